@@ -1,0 +1,88 @@
+"""Ids are distinct types, so that one cannot stand where another belongs."""
+
+import re
+from collections.abc import Container
+from datetime import UTC, datetime, timedelta
+from typing import Final, NewType
+
+__all__ = [
+    "MAIN",
+    "ROOT",
+    "BranchName",
+    "CheckpointId",
+    "LineId",
+    "RecordId",
+    "SegmentId",
+    "checkpoint_id",
+    "free_name",
+    "is_record_id",
+    "line_id",
+    "month_of",
+    "stamp",
+    "time_of",
+]
+
+RecordId = NewType("RecordId", str)
+"""A UUIDv7 in its canonical text form; also the name of the record's file."""
+
+SegmentId = NewType("SegmentId", str)
+CheckpointId = NewType("CheckpointId", str)
+LineId = NewType("LineId", str)
+BranchName = NewType("BranchName", str)
+
+ROOT: Final = SegmentId("root")
+"""The first segment of every project. It has the same id everywhere, so that what two clones
+learnt before their first checkpoint belongs together once their folders are merged."""
+
+MAIN: Final = BranchName("main")
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_UUID7: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+_TIME_MAX: Final = 253_402_300_799_000
+"""The last second of the year 9999, in milliseconds: a UUIDv7 could name later years."""
+
+
+def is_record_id(text: str) -> bool:
+    """Whether the text has the form of a record's id, of a time that a calendar knows."""
+    return _UUID7.fullmatch(text) is not None and _time_of(text) <= _TIME_MAX
+
+
+def month_of(record_id: str) -> str:
+    """The folder of a record: the month (UTC) in which its id was made, as `yyyy-mm`."""
+    return time_of(record_id).strftime("%Y-%m")
+
+
+def time_of(record_id: str) -> datetime:
+    """When the id was made, by the clock that made it, to the millisecond (UTC)."""
+    return _EPOCH + timedelta(milliseconds=_time_of(record_id))
+
+
+def _time_of(record_id: str) -> int:
+    return int(record_id[:8] + record_id[9:13], 16)
+
+
+def stamp(at: datetime) -> str:
+    """A time as it stands in checkpoint and line ids, in UTC to the second."""
+    return at.astimezone(UTC).strftime("%Y%m%d-%H%M%S")
+
+
+def checkpoint_id(phase: int | None, at: datetime) -> CheckpointId:
+    """`phase2-20260131-143022`, or `checkpoint-…` outside a pipeline."""
+    prefix = "checkpoint" if phase is None else f"phase{phase}"
+    return CheckpointId(f"{prefix}-{stamp(at)}")
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, numbered if it is taken: two may be made in one second."""
+    free = name
+    number = 1
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def line_id(at: datetime) -> LineId:
+    """The name of a line that a backtrack or a restore left."""
+    return LineId(f"line-{stamp(at)}")

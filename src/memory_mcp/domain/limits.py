@@ -1,0 +1,76 @@
+"""Every limit, named once with its reason."""
+
+from typing import Final
+
+CONTENT_CHARS_MAX: Final = 8_000
+"""Longest text of one memory: about 2,000 tokens. Longer material is a document, not a memory."""
+
+TITLE_CHARS_MAX: Final = 200
+"""A title is one line of a listing."""
+
+CATEGORY_CHARS_MAX: Final = 64
+TAG_CHARS_MAX: Final = 64
+TAGS_MAX: Final = 32
+"""Beyond this, tags stop telling memories apart."""
+
+LINKS_MAX: Final = 32
+"""How many memories one memory may supersede or be derived from."""
+
+IMPORTANCE_MIN: Final = 1
+IMPORTANCE_MAX: Final = 5
+IMPORTANCE_USUAL: Final = 3
+
+SUMMARY_CHARS_MAX: Final = 2_000
+"""A checkpoint is read at the start of every session after it, so it stays short."""
+
+LESSON_CHARS_MAX: Final = 1_000
+"""A lesson is carried into every later session."""
+
+REASON_CHARS_MAX: Final = 500
+
+BRANCH_CHARS_MAX: Final = 64
+
+PHASE_MAX: Final = 9_999
+"""Keeps checkpoint ids short; no pipeline has more phases."""
+
+RESULTS_MAX: Final = 10
+RESULTS_DEFAULT: Final = 5
+
+QUERY_CHARS_MAX: Final = 10_000
+"""Longer queries are cut: nothing beyond this changes which memory is meant."""
+
+QUERY_TERMS_MAX: Final = 32
+"""The rarest terms decide; more only cost time."""
+
+CANDIDATES_MAX: Final = 60
+"""How many visible matches are looked at before the best are chosen (at most 10 are shown)."""
+
+CONTEXT_TOKENS_DEFAULT: Final = 500
+CONTEXT_TOKENS_MIN: Final = 60
+"""Below this the fence alone would not fit."""
+CONTEXT_TOKENS_MAX: Final = 8_000
+"""Clients store anything much larger in a file instead of showing it."""
+
+CHARS_PER_TOKEN: Final = 4
+"""The usual estimate; the budget is stated in these tokens everywhere."""
+
+CHAIN_SEGMENTS_WARN: Final = 1_000
+"""A visible chain this deep still answers quickly; much deeper ones deserve a word."""
+
+TITLES_REPORTED_MAX: Final = 10
+"""A backtrack counts everything it hides and names this many."""
+
+HEAD_MOVES_RETRY_MAX: Final = 20
+"""How often a move is planned again because another session moved first."""
+
+LOCK_SECONDS_MAX: Final = 10.0
+"""A head move takes milliseconds; a lock held this long belongs to a hung process."""
+
+LITTER_SECONDS_MIN: Final = 3_600.0
+"""A write takes milliseconds; its temporary file is litter once it is this old."""
+
+INDEX_BUSY_SECONDS_MAX: Final = 5.0
+"""How long SQLite waits for another writer."""
+
+INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0
+"""How long a search waits for an index that is being made anew before it says so."""

@@ -1,0 +1,118 @@
+"""Everything this package raises on purpose.
+
+MemoryMcpError
+├── InvalidRequestError           the caller can fix it; the message says how
+│   ├── UnknownMemoryError
+│   ├── UnknownTargetError        no such checkpoint, phase, line or branch
+│   └── SettingError              a setting or an option has a value we do not know
+├── ConflictError                 somebody else moved the head in between: look again
+└── StoreError
+    ├── StoreUnavailableError     try again, or mend the folder the message names
+    ├── StoreDamagedError         never retried: `memory-mcp doctor` explains it
+    ├── NewerSchemaError          written by a newer memory-mcp: update this one
+    ├── IndexBusyError            the index is locked: the records are safe
+    └── IndexDamagedError         the index is broken: it is rebuilt from the records
+
+Anything else that escapes is a bug.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = [
+    "ConflictError",
+    "IndexBusyError",
+    "IndexDamagedError",
+    "InvalidRequestError",
+    "MemoryMcpError",
+    "NewerSchemaError",
+    "SettingError",
+    "StoreDamagedError",
+    "StoreError",
+    "StoreUnavailableError",
+    "UnknownMemoryError",
+    "UnknownTargetError",
+]
+
+
+_NAMED_MAX: Final = 12
+"""Names listed in a message: it is to be read, not searched."""
+_ECHO_CHARS_MAX: Final = 80
+"""How much of a wrong value a message repeats."""
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _ECHO_CHARS_MAX else f"{value[:_ECHO_CHARS_MAX]}…"
+
+
+class MemoryMcpError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class InvalidRequestError(MemoryMcpError):
+    """A better request would have worked, so the caller gets to read the message."""
+
+
+class UnknownMemoryError(InvalidRequestError):
+    """No memory of that id can be seen from here."""
+
+    def __init__(self, memory_id: str, *, nearest: Iterable[str] = ()) -> None:
+        self.memory_id = memory_id
+        choices = ", ".join(nearest) or "none yet"
+        super().__init__(
+            f"No memory {_short(memory_id)!r} here. Nearest known: {choices}. "
+            "Take the memoryId from search_memories."
+        )
+
+
+class UnknownTargetError(InvalidRequestError):
+    """No checkpoint, phase, line or branch of that name."""
+
+    def __init__(self, what: str, name: str, *, known: Iterable[str], nearest: str = "") -> None:
+        self.name = name
+        names = list(known)
+        more = f" and {len(names) - _NAMED_MAX} earlier ones" if len(names) > _NAMED_MAX else ""
+        choices = ", ".join(names[-_NAMED_MAX:]) or "none yet"
+        guess = f" Did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"No {what} {_short(name)!r}.{guess} Known: {choices}{more}.")
+
+
+class SettingError(InvalidRequestError):
+    """A setting holds a value that means nothing."""
+
+    def __init__(self, name: str, value: str, choices: str) -> None:
+        super().__init__(f"{name} is {value!r}; it must be {choices}. Correct it and start again.")
+
+
+class ConflictError(MemoryMcpError):
+    """The head moved between looking and moving; nothing was changed."""
+
+
+class StoreError(MemoryMcpError):
+    """The files or the index could not do what was asked."""
+
+
+class StoreUnavailableError(StoreError):
+    """The file system refused. The message names the path and what to do."""
+
+
+class StoreDamagedError(StoreError):
+    """A file of ours cannot be read as what it should be. It is left as it is."""
+
+
+class NewerSchemaError(StoreError):
+    """A file was written by a newer version of memory-mcp. It is left as it is."""
+
+    def __init__(self, path: str, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has schema version {found}; this memory-mcp knows up to {known}. "
+            "Update memory-mcp (pip install -U memory-mcp); the file is left as it is."
+        )
+
+
+class IndexBusyError(StoreError):
+    """Another process holds the index for longer than we wait. Records are not affected."""
+
+
+class IndexDamagedError(StoreError):
+    """The index cannot be read. It is a derivative and is rebuilt from the records."""

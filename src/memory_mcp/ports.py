@@ -1,0 +1,146 @@
+"""What the use cases need from the world, as small Protocols.
+
+Each docstring is the contract; tests/contracts proves it for every adapter. Adapters raise the
+errors of `memory_mcp.errors` and nothing else on purpose.
+"""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
+
+__all__ = ["Clock", "HeadStore", "Ids", "Provenance", "RecordStore", "SearchIndex"]
+
+
+class Clock(Protocol):
+    """The time, aware and in UTC."""
+
+    def now(self) -> datetime: ...
+
+
+class Ids(Protocol):
+    """New record ids: UUIDv7 of the given time, unique, and rising within one process."""
+
+    def new(self, at: datetime) -> RecordId: ...
+
+
+class Provenance(Protocol):
+    """Where a client (`name/version`) stands: who, in which session, at which commit.
+
+    Never fails, never waits: what cannot be told is left empty.
+    """
+
+    def origin(self, client: str) -> Origin: ...
+
+
+class RecordStore(Protocol):
+    """Where records rest.
+
+    - `put` is durable when it returns, and idempotent: the same record twice is one.
+      Another record under an id that is taken raises `StoreDamagedError`.
+    - `get` returns exactly what was put, or None; never half a record. A file that cannot be
+      read as a record raises `StoreDamagedError` or `NewerSchemaError`.
+    - `ids` names every record there is, readable or not, in no promised order.
+    - `scan` yields every readable record among the ids given, skipping what cannot be read.
+    - `erase` leaves nothing of the records; an id that is not there is no error.
+    - `tidy` removes what writes that were cut short left over, once it is `LITTER_SECONDS_MIN` old:
+      what is younger may be a write of another process.
+    - What the file system refuses raises `StoreUnavailableError`.
+    - `findings` names what it can tell is wrong by itself, and mends what it safely can.
+    """
+
+    async def put(self, record: Record) -> None: ...
+
+    async def get(self, record_id: RecordId) -> Record | None: ...
+
+    async def ids(self) -> set[RecordId]: ...
+
+    def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
+
+    async def erase(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def tidy(self) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class HeadStore(Protocol):
+    """The head of one project: small, shared, replaced whole.
+
+    - `read` returns the newest head, or None before the first move (or when the file was lost).
+    - `replace` makes `head` the newest one, durably, if the present revision is `expected`
+      (0 = there is none), and adds a line to the history. Otherwise it changes nothing and
+      raises `ConflictError`. Of several that compete, exactly one succeeds.
+    - The history holds every move once: `replace` adds its own, `unlogged` tells which of these
+      moves are missing, `log` adds those of its moves that are still missing.
+    - A head that cannot be read raises `StoreDamagedError` or `NewerSchemaError`; `findings` with
+      `repair` sets a damaged one aside, so that it can be made anew.
+    """
+
+    async def read(self) -> Head | None: ...
+
+    async def replace(self, head: Head, *, expected: int) -> None: ...
+
+    async def unlogged(self, moves: Sequence[Record]) -> list[Record]: ...
+
+    async def log(self, moves: Sequence[Record]) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class SearchIndex(Protocol):
+    """A derivative of the records that answers quickly. Deleting it loses nothing.
+
+    - `add` and `remove` are idempotent and visible to every process once they return.
+    - `match`, `find`, `visible` and `nearest` return only what is visible from the view; filters
+      apply first, so `limit` results are `limit` visible results if there are that many.
+    - `match` looks for records that hold at least one term, best first.
+    - `find` returns the newest first (by id).
+    - `nearest` names visible ids close to a mistyped one.
+    - `moves` names the records that move the head; `of_segments` everything written in
+      these segments, visible or not; `suppressed_by` what the records of these segments
+      supersede or bury; `to_erase` what is there although some record erases it.
+    - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
+      methods raise `IndexDamagedError` instead of answering from half of the memories; but for
+      `ids` and `to_erase`, which are what completes it.
+    - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
+    """
+
+    async def add(self, records: Sequence[Record]) -> None: ...
+
+    async def remove(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def ids(self) -> set[RecordId]: ...
+
+    async def match(
+        self, query: LexicalQuery, view: View, filters: Filters, limit: int
+    ) -> Match: ...
+
+    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]: ...
+
+    async def count(self, view: View, filters: Filters) -> int: ...
+
+    async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]: ...
+
+    async def nearest(self, record_id: str, view: View) -> list[RecordId]: ...
+
+    async def moves(self) -> list[RecordId]: ...
+
+    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def to_erase(self) -> set[RecordId]: ...
+
+    async def mark_complete(self) -> None: ...
+
+    async def reset(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
