@@ -1,0 +1,1 @@
+"""Pure: what a prompt is given to read, within its budget."""

@@ -1,0 +1,262 @@
+"""Outcomes as words and fields: the same for a model, a person and a program."""
+
+from typing import Any, assert_never
+
+from memory_mcp.domain.limits import IMPORTANCE_USUAL
+from memory_mcp.domain.outcomes import (
+    Added,
+    AddOutcome,
+    Backtracked,
+    BacktrackOutcome,
+    CheckpointOutcome,
+    Decided,
+    Forgotten,
+    Found,
+    HeadReport,
+    NotMoved,
+    PhaseSealed,
+    Preview,
+    Saved,
+    Skipped,
+)
+from memory_mcp.domain.views import Hit
+
+__all__ = [
+    "added_fields",
+    "backtrack_fields",
+    "checkpoint_fields",
+    "counted",
+    "forgotten_fields",
+    "found_fields",
+    "head_fields",
+    "preview_text",
+    "unread",
+]
+
+Fields = dict[str, Any]
+
+
+def counted(number: int, one: str = "memory", many: str = "memories") -> str:
+    """`1 memory`, `2 memories`."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def unread(number: int) -> str:
+    """What is said instead of keeping silent about memories that cannot be shown."""
+    return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
+
+
+def added_fields(outcome: AddOutcome) -> Fields:
+    """The receipt of a write."""
+    match outcome:
+        case Added(record, replaced, notes):
+            return {
+                "success": True,
+                "memoryId": record.id,
+                "outcome": "replaced" if replaced else "inserted",
+                "replaced": list(replaced),
+                "durable": record.durable,
+                "message": " ".join(("Stored.", *notes)),
+            }
+        case Skipped(reason):
+            return {"success": False, "message": reason}
+        case _:
+            assert_never(outcome)
+
+
+def forgotten_fields(outcome: Forgotten | Skipped) -> Fields:
+    """What became of the memory."""
+    match outcome:
+        case Forgotten(memory_id, erased, notes):
+            said = (
+                "Erased for good."
+                if erased
+                else "Hidden from here on. A backtrack to before this brings it back, unless it is "
+                "durable."
+            )
+            return {"success": True, "memoryId": memory_id, "message": " ".join((said, *notes))}
+        case Skipped(reason):
+            return {"success": False, "message": reason}
+        case _:
+            assert_never(outcome)
+
+
+def found_fields(outcome: Found | Skipped) -> Fields:
+    """The results, best first, and the mode that ran."""
+    match outcome:
+        case Found(hits, mode, notes, unreadable):
+            said = list(notes)
+            if unreadable:
+                said.insert(0, unread(len(unreadable)))
+            elif not hits:
+                said.insert(0, "No visible memory matches.")
+            return {
+                "success": True,
+                "results": [_hit_fields(hit) for hit in hits],
+                "mode": mode,
+                "message": " ".join(said),
+            }
+        case Skipped(reason):
+            return {"success": False, "message": reason}
+        case _:
+            assert_never(outcome)
+
+
+def checkpoint_fields(outcome: CheckpointOutcome) -> Fields:
+    """What became of the checkpoint."""
+    match outcome:
+        case Saved(checkpoint, notes) if checkpoint.approval == "pending":
+            ask = (
+                "Pending: ask the user [save] / [edit] / [skip], then call "
+                f"checkpoint(pending={checkpoint.id!r}, decision=…)."
+            )
+            return {
+                "success": True,
+                "checkpointId": checkpoint.id,
+                "status": "pending",
+                "message": " ".join((ask, *notes)),
+            }
+        case Saved(checkpoint=checkpoint) | Decided(checkpoint=checkpoint):
+            skipped = checkpoint.approval == "skipped"
+            notes = outcome.notes if isinstance(outcome, Saved) else ()
+            said = "Skipped: no checkpoint was made." if skipped else "Checkpoint saved."
+            return {
+                "success": not skipped,
+                "checkpointId": checkpoint.id,
+                "status": checkpoint.approval,
+                "message": " ".join((said, *notes)),
+            }
+        case PhaseSealed(phase, sealed):
+            return {
+                "success": False,
+                "status": "refused",
+                "message": (
+                    f"Phase {phase} is at or below phase {sealed.phase}, which {sealed.id} has "
+                    f"sealed. Either backtrack(to=…) to before it and do the phase anew, or give "
+                    "the next phase's number, or repeat with again=true to seal it a second time."
+                ),
+            }
+        case Skipped(reason):
+            return {"success": False, "message": reason}
+        case _:
+            assert_never(outcome)
+
+
+def backtrack_fields(outcome: BacktrackOutcome) -> Fields:
+    """What moved, or what would."""
+    match outcome:
+        case Backtracked(preview, line, erased, lesson, notes):
+            back = (
+                f" To return to what was left, backtrack to {line!r}."
+                if line and preview.hides
+                else ""
+            )
+            return {
+                "success": True,
+                "restored" if preview.restores else "backtrackedTo": preview.restores
+                or preview.target
+                or "start",
+                "hidden": preview.hides,
+                "titles": list(preview.titles),
+                "again": preview.brings,
+                "line": line if preview.hides else None,
+                "erased": erased,
+                "lessonId": lesson,
+                "message": " ".join((f"{_moved(preview, erased)}{back}", *notes)),
+            }
+        case Preview() as preview:
+            return {
+                "success": False,
+                "status": "changed" if preview.changed else "undecided",
+                "hidden": preview.hides,
+                "confirm": preview.token,
+                "message": (
+                    f"{preview_text(preview)}\nNothing was done yet. Ask the user [continue] / "
+                    f"[forget] / [abort], then call backtrack(to={preview.to!r}, mode=…, "
+                    f"confirm={preview.token!r})."
+                ),
+            }
+        case NotMoved():
+            return {"success": False, "status": "aborted", "message": "Aborted: nothing changed."}
+        case Skipped(reason):
+            return {"success": False, "message": reason}
+        case _:
+            assert_never(outcome)
+
+
+def head_fields(report: HeadReport) -> Fields:
+    """Where the project stands, for a program."""
+    return {
+        "project": report.project,
+        "branch": report.branch,
+        "branches": list(report.branches),
+        "phase": report.phase,
+        "memories": report.memories,
+        "durable": report.durable,
+        "checkpoints": [
+            {
+                "id": state.checkpoint.id,
+                "phase": state.checkpoint.phase,
+                "status": "valid",
+                "summary": state.checkpoint.summary,
+                "wouldHide": state.would_hide,
+            }
+            for state in report.checkpoints
+        ],
+        "earlierCheckpoints": report.earlier_checkpoints,
+        "invalidated": [{"id": c.id, "phase": c.phase} for c in report.invalidated],
+        "pending": [{"id": c.id, "phase": c.phase, "summary": c.summary} for c in report.pending],
+        "lines": [{"id": s.line.id, "memories": s.memories} for s in report.lines],
+        "warnings": list(report.warnings),
+    }
+
+
+def preview_text(preview: Preview) -> str:
+    """What a move would do, for the one who decides."""
+    changed = "The memory changed since you were asked. " if preview.changed else ""
+    if preview.restores:
+        goal = f"Restore {preview.restores} ({counted(preview.brings)} will hold again)"
+    else:
+        goal = f"Go back to {preview.target or 'the start'}"
+    named = "".join(f"\n- {title}" for title in preview.titles)
+    more = preview.hides - len(preview.titles)
+    rest = f"\n- and {more} more" if more > 0 else ""
+    hides = (
+        f"This hides {counted(preview.hides)} that came after:"
+        if preview.hides
+        else "This hides no memory."
+    )
+    return (
+        f"{changed}{goal}? {hides}{named}{rest}\n"
+        f"[continue] hides them (restorable), [forget] erases "
+        f"{counted(preview.erases, 'record', 'records')} for good, [abort] does nothing."
+    )
+
+
+def _moved(preview: Preview, erased: int) -> str:
+    goal = (
+        f"Restored {preview.restores}"
+        if preview.restores
+        else f"Back at {preview.target or 'the start'}"
+    )
+    fate = (
+        f"{counted(erased, 'record', 'records')} erased"
+        if erased
+        else f"{counted(preview.hides)} hidden"
+    )
+    again = f", {counted(preview.brings)} back in force" if preview.brings else ""
+    return f"{goal}: {fate}{again}."
+
+
+def _hit_fields(hit: Hit) -> Fields:
+    fields = hit.record.as_json()
+    if hit.record.importance == IMPORTANCE_USUAL:  # what is usual need not be said in each result
+        del fields["importance"]
+    shown = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
+    return {
+        "content": hit.record.content,
+        "score": hit.score,
+        "metadata": {name: fields[name] for name in shown if name in fields},
+        "memoryId": hit.record.id,
+        "createdAt": fields["created_at"],
+    }

@@ -1,0 +1,225 @@
+"""From a draft to a record: limits, durability, layer and key.
+
+The text itself is stored as it came. Everything refused here is refused before a byte is written.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.drafts import Draft, Writing
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.record import DURABLE_KINDS, Kind, Layer, Record, Scope
+from memory_mcp.errors import InvalidRequestError
+
+__all__ = [
+    "GIVEN_KINDS",
+    "accept",
+    "bury",
+    "check_draft",
+    "check_phase",
+    "check_text",
+    "clean_branch",
+    "corrected",
+    "outlives",
+]
+
+GIVEN_KINDS: Final[tuple[Kind, ...]] = (
+    "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
+)  # fmt: skip
+"""The kinds a caller may choose; the others are written by the use cases that own them."""
+
+_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+
+
+def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
+    """The text, if it can be stored as it is.
+
+    Raises:
+        InvalidRequestError: empty, too long (with both figures), or not valid Unicode.
+    """
+    if required and not text.strip():
+        raise InvalidRequestError(f"{name} is empty. Give one self-contained statement.")
+    if len(text) > chars_max:
+        raise InvalidRequestError(
+            f"{name} has {len(text):,} characters; the limit is {chars_max:,}. "
+            "Split it into several memories, each true on its own, or store a summary."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"{name} holds half a surrogate pair at position {error.start}; "
+            "send valid Unicode text."
+        ) from error
+    return text
+
+
+def check_draft(draft: Draft, now: datetime) -> None:
+    """Refuse what cannot be stored.
+
+    Raises:
+        InvalidRequestError: with the field, its value and the limit.
+    """
+    check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
+    check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
+    check_text("category", draft.category, limits.CATEGORY_CHARS_MAX, required=False)
+    if len(draft.tags) > limits.TAGS_MAX:
+        raise InvalidRequestError(
+            f"{len(draft.tags)} tags; the limit is {limits.TAGS_MAX}. Keep the telling ones."
+        )
+    for tag in draft.tags:
+        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    if draft.kind not in GIVEN_KINDS:
+        choices = ", ".join(GIVEN_KINDS)
+        raise InvalidRequestError(f"kind is {draft.kind!r}; choose one of: {choices}.")
+    if not limits.IMPORTANCE_MIN <= draft.importance <= limits.IMPORTANCE_MAX:
+        raise InvalidRequestError(
+            f"importance is {draft.importance}; choose {limits.IMPORTANCE_MIN} (trivial) "
+            f"to {limits.IMPORTANCE_MAX} (vital)."
+        )
+    check_phase(draft.phase)
+    if draft.expires_at is not None:
+        _check_expiry(draft.expires_at, now)
+    if len(draft.supersedes) > limits.LINKS_MAX:
+        raise InvalidRequestError(
+            f"supersedes names {len(draft.supersedes)} memories; the limit is {limits.LINKS_MAX}."
+        )
+
+
+def _check_expiry(at: datetime, now: datetime) -> None:
+    try:
+        later = at.astimezone(UTC) > now
+    except OverflowError as error:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which no calendar knows in UTC. Leave it out."
+        ) from error
+    if not later:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which is past. Give a later time, or leave it out."
+        )
+
+
+def check_phase(phase: int | None) -> None:
+    """Refuse a phase that is no phase.
+
+    Raises:
+        InvalidRequestError: with the range.
+    """
+    if phase is not None and not 0 <= phase <= limits.PHASE_MAX:
+        raise InvalidRequestError(f"phase is {phase}; it must be 0 to {limits.PHASE_MAX}.")
+
+
+def clean_branch(name: str) -> BranchName:
+    """A branch name, if it can be one.
+
+    Raises:
+        InvalidRequestError: with what a name may hold.
+    """
+    if len(name) > limits.BRANCH_CHARS_MAX or not _BRANCH.fullmatch(name):
+        raise InvalidRequestError(
+            f"branch {name!r} cannot be a name: use 1 to {limits.BRANCH_CHARS_MAX} letters, "
+            "digits and . _ - /, beginning with a letter or digit."
+        )
+    return BranchName(name)
+
+
+def outlives(draft: Draft) -> bool:
+    """Whether the memory lives outside the timeline, where no backtrack hides it."""
+    return draft.reach == "user" or draft.kind in DURABLE_KINDS
+
+
+def accept(draft: Draft, writing: Writing) -> Record:
+    """The record of a draft that was checked."""
+    durable = outlives(draft)
+    mine = draft.reach == "user"
+    return Record(
+        id=writing.id,
+        kind=draft.kind,
+        layer=_layer(draft.kind),
+        key=_key(draft, writing),
+        content=draft.content,
+        title=draft.title,
+        category=draft.category,
+        tags=tuple(dict.fromkeys(draft.tags)),
+        importance=draft.importance,
+        pinned=draft.pinned,
+        expires_at=draft.expires_at,
+        phase=draft.phase,
+        segment=None if durable else writing.segment,
+        branch=None if durable else writing.branch,
+        supersedes=tuple(RecordId(s.strip()) for s in dict.fromkeys(draft.supersedes)),
+        scope=Scope(user=writing.scope.user) if mine else writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def corrected(old: Record, content: str, title: str, writing: Writing) -> Record:
+    """The record that supersedes another one and says something else about the same thing."""
+    return old.model_copy(
+        update={
+            "id": writing.id,
+            "content": content,
+            "title": title,
+            "segment": None if old.durable else writing.segment,
+            "branch": None if old.durable else writing.branch,
+            "supersedes": (old.id,),
+            "derived_from": (),
+            "origin": writing.origin,
+            "created_at": writing.at,
+        }
+    )
+
+
+def bury(target: Record, reason: str, writing: Writing, *, erase: bool) -> Record:
+    """The tombstone of a memory.
+
+    Hiding happens here and now: on the line the session is on, so that a backtrack undoes it
+    (for a durable memory: outside the timeline, for good). Erasing takes the place of what is
+    erased: the tombstone stands where the memory stood and goes on hiding what that one
+    superseded, lest an older version come back to life.
+    """
+    here = (target.segment, target.branch) if erase else (writing.segment, writing.branch)
+    segment, branch = (None, None) if target.durable else here
+    return Record(
+        id=writing.id,
+        kind="tombstone",
+        content=reason or ("Erased on request." if erase else "No longer holds."),
+        segment=segment,
+        branch=branch,
+        supersedes=(target.id, *target.supersedes) if erase else (target.id,),
+        erases=(target.id,) if erase else (),
+        scope=target.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def _layer(kind: Kind) -> Layer:
+    match kind:
+        case "identity" | "preference" | "convention":
+            return "core"
+        case "event" | "episode":
+            return "recall"
+        case _:
+            return "archival"
+
+
+def _key(draft: Draft, writing: Writing) -> str:
+    """The key schema of the design; kinds without one have no key."""
+    name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
+    place = f"project:{writing.scope.project or 'none'}"
+    match draft.kind, draft.reach:
+        case "preference" | "pattern" | "convention", "user":
+            return f"user:{draft.kind}s:{name}"
+        case "preference", "project":
+            return f"{place}:preferences"
+        case "identity", _:
+            return f"{place}:identity"
+        case "decision", _:
+            return f"{place}:decision:{writing.at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        case _:
+            return ""

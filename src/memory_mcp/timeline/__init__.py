@@ -1,0 +1,1 @@
+"""Pure: which records are visible, and how heads move."""

@@ -1,0 +1,60 @@
+"""Which records a reader may see: the rule that every read path obeys.
+
+    reachable   on the chain the question is asked from, or durable
+    suppressed  a reachable record supersedes it, or a reachable tombstone names it
+    abandoned   derived from something that is unreachable, tombstoned or itself abandoned
+    visible     reachable, not suppressed, not abandoned, not expired
+
+Suppression asks for *reachable*, not for *visible* records: A corrected by B corrected by C must
+not bring A back. A derived memory survives the supersession of its sources (a merge supersedes
+what it was made from), but not their abandonment.
+
+`index.visibility` says the same in SQL; the two are compared by tests/properties.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import View
+
+__all__ = ["reachable", "visible"]
+
+
+def reachable(record: Record, view: View) -> bool:
+    """Whether the record is on the chain or outside the timeline."""
+    return record.segment is None or record.segment in view.chain
+
+
+def visible(records: Iterable[Record], view: View) -> list[Record]:
+    """The records that hold, asked from this view, in the order given."""
+    known = {record.id: record for record in records}
+    there = {id_: record for id_, record in known.items() if reachable(record, view)}
+    suppressed = {target for record in there.values() for target in record.supersedes}
+    buried = {
+        target
+        for record in there.values()
+        if record.kind == "tombstone"
+        for target in record.supersedes
+    }
+    return [
+        record
+        for record in there.values()
+        if record.id not in suppressed
+        and not _abandoned(record, there, buried)
+        and (record.expires_at is None or record.expires_at > view.now)
+    ]
+
+
+def _abandoned(record: Record, there: Mapping[RecordId, Record], buried: set[RecordId]) -> bool:
+    waiting = list(record.derived_from)
+    seen: set[RecordId] = set()
+    while waiting:
+        source = waiting.pop()
+        if source in seen:
+            continue
+        seen.add(source)
+        if source not in there or source in buried:
+            return True
+        waiting.extend(there[source].derived_from)
+    return False
