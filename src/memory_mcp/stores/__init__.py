@@ -1,0 +1,1 @@
+"""I/O: files. Records, the head, and what the host can tell (clock, ids, git)."""

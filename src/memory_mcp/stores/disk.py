@@ -1,0 +1,214 @@
+"""The one place that writes files.
+
+A file appears whole or not at all: temporary name in the same folder, write, fsync, rename, fsync
+of the folder (where the platform can). Each of these is a named step, so that tests can cut the
+power at every one of them. No other module opens a file for writing.
+"""
+
+import errno
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal
+from uuid import uuid4
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+from memory_mcp.domain.limits import LITTER_SECONDS_MIN
+from memory_mcp.errors import StoreUnavailableError
+
+__all__ = ["LITTER", "Disk", "unavailable"]
+
+LITTER: Final = ".tmp"
+"""Suffix of temporary files. One that is left over is litter of a cut, never a record."""
+
+_WINDOWS: Final = sys.platform == "win32"
+_REPLACE_TRIES: Final = 20
+"""Windows refuses to replace a file that another process is just reading: a matter of moments."""
+_REPLACE_PAUSE_SECONDS: Final = 0.02
+
+
+class Disk:
+    """Durable writes. Subclassed by tests, which override `step`."""
+
+    def step(self, name: str) -> None:
+        """Called before each step that could be the last one."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Make `path` hold exactly `data`, durably.
+
+        Raises:
+            StoreUnavailableError: the file system refused; `path` is what it was.
+        """
+        temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{LITTER}")
+        try:
+            self.folder(path.parent)
+            self._write_through(temporary, data)
+            self.step("rename")
+            self._replace(temporary, path)
+            self._sync_folder(path.parent)
+        except OSError as error:
+            with suppress(OSError):  # what kept us from writing may keep us from tidying up too
+                temporary.unlink()
+            raise unavailable(error, path, "store") from error
+
+    def append(self, path: Path, line: bytes) -> None:
+        """Add one line to a log, durably. A line cut short is completed by the next one's newline.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        try:
+            self.folder(path.parent)
+            self.step("open log")
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o644)
+            try:
+                size = os.lseek(descriptor, 0, os.SEEK_END)
+                torn = size > 0 and not _ends_with_newline(descriptor, size)
+                self.step("append")
+                os.write(descriptor, (b"\n" if torn else b"") + line + b"\n")
+                self.step("fsync log")
+                _sync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise unavailable(error, path, "store") from error
+
+    def remove(self, path: Path) -> None:
+        """Make `path` not exist, durably.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        try:
+            self.step("unlink")
+            path.unlink(missing_ok=True)
+            if path.parent.is_dir():
+                self._sync_folder(path.parent)
+        except OSError as error:
+            raise unavailable(error, path, "erase") from error
+
+    def remove_old(self, litter: Path) -> None:
+        """Make a temporary file not exist, unless it may belong to a write that is under way.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        try:
+            young = time.time() - litter.stat().st_mtime < LITTER_SECONDS_MIN
+        except FileNotFoundError:  # the write was under way, and is done now
+            return
+        except OSError as error:
+            raise unavailable(error, litter, "erase") from error
+        if not young:
+            self.remove(litter)
+
+    def folder(self, path: Path) -> None:
+        """Make the folder exist, durably, parents included."""
+        if path.is_dir():
+            return
+        if path.parent == path:  # a drive that is not there is its own parent
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        self.folder(path.parent)
+        self.step("mkdir")
+        path.mkdir(exist_ok=True)
+        self._sync_folder(path.parent)
+
+    def _write_through(self, path: Path, data: bytes) -> None:
+        self.step("create")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)
+        try:
+            self.step("write")
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            self.step("fsync")
+            _sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, source: Path, target: Path) -> None:
+        for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
+            try:
+                source.replace(target)
+            except PermissionError:
+                if not left:
+                    raise
+                time.sleep(_REPLACE_PAUSE_SECONDS)
+            else:
+                return
+
+    def _sync_folder(self, path: Path) -> None:
+        self.step("fsync folder")
+        if _WINDOWS:  # a folder cannot be opened there; the journal orders the rename
+            return
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+_BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+
+
+_FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
+"""macOS: there, fsync leaves the bytes in the drive's own cache."""
+
+
+def _sync(descriptor: int) -> None:
+    """What was written to the file rests on the medium."""
+    if fcntl is not None and _FULL_SYNC is not None:
+        try:
+            fcntl.fcntl(descriptor, _FULL_SYNC)
+        except OSError as error:  # some network drives do not know it
+            if error.errno not in (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY):
+                raise
+        else:
+            return
+    os.fsync(descriptor)
+
+
+def _ends_with_newline(descriptor: int, size: int) -> bool:
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1) == b"\n"
+
+
+_Verb = Literal["store", "read", "erase"]
+
+
+def unavailable(error: OSError, path: Path, verb: _Verb) -> StoreUnavailableError:
+    """What the file system said, in our words: what could not be done, why, and what to do."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            why, then = "the disk is full", "Free some space and try again"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            why, then = (
+                "it may not be touched" if verb == "read" else "it may not be written",
+                "Make the folder writable, or set MEMORY_DIR and MEMORY_STATE_DIR to one that is",
+            )
+        case errno.EISDIR:
+            why, then = "a folder stands where a file must be", "Move that folder away"
+        case errno.ENAMETOOLONG:
+            why, then = (
+                "the path is too long",
+                "Set MEMORY_HOME, MEMORY_DIR and MEMORY_STATE_DIR to shorter ones",
+            )
+        case errno.ENOTDIR | errno.EEXIST:
+            why, then = (
+                "a file stands where a folder must be",
+                "Move that file away, or set MEMORY_DIR and MEMORY_STATE_DIR",
+            )
+        case _:
+            why, then = (error.strerror or str(error)), "Mend that and try again"
+    stands: dict[_Verb, str] = {
+        "store": "nothing was changed",
+        "read": "nothing is lost",
+        "erase": "what is left is erased at the next start, and is not recalled meanwhile",
+    }
+    return StoreUnavailableError(f"Cannot {verb} {path}: {why}. {then}; {stands[verb]}.")
