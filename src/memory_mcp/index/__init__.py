@@ -1,0 +1,1 @@
+"""I/O: the derived index in SQLite. Deleting its file loses nothing."""
