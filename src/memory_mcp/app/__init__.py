@@ -1,0 +1,32 @@
+"""The use cases: one async function each, over a frozen record of ports."""
+
+from memory_mcp.app.add import add_memory, forget_memory, update_memory
+from memory_mcp.app.backtrack import Choice, backtrack, preview_backtrack
+from memory_mcp.app.checkpoint import Decision, checkpoint, decide, fork, switch
+from memory_mcp.app.context import memory_context
+from memory_mcp.app.doctor import doctor
+from memory_mcp.app.head import memory_head
+from memory_mcp.app.rooms import reads_refused
+from memory_mcp.app.search import search_memories
+from memory_mcp.app.upkeep import catch_up, reindex
+
+__all__ = [
+    "Choice",
+    "Decision",
+    "add_memory",
+    "backtrack",
+    "catch_up",
+    "checkpoint",
+    "decide",
+    "doctor",
+    "forget_memory",
+    "fork",
+    "memory_context",
+    "memory_head",
+    "preview_backtrack",
+    "reads_refused",
+    "reindex",
+    "search_memories",
+    "switch",
+    "update_memory",
+]

@@ -1,0 +1,221 @@
+"""Sealing restore points, deciding pending ones, and beginning branches."""
+
+from datetime import datetime
+from typing import Literal
+
+from memory_mcp.app.heads import current, move, moving_record
+from memory_mcp.app.rooms import Rooms, reads_refused, writes_refused
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import (
+    BranchName,
+    CheckpointId,
+    RecordId,
+    SegmentId,
+    checkpoint_id,
+    free_name,
+)
+from memory_mcp.domain.outcomes import (
+    Branched,
+    CheckpointOutcome,
+    Decided,
+    PhaseSealed,
+    Saved,
+    Skipped,
+)
+from memory_mcp.domain.record import Approval, Move, Record
+from memory_mcp.domain.timeline import Checkpoint, Head
+from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.ingestion.drafts import check_phase, check_text, clean_branch
+from memory_mcp.timeline.plans import phase_again, target_checkpoint
+
+__all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "switch"]
+
+Decision = Literal["save", "edit", "skip"]
+"""The user's word on a pending checkpoint."""
+
+
+async def refused_checkpoint(
+    rooms: Rooms, summary: str, phase: int | None, *, again: bool
+) -> PhaseSealed | Skipped | None:
+    """Why this checkpoint would not be sealed, before anybody is asked about it.
+
+    Raises:
+        InvalidRequestError: the summary or the phase cannot be stored.
+    """
+    if skipped := writes_refused(rooms):
+        return skipped
+    check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
+    check_phase(phase)
+    try:
+        _refuse_again(rooms, await current(rooms), _phase(rooms, phase), again=again)
+    except _PhaseSealedError as error:
+        return error.outcome
+    return None
+
+
+async def checkpoint(
+    rooms: Rooms, summary: str, phase: int | None, *, again: bool, approval: Approval
+) -> CheckpointOutcome:
+    """Seal everything up to here as a restore point.
+
+    A `pending` one is sealed at this place too, and counts only once somebody decides it.
+
+    Raises:
+        InvalidRequestError: the summary or the phase cannot be stored.
+    """
+    if refused := await refused_checkpoint(rooms, summary, phase, again=again):
+        return refused
+    number = _phase(rooms, phase)
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        _refuse_again(rooms, head, number, again=again)  # another session may have been first
+        tips = head.timeline.tips(rooms.session.branch)
+        name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
+        step = Move(
+            act="checkpoint",
+            branch=rooms.session.branch,
+            opens={rooms.session.branch: SegmentId(rooms.ids.new(at))},
+            parents=tips,
+            leaves=tips,
+            checkpoint=CheckpointId(name),
+            phase=number,
+            approval=approval,
+        )
+        return moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=summary)
+
+    try:
+        head, record = await move(rooms, plan)
+    except _PhaseSealedError as error:
+        return error.outcome
+    sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
+    return Saved(sealed, notes=_depth(head, rooms))
+
+
+async def decide(
+    rooms: Rooms, pending: str, decision: Decision, summary: str, *, again: bool
+) -> CheckpointOutcome:
+    """Save a checkpoint that was left pending, save it with another summary, or skip it.
+
+    Raises:
+        UnknownTargetError: nothing of that name is pending.
+        InvalidRequestError: an edit without a summary, or one that cannot be stored.
+    """
+    if skipped := writes_refused(rooms):
+        return skipped
+    if decision == "edit":
+        check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        asked = _pending(head, rooms.session.branch, pending)
+        if decision != "skip":
+            _refuse_again(rooms, head, asked.phase, again=again)
+        step = Move(
+            act="decide",
+            branch=asked.branch,
+            parents=asked.seals,
+            checkpoint=asked.id,
+            decides=asked.move,
+            phase=asked.phase,
+            approval="skipped" if decision == "skip" else "approved",
+        )
+        text = summary if decision == "edit" else asked.summary
+        return moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=text)
+
+    try:
+        head, _ = await move(rooms, plan)
+    except _PhaseSealedError as error:
+        return error.outcome
+    return Decided(head.timeline.checkpoints[CheckpointId(pending.strip())])
+
+
+async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
+    """Begin a branch at a checkpoint (or here) and put this session on it.
+
+    Raises:
+        InvalidRequestError: the name cannot be a branch, or is taken.
+        UnknownTargetError: no such checkpoint on this branch.
+    """
+    if skipped := writes_refused(rooms):
+        return skipped
+    branch = clean_branch(name)
+    here = rooms.session.branch
+    from_: Checkpoint | None = None
+
+    async def plan(head: Head, id_: RecordId, moment: datetime) -> Record:
+        nonlocal from_
+        timeline = head.timeline
+        if branch in timeline.branches:
+            raise InvalidRequestError(
+                f"branch {name!r} exists already. Switch to it, or choose another name."
+            )
+        from_ = target_checkpoint(timeline, here, at) if at.strip() else None
+        opens = {branch: SegmentId(rooms.ids.new(moment))}
+        tips = timeline.tips(here)
+        if from_ is None:  # what is written here from now on must not be seen from the new branch
+            opens[here] = SegmentId(rooms.ids.new(moment))
+        step = Move(
+            act="fork",
+            branch=branch,
+            opens=opens,
+            parents=from_.seals if from_ else tips,
+            leaves=() if from_ else tips,
+        )
+        return moving_record(
+            rooms, head, step, id_=id_, at=moment, kind="move", content=f"Fork {branch}."
+        )
+
+    await move(rooms, plan)
+    rooms.session.branch = branch
+    return Branched(branch, from_.id if from_ else None)
+
+
+async def switch(rooms: Rooms, name: str) -> Branched | Skipped:
+    """Put this session on another branch; other sessions stay where they are.
+
+    Raises:
+        UnknownTargetError: there is no such branch.
+    """
+    if skipped := reads_refused(rooms):
+        return skipped
+    branches = (await current(rooms)).timeline.branches
+    if name not in branches:
+        raise UnknownTargetError("branch", name, known=branches)
+    rooms.session.branch = clean_branch(name)
+    return Branched(rooms.session.branch, None)
+
+
+class _PhaseSealedError(Exception):
+    """Carries the outcome out of a plan."""
+
+    def __init__(self, outcome: PhaseSealed) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def _refuse_again(rooms: Rooms, head: Head, phase: int | None, *, again: bool) -> None:
+    found = phase_again(head.timeline, rooms.session.branch, phase)
+    if found is not None and not again:
+        raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
+
+
+def _phase(rooms: Rooms, phase: int | None) -> int | None:
+    return rooms.policy.phase if phase is None else phase
+
+
+def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
+    waiting = head.timeline.pending(branch)
+    for asked in waiting:
+        if asked.id == name.strip():
+            return asked
+    raise UnknownTargetError("pending checkpoint", name, known=[c.id for c in waiting])
+
+
+def _depth(head: Head, rooms: Rooms) -> tuple[str, ...]:
+    depth = len(head.timeline.chain(rooms.session.branch))
+    if depth <= limits.CHAIN_SEGMENTS_WARN:
+        return ()
+    note = (
+        f"{depth:,} segments lie on this branch; beyond {limits.CHAIN_SEGMENTS_WARN:,} reading "
+        "slows down. Seal checkpoints more rarely."
+    )
+    return (note,)

@@ -1,0 +1,99 @@
+"""What every use case is given: the ports, whose memory it is, and how it is set up."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memory_mcp.app.healing import HealedIndex
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.errors import StoreError
+from memory_mcp.ports import Clock, HeadStore, Ids, Provenance, RecordStore
+
+__all__ = ["Policy", "Pool", "Rooms", "Session", "reads_refused", "writes_refused"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the memory is set up for this session."""
+
+    enabled: bool = True
+    meta: bool = False
+    approval: Literal["ask", "auto"] = "ask"
+    phase: int | None = None
+
+
+class Session:
+    """Which branch this session is on. Tips are shared by all; this is the session's own."""
+
+    def __init__(self, branch: BranchName) -> None:
+        self.branch = branch
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A place where records rest, with the index over them."""
+
+    records: RecordStore
+    index: HealedIndex
+
+    async def keep(self, record: Record) -> tuple[str, ...]:
+        """Make the record durable, then let it be found: never the other way round.
+
+        Returns what the caller should be told. A busy or broken index does not undo the write.
+        """
+        await self.records.put(record)
+        try:
+            await self.index.add([record])
+        except StoreError as error:
+            return (f"Stored, but not yet to be found: {error}",)
+        return ()
+
+    async def erase(self, record_ids: set[RecordId]) -> None:
+        """Leave nothing of these records."""
+        await self.records.erase(record_ids)
+        await self.index.remove(record_ids)
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The project's pool and timeline, the user's pool, and the world around them.
+
+    `client` names the program that is calling, as `name/version`.
+    """
+
+    project: Pool
+    user: Pool
+    heads: HeadStore
+    clock: Clock
+    ids: Ids
+    provenance: Provenance
+    scope: Scope
+    policy: Policy
+    session: Session
+    client: str = "cli"
+
+    def origin(self) -> Origin:
+        """Who is writing, in which session, at which commit."""
+        return self.provenance.origin(self.client)
+
+    @property
+    def pools(self) -> tuple[Pool, Pool]:
+        return self.project, self.user
+
+
+def reads_refused(rooms: Rooms) -> Skipped | None:
+    """Why nothing is read, if nothing is."""
+    if not rooms.policy.enabled:
+        return Skipped("Memory is off (MEMORY_ENABLED=false): go on without it.")
+    return None
+
+
+def writes_refused(rooms: Rooms) -> Skipped | None:
+    """Why nothing is written, if nothing is."""
+    if rooms.policy.meta:
+        return Skipped(
+            "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
+            "project's memory without writing to it. Go on; this is no error."
+        )
+    return reads_refused(rooms)

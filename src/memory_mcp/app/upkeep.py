@@ -1,0 +1,31 @@
+"""Bringing index and head in step with the records: at start, after a merge, on request."""
+
+from contextlib import suppress
+
+from memory_mcp.app.heads import absorb
+from memory_mcp.app.healing import CaughtUp, Progress
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.errors import StoreUnavailableError
+
+__all__ = ["catch_up", "reindex"]
+
+
+async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+    """Adopt what other clones, cuts and hands left in the folders; complete what was cut short."""
+    done = CaughtUp()
+    for pool in rooms.pools:
+        done += await pool.index.catch_up(progress)
+    await absorb(rooms)
+    with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
+        for pool in rooms.pools:
+            await pool.records.tidy()
+        moves = [r async for r in rooms.project.records.scan(await rooms.project.index.moves())]
+        await rooms.heads.log(await rooms.heads.unlogged(moves))
+    return done
+
+
+async def reindex(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+    """Make both indexes anew from the records."""
+    for pool in rooms.pools:
+        await pool.index.reset()
+    return await catch_up(rooms, progress)

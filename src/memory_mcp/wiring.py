@@ -1,0 +1,157 @@
+"""The only builder of adapters: from settings to rooms.
+
+Building does no I/O beyond looking for the project: files and indexes are opened on first use.
+"""
+
+import hashlib
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.domain.record import Scope
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.ingestion.drafts import clean_branch
+from memory_mcp.settings import Settings
+from memory_mcp.stores.disk import Disk
+from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
+from memory_mcp.stores.host import (
+    GitProvenance,
+    SystemClock,
+    SystemIds,
+    git_remote,
+    git_work_tree,
+)
+from memory_mcp.stores.local import LocalRecords
+
+__all__ = ["Built", "Places", "build", "find_places", "open_rooms"]
+
+INDEX_FILE = "index.sqlite3"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where everything of this process is, and whose it is."""
+
+    scope: Scope
+    project_dir: Path | None
+    state_dir: Path
+    memory_dir: Path
+    user_state_dir: Path
+    user_memory_dir: Path
+
+
+@dataclass(frozen=True)
+class Built:
+    """The rooms and, for the doctor, the adapters behind the ports."""
+
+    rooms: Rooms
+    places: Places
+    heads: LocalHeads
+    records: tuple[LocalRecords, LocalRecords]
+    indexes: tuple[SqliteIndex, SqliteIndex]
+
+
+def find_places(settings: Settings, start: Path | None = None) -> Places:
+    """The project in the order: setting, client, enclosing git work tree, none.
+
+    Raises:
+        InvalidRequestError: it would be where this process stands, and that folder is gone.
+    """
+    project_dir = settings.project_dir
+    if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
+        project_dir = git_work_tree((start or _current_folder()).absolute())
+    home = settings.home or user_data_path("memory-mcp", appauthor=False)
+    mine = home / f"user-{_slug(settings.user)}"
+    base = project_dir or mine / "none"
+    records = base / ".claude" / "memory" if project_dir else base / "memory"
+    return Places(
+        scope=Scope(user=settings.user, project=_identity(project_dir)),
+        project_dir=project_dir,
+        state_dir=settings.state_dir or base / STATE_FOLDER,
+        memory_dir=settings.memory_dir or records,
+        user_state_dir=mine / STATE_FOLDER,
+        user_memory_dir=mine / "memory",
+    )
+
+
+def build(settings: Settings, disk: Disk | None = None, start: Path | None = None) -> Built:
+    """Everything, wired. Nothing is opened yet."""
+    places = find_places(settings, start)
+    writer = disk or Disk()
+    folders = (
+        (places.memory_dir, places.state_dir),
+        (places.user_memory_dir, places.user_state_dir),
+    )
+    records = tuple(LocalRecords(memory, writer) for memory, _ in folders)
+    indexes = tuple(
+        SqliteIndex(state / INDEX_FILE, lambda state=state: prepare_state(state, writer))
+        for _, state in folders
+    )
+    heads = LocalHeads(places.state_dir, writer)
+    rooms = Rooms(
+        project=Pool(records[0], HealedIndex(indexes[0], records[0])),
+        user=Pool(records[1], HealedIndex(indexes[1], records[1])),
+        heads=heads,
+        clock=SystemClock(),
+        ids=SystemIds(),
+        provenance=GitProvenance(places.project_dir, session=settings.session),
+        scope=places.scope,
+        policy=Policy(
+            enabled=settings.enabled,
+            meta=settings.meta,
+            approval=settings.approval,
+            phase=settings.phase,
+        ),
+        session=Session(clean_branch(settings.branch)),
+    )
+    return Built(rooms, places, heads, (records[0], records[1]), (indexes[0], indexes[1]))
+
+
+@asynccontextmanager
+async def open_rooms(
+    settings: Settings, disk: Disk | None = None, start: Path | None = None
+) -> AsyncGenerator[Built]:
+    """The rooms for as long as they are needed."""
+    built = build(settings, disk, start)
+    try:
+        yield built
+    finally:
+        for index in built.indexes:
+            await index.aclose()
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise InvalidRequestError(
+            "The current folder no longer exists. Change to one that does, or set "
+            "MEMORY_PROJECT_DIR."
+        ) from error
+
+
+def _identity(project_dir: Path | None) -> str:
+    """The same for every clone and work tree of a project that has a remote; else the folder's."""
+    if project_dir is None:
+        return "none"
+    remote = git_remote(project_dir)
+    if remote:
+        return remote
+    return f"{_slug(project_dir.name)}-{_digest(str(project_dir.resolve()))}"
+
+
+def _slug(name: str) -> str:
+    """A name that can be a folder's everywhere; different names stay different."""
+    plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
+    return plain if plain == name else f"{plain or 'x'}-{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
