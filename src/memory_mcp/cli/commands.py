@@ -1,0 +1,251 @@
+"""What each command does: settings, rooms, one use case, and its outcome shown."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, cast, get_args
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.cli import show
+from memory_mcp.context.head_text import head_text
+from memory_mcp.context.render import Block
+from memory_mcp.context.words import (
+    added_fields,
+    backtrack_fields,
+    checkpoint_fields,
+    forgotten_fields,
+    found_fields,
+    head_fields,
+    preview_text,
+)
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
+from memory_mcp.domain.record import Kind
+from memory_mcp.domain.views import Filters
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.settings import Settings, folder_named, read_settings, with_toolsets
+from memory_mcp.wiring import open_rooms
+
+__all__ = ["run"]
+
+Given = argparse.Namespace
+Shown = show.Shown
+
+
+def run(given: Given) -> int:
+    """Carry out the command and show what came of it."""
+    show.speak_utf8()
+    as_json = getattr(given, "json", False)
+    try:
+        settings = _settings(given)
+        match given.command:
+            case None | "serve":
+                return _serve(settings, given)
+            case "demo":
+                from memory_mcp.cli.demo import demo  # noqa: PLC0415  # imports the MCP SDK
+
+                return asyncio.run(demo(as_json=as_json))
+            case name:
+                shown = asyncio.run(_in_rooms(settings, given, _COMMANDS[name]))
+        return show.show(shown, as_json=as_json)
+    except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
+        if show.reader_left(error):
+            return 1
+        raise
+    except MemoryMcpError as error:
+        return show.error(str(error), as_json=as_json)
+    except KeyboardInterrupt:
+        return show.error("Interrupted. What was reported as stored is stored.", as_json=as_json)
+
+
+def _settings(given: Given) -> Settings:
+    settings = read_settings()
+    if project := getattr(given, "project", None):
+        folder = folder_named("--project", project)
+        if not folder.is_dir():
+            raise InvalidRequestError(f"--project {project!r} is no folder. Name one that exists.")
+        settings = replace(settings, project_dir=folder)
+    return replace(settings, branch=getattr(given, "branch", settings.branch))
+
+
+def _serve(settings: Settings, given: Given) -> int:
+    from memory_mcp.server.main import serve  # noqa: PLC0415  # imports the MCP SDK
+
+    if given.command is None:
+        serve(settings, "stdio", "127.0.0.1", 0)
+    else:
+        settings = with_toolsets(settings, given.toolsets)
+        serve(settings, given.transport, given.host, given.port)
+    return 0
+
+
+async def _in_rooms(
+    settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Shown]]
+) -> Shown:
+    async with open_rooms(settings) as built:
+        return await command(built.rooms, given)
+
+
+async def _add(rooms: Rooms, given: Given) -> Shown:
+    draft = Draft(
+        content=_text(given.content),
+        kind=_kind(given.kind),
+        title=given.title,
+        category=given.category,
+        tags=tuple(given.tags),
+        importance=given.importance,
+        pinned=given.pinned,
+        expires_at=_time(given.expires),
+        phase=given.phase,
+        supersedes=tuple(given.supersedes),
+        reach=given.scope,
+    )
+    return Shown(added_fields(await app.add_memory(rooms, draft)))
+
+
+async def _search(rooms: Rooms, given: Given) -> Shown:
+    filters = Filters(
+        category=given.category,
+        tags=tuple(given.tags),
+        kinds=frozenset({_kind(given.kind)} if given.kind else ()),
+        phase=given.phase,
+    )
+    fields = found_fields(await app.search_memories(rooms, given.query, filters, given.limit))
+    return Shown(fields, show.results)
+
+
+async def _update(rooms: Rooms, given: Given) -> Shown:
+    outcome = await app.update_memory(rooms, given.memory_id, _text(given.content), given.title)
+    return Shown(added_fields(outcome))
+
+
+async def _forget(rooms: Rooms, given: Given) -> Shown:
+    erase = not given.hide
+    return Shown(
+        forgotten_fields(await app.forget_memory(rooms, given.memory_id, given.reason, erase=erase))
+    )
+
+
+async def _head(rooms: Rooms, given: Given) -> Shown:
+    del given
+    match await app.memory_head(rooms):
+        case HeadReport() as report:
+            return Shown({"success": True, **head_fields(report)}, lambda _: head_text(report))
+        case Skipped(reason):
+            return _skipped(reason)
+
+
+async def _checkpoint(rooms: Rooms, given: Given) -> Shown:
+    if given.pending:
+        decided = await app.decide(
+            rooms, given.pending, given.decision, given.summary, again=given.again
+        )
+        return Shown(checkpoint_fields(decided))
+    # whoever types the command is the user: typing it is the approval
+    outcome = await app.checkpoint(
+        rooms, given.summary, given.phase, again=given.again, approval="approved"
+    )
+    return Shown(checkpoint_fields(outcome))
+
+
+async def _backtrack(rooms: Rooms, given: Given) -> Shown:
+    choice: app.Choice | Literal[""] = given.mode
+    token: str = given.confirm
+    if not choice:
+        match await app.preview_backtrack(rooms, given.to):
+            case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
+                choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
+            case Preview() | Skipped() as outcome:
+                return Shown(backtrack_fields(outcome))
+    outcome = await app.backtrack(rooms, given.to, choice, lesson=given.lesson, token=token)
+    return Shown(backtrack_fields(outcome))
+
+
+async def _fork(rooms: Rooms, given: Given) -> Shown:
+    match await app.fork(rooms, given.name, given.at):
+        case Branched(branch, at):
+            message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
+            return Shown({"success": True, "branch": branch, "at": at, "message": message})
+        case Skipped(reason):
+            return _skipped(reason)
+
+
+async def _context(rooms: Rooms, given: Given) -> Shown:
+    match await app.memory_context(rooms, given.task, given.budget_tokens):
+        case Block() as block:
+            fields = {"success": True, "context": block.text, "tokens": block.tokens,
+                      "shown": block.shown, "leftOut": block.left_out}  # fmt: skip
+            return Shown(fields, lambda _: block.text)
+        case Skipped(reason):
+            return _skipped(reason)
+
+
+async def _reindex(rooms: Rooms, given: Given) -> Shown:
+    del given
+    if skipped := app.reads_refused(rooms):
+        return _skipped(skipped.reason)
+    with show.progress("Indexing") as advance:
+        done = await app.reindex(rooms, advance)
+    message = f"{done.adopted} records indexed, {done.erased} late forgets completed."
+    return Shown({"success": True, "indexed": done.adopted, "erased": done.erased,
+                  "message": message})  # fmt: skip
+
+
+async def _doctor(rooms: Rooms, given: Given) -> Shown:
+    if skipped := app.reads_refused(rooms):
+        return _skipped(skipped.reason)
+    found = await app.doctor(rooms, repair=given.repair)
+    left = [finding for finding in found if not finding.repaired]
+    fields = {
+        "success": not any(finding.severity == "must" for finding in left),
+        "findings": [vars(finding) for finding in found],
+        "message": show.bill(len(found), len(found) - len(left)),
+    }
+    return Shown(fields, show.findings)
+
+
+_CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
+
+_COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
+    "add": _add,
+    "search": _search,
+    "update": _update,
+    "forget": _forget,
+    "head": _head,
+    "checkpoint": _checkpoint,
+    "backtrack": _backtrack,
+    "fork": _fork,
+    "context": _context,
+    "reindex": _reindex,
+    "doctor": _doctor,
+}
+
+
+def _skipped(reason: str) -> Shown:
+    return Shown({"success": False, "message": reason})
+
+
+def _text(given: str) -> str:
+    return sys.stdin.read() if given == "-" else given
+
+
+def _kind(given: str) -> Kind:
+    if given not in get_args(Kind):
+        raise InvalidRequestError(f"--kind {given!r}: choose one of {', '.join(get_args(Kind))}.")
+    return cast("Kind", given)
+
+
+def _time(given: str) -> datetime | None:
+    if not given:
+        return None
+    try:
+        time = datetime.fromisoformat(given)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"--expires {given!r} is no time. Write it like 2026-12-31 or 2026-12-31T18:00+01:00."
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

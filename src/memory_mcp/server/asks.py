@@ -1,0 +1,97 @@
+"""The questions put to the user: [save] / [edit] / [skip] and [continue] / [forget] / [abort].
+
+A resolver runs before its tool and may run twice; it has no side effects and its question depends
+only on the arguments and the state of the memory. A client that cannot ask gets `NotAsked`, and
+the tool takes the two-call way. A cancelled question means that nobody answered, never "no".
+"""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit
+from pydantic import BaseModel, Field, create_model
+
+from memory_mcp.app.backtrack import preview_backtrack
+from memory_mcp.app.checkpoint import refused_checkpoint
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.words import preview_text
+from memory_mcp.domain.outcomes import Preview
+
+__all__ = ["Approval", "BacktrackChoice", "NotAsked", "ask_approval", "ask_backtrack", "rooms_of"]
+
+
+class Approval(BaseModel):
+    """The user's word on a checkpoint."""
+
+    decision: Literal["save", "edit", "skip"] = Field(
+        default="save", description="save it, save it with the edited summary, or skip it"
+    )
+    summary: str = Field(default="", description="The summary; change it and choose edit")
+
+
+class BacktrackChoice(BaseModel):
+    """The user's word on a backtrack, and the token of the question it answers."""
+
+    asked_about: ClassVar[str] = ""
+    choice: Literal["continue", "forget", "abort"] = Field(
+        default="continue",
+        description="continue: hide it, restorable; forget: erase it for good; abort: do nothing",
+    )
+
+
+class NotAsked(BaseModel):
+    """Nobody was asked: the answer came with the call, is not needed, or cannot be had."""
+
+
+def rooms_of(ctx: Context[Rooms]) -> Rooms:
+    """The rooms, as the calling client sees them."""
+    rooms = ctx.request_context.lifespan_context
+    known = ctx.session.client_params
+    if known is None:
+        return rooms
+    return replace(rooms, client=f"{known.client_info.name}/{known.client_info.version}")
+
+
+def can_ask(ctx: Context[Rooms]) -> bool:
+    """Whether the client can show a form."""
+    able = ctx.client_capabilities
+    asks = able.elicitation if able else None
+    return asks is not None and (asks.form is not None or asks.url is None)
+
+
+async def ask_approval(
+    ctx: Context[Rooms],
+    summary: str,
+    phase: int | None,
+    pending: str,
+    again: bool,  # noqa: FBT001  # filled by name by the SDK
+) -> Elicit[Approval] | NotAsked:
+    """Ask whether to seal the checkpoint, unless that is settled."""
+    rooms = rooms_of(ctx)
+    if pending or rooms.policy.approval == "auto" or not can_ask(ctx):
+        return NotAsked()
+    if await refused_checkpoint(rooms, summary, phase, again=again):
+        return NotAsked()
+    form = create_model(
+        "Approval",
+        __base__=Approval,
+        summary=(str, Field(default=summary, description="Change it and choose edit")),
+    )
+    return Elicit(f"Save this checkpoint?\n\n{summary}", form)
+
+
+async def ask_backtrack(
+    ctx: Context[Rooms], to: str, mode: str, lesson: str, confirm: str
+) -> Elicit[BacktrackChoice] | NotAsked:
+    """Ask what to do with what came after, unless the call says so."""
+    rooms = rooms_of(ctx)
+    if mode or confirm or rooms.policy.approval == "auto" or not can_ask(ctx):
+        return NotAsked()
+    match await preview_backtrack(rooms, to, lesson):
+        case Preview() as preview:
+            # the answer comes back as this very class: it counts for this question only
+            form = type("BacktrackChoice", (BacktrackChoice,), {"asked_about": preview.token})
+            return Elicit(preview_text(preview), form)
+        case _:
+            return NotAsked()

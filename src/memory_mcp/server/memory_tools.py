@@ -1,0 +1,143 @@
+"""The tools that write and read memories. Descriptions are written for the model."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.render import Block
+from memory_mcp.context.words import added_fields, forgotten_fields, found_fields
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.views import Filters
+from memory_mcp.server.asks import rooms_of
+from memory_mcp.server.speak import answer, prose
+
+__all__ = ["add_memory", "forget_memory", "memory_context", "search_memories", "update_memory"]
+
+GivenKind = Literal[
+    "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
+]
+Rs = Context[Rooms]
+
+
+class Metadata(BaseModel):
+    """What describes a memory."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = ""
+    category: str = ""
+    tags: list[str] = Field(default_factory=list[str])
+    importance: int = Field(default=3, description="1-5")
+    pinned: bool = False
+    expires_at: datetime | None = None
+
+
+async def add_memory(
+    *,
+    content: Annotated[str, Field(description="One self-contained statement, ≤ 8000 characters")],
+    ctx: Rs,
+    metadata: Metadata | None = None,
+    kind: GivenKind = "fact",
+    scope: Annotated[
+        Literal["project", "user"], Field(description="user: holds in every project")
+    ] = "project",
+    supersedes: Annotated[
+        list[str] | None, Field(description="memoryIds that this replaces")
+    ] = None,
+    phase: int | None = None,
+) -> CallToolResult:
+    """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
+
+    preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
+    """
+    about = metadata or Metadata()
+    expires_at = about.expires_at
+    if expires_at is not None and expires_at.tzinfo is None:
+        expires_at = expires_at.replace(tzinfo=UTC)
+    draft = Draft(
+        content=content,
+        kind=kind,
+        title=about.title,
+        category=about.category,
+        tags=tuple(about.tags),
+        importance=about.importance,
+        pinned=about.pinned,
+        expires_at=expires_at,
+        phase=phase,
+        supersedes=tuple(supersedes or ()),
+        reach=scope,
+    )
+    return answer(added_fields(await app.add_memory(rooms_of(ctx), draft)))
+
+
+async def search_memories(
+    *,
+    ctx: Rs,
+    query: Annotated[str, Field(description="Words to look for; empty: the newest")] = "",
+    limit: Annotated[int, Field(description="1-10")] = RESULTS_DEFAULT,
+    category: str = "",
+    tags: Annotated[list[str] | None, Field(description="all must match")] = None,
+    kind: GivenKind | Literal["checkpoint"] | None = None,
+    phase: int | None = None,
+) -> CallToolResult:
+    """Recall what holds now, before you assume or ask.
+
+    Never returns what a backtrack abandoned, or what was superseded, forgotten or has expired.
+    """
+    filters = Filters(
+        category=category,
+        tags=tuple(tags or ()),
+        kinds=frozenset({kind} if kind else ()),
+        phase=phase,
+    )
+    return answer(found_fields(await app.search_memories(rooms_of(ctx), query, filters, limit)))
+
+
+async def memory_context(
+    *,
+    ctx: Rs,
+    task: Annotated[str, Field(description="What you are about to do")] = "",
+    budget_tokens: int = CONTEXT_TOKENS_DEFAULT,
+) -> CallToolResult:
+    """What matters now, within a token budget. Call it first in a session.
+
+    Head, preferences, lessons, decisions that hold, and what fits the task.
+    """
+    match await app.memory_context(rooms_of(ctx), task, budget_tokens):
+        case Block() as block:
+            return prose(block.text)
+        case Skipped(reason):
+            return prose(reason)
+
+
+async def update_memory(
+    *,
+    memory_id: str,
+    content: Annotated[str, Field(description="The whole new text")],
+    ctx: Rs,
+    title: str = "",
+) -> CallToolResult:
+    """Correct a memory: the new text replaces the old one."""
+    outcome = await app.update_memory(rooms_of(ctx), memory_id, content, title)
+    return answer(added_fields(outcome))
+
+
+async def forget_memory(
+    *,
+    memory_id: str,
+    ctx: Rs,
+    mode: Annotated[
+        Literal["erase", "hide"], Field(description="hide: it no longer holds, but keep it")
+    ] = "erase",
+    reason: str = "",
+) -> CallToolResult:
+    """Erase one memory everywhere, for good; or hide it from here on."""
+    outcome = await app.forget_memory(rooms_of(ctx), memory_id, reason, erase=mode == "erase")
+    return answer(forgotten_fields(outcome))

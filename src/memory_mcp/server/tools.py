@@ -1,0 +1,42 @@
+"""Which tools there are, in the order a model should meet them."""
+
+from mcp_types import ToolAnnotations
+
+from memory_mcp.server.memory_tools import (
+    add_memory,
+    forget_memory,
+    memory_context,
+    search_memories,
+    update_memory,
+)
+from memory_mcp.server.speak import SpeakingTool, speaking
+from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head, switch_branch
+
+__all__ = ["default_tools", "toolset"]
+
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+_ERASES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+
+
+def default_tools() -> list[SpeakingTool]:
+    """The tools every client gets."""
+    return [
+        speaking(add_memory, _ADDS),
+        speaking(search_memories, _READS),
+        speaking(memory_context, _READS),
+        speaking(memory_head, _READS),
+        speaking(checkpoint, _ADDS),
+        speaking(backtrack, _ERASES),
+        speaking(update_memory, _ADDS),
+        speaking(forget_memory, _ERASES),
+    ]
+
+
+def toolset(name: str) -> list[SpeakingTool]:
+    """The tools of a further toolset."""
+    match name:
+        case "branches":
+            return [speaking(switch_branch, _ADDS)]
+        case _:
+            raise AssertionError(name)  # the settings know the toolsets
