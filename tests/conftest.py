@@ -1,0 +1,67 @@
+"""What every test stands on: asyncio, an empty environment, and folders of its own."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Run
+from doors import Era
+
+from memory_mcp.cli.main import main
+from memory_mcp.settings import Settings
+
+_OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """aiosqlite knows asyncio only."""
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads how this machine is set up, or writes to its user's memory."""
+    for name in [name for name in os.environ if name.startswith(_OURS)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too
+
+
+@pytest.fixture(params=["legacy", "auto"], ids=["2025-11-25", "2026-07-28"])
+def era(request: pytest.FixtureRequest) -> Era:
+    """Both revisions of the protocol; clients of either must get the same."""
+    return request.param
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder of a project that nobody has worked in yet."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path: Path, project: Path) -> Settings:
+    """A session in that project which approves without asking."""
+    return Settings(project_dir=project, home=tmp_path / "home", user="ada", approval="auto")
+
+
+@pytest.fixture
+def run(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command, typed in the project's folder (a git work tree)."""
+    (project / ".git").mkdir()
+    monkeypatch.chdir(project)
+
+    def typed(*arguments: str, stdin: str | bytes | None = None) -> tuple[int, str, str]:
+        if stdin is not None:
+            data = stdin.encode() if isinstance(stdin, str) else stdin
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        status = main(list(arguments))
+        out, error = capsys.readouterr()
+        return status, out, error
+
+    return typed

@@ -1,0 +1,258 @@
+"""The contract of `ports.RecordStore`, for every adapter."""
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fakes import FakeIds, Scribe
+from stores_in_memory import MemoryRecords
+
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.record import Move, Record
+from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
+from memory_mcp.ports import RecordStore
+from memory_mcp.stores.disk import Disk
+from memory_mcp.stores.local import LocalRecords
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["local", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> RecordStore:
+    return (
+        LocalRecords(tmp_path / "memory", Disk()) if request.param == "local" else MemoryRecords()
+    )
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalRecords:
+    return LocalRecords(tmp_path / "memory", Disk())
+
+
+@pytest.fixture
+def scribe() -> Scribe:
+    return Scribe()
+
+
+def full(scribe: Scribe) -> Record:
+    """A record in which no field is what it would be by itself."""
+    others = [scribe.record().id for _ in range(3)]
+    fields = scribe.record("Wörter\r\n\0 und 🦊", title="T", category="C", tags=("a", "B"))
+    return fields.model_copy(
+        update={
+            "kind": "move", "layer": "recall", "key": "k", "importance": 5, "pinned": True,
+            "expires_at": scribe.clock.now(), "phase": 0, "segment": "s", "branch": "b",
+            "supersedes": (others[0],), "derived_from": (others[1],), "erases": (others[2],),
+            "move": Move(act="fork", branch=BranchName("b")),
+        }
+    )  # fmt: skip
+
+
+async def test_get_returns_exactly_what_was_put(store: RecordStore, scribe: Scribe) -> None:
+    """A memory comes back byte for byte, with every field it was given."""
+    plain, rich = scribe.record(), full(scribe)
+    await store.put(plain)
+    await store.put(rich)
+
+    assert await store.get(plain.id) == plain
+    assert await store.get(rich.id) == rich
+
+
+async def test_the_same_record_twice_is_one(store: RecordStore, scribe: Scribe) -> None:
+    """A retry after a lost answer must be harmless."""
+    record = scribe.record()
+    await store.put(record)
+    await store.put(record)
+
+    assert await store.ids() == {record.id}
+
+
+async def test_a_taken_id_is_refused_and_the_first_record_stays(
+    store: RecordStore, scribe: Scribe
+) -> None:
+    """Records are written once: whatever wants their place is wrong."""
+    first = scribe.record("first")
+    await store.put(first)
+
+    with pytest.raises(StoreDamagedError):
+        await store.put(first.model_copy(update={"content": "second"}))
+
+    assert await store.get(first.id) == first
+
+
+async def test_what_was_never_put_is_none(store: RecordStore, scribe: Scribe) -> None:
+    """An absent record is an answer, also under a name that no record can have."""
+    assert await store.get(scribe.record().id) is None
+    assert await store.get(RecordId("../../etc/passwd")) is None
+    assert await store.get(RecordId("")) is None
+    assert await store.ids() == set()
+
+
+async def test_ids_and_scan_name_everything_there_is(store: RecordStore) -> None:
+    """The index is rebuilt from these two, so nothing may be left out, over months and batches."""
+    scribe = Scribe()
+    written: list[Record] = []
+    for number in range(510):  # more than one batch of a scan
+        scribe.clock.advance(timedelta(hours=6))
+        written.append(scribe.record(f"memory {number}"))
+    await asyncio.gather(*(store.put(record) for record in written))
+
+    assert await store.ids() == {record.id for record in written}
+    asked = {*(record.id for record in written), scribe.record().id}
+    assert sorted([r async for r in store.scan(asked)], key=lambda r: r.id) == written
+    assert [r async for r in store.scan({written[3].id})] == [written[3]]
+
+
+async def test_erase_leaves_nothing_and_is_content_with_what_is_gone(
+    store: RecordStore, scribe: Scribe
+) -> None:
+    """A forget that was cut short is repeated, so erasing twice is no error."""
+    gone, kept = scribe.record("gone"), scribe.record("kept")
+    await store.put(gone)
+    await store.put(kept)
+
+    await store.erase({gone.id, scribe.record().id})
+    await store.erase({gone.id})
+
+    assert await store.get(gone.id) is None
+    assert await store.ids() == {kept.id}
+    assert [r async for r in store.scan({gone.id, kept.id})] == [kept]
+
+
+async def test_a_second_store_over_the_same_folder_sees_it_at_once(
+    local: LocalRecords, scribe: Scribe
+) -> None:
+    """Durable means: in the file when `put` returns, not in this process's memory."""
+    record = full(scribe)
+    await local.put(record)
+
+    assert await LocalRecords(local.root, Disk()).get(record.id) == record
+
+
+async def test_erased_text_is_in_no_file(local: LocalRecords, scribe: Scribe) -> None:
+    """An explicit forget is a promise about the disk."""
+    record = scribe.record("unsayable")
+    await local.put(record)
+    await local.erase({record.id})
+
+    left = [path.read_bytes() for path in local.root.rglob("*") if path.is_file()]
+    assert not any(b"unsayable" in data for data in left)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"", b"{", b"null", b"[]", b"3", b"{}", b'{"schema_version": 1}', b"\xff\xfe\x00",
+        b'{"schema_version": null}', b'{"schema_version": "1"}', b"[" * 200_000,
+    ],
+    ids=lambda damage: repr(damage[:25]),
+)  # fmt: skip
+async def test_a_file_that_is_no_record_is_said_to_be_damaged_and_left_alone(
+    local: LocalRecords, scribe: Scribe, damage: bytes
+) -> None:
+    """Half a record is worse than none: it is named, kept, and does not hide the others."""
+    bad, good = scribe.record("bad"), scribe.record("good")
+    await local.put(bad)
+    await local.put(good)
+    local.path(bad.id).write_bytes(damage)
+
+    with pytest.raises(StoreDamagedError, match=bad.id):
+        await local.get(bad.id)
+    assert await local.ids() == {bad.id, good.id}
+    assert [r async for r in local.scan({bad.id, good.id})] == [good]
+    assert local.path(bad.id).read_bytes() == damage
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"content": "\ud800"}, {"created_at": "0001-01-01T00:00:00+10:00"}, {"phase": 10**30},
+        {"expires_at": "9999-12-31T23:59:59-10:00"}, {"kind": "poem"}, {"importance": 9},
+        {"content": None}, {"scope": {}}, {"tags": ["\udfff"]}, {"supersedes": ["\ud800"]},
+    ],
+    ids=repr,
+)  # fmt: skip
+async def test_a_record_that_could_not_be_indexed_is_damaged(
+    local: LocalRecords, scribe: Scribe, change: dict[str, object]
+) -> None:
+    """Records arrive by git from anywhere: one that no index can hold must not stop the others."""
+    bad = scribe.record("bad")
+    await local.put(bad)
+    local.path(bad.id).write_text(json.dumps({**bad.as_json(), **change}), "utf-8")
+
+    with pytest.raises(StoreDamagedError, match=bad.id):
+        await local.get(bad.id)
+    assert [r async for r in local.scan({bad.id})] == []
+
+
+async def test_a_newer_record_says_update_and_is_left_alone(
+    local: LocalRecords, scribe: Scribe
+) -> None:
+    """An old program must not judge a new format."""
+    record = scribe.record()
+    await local.put(record)
+    newer = json.dumps({**record.as_json(), "schema_version": 2, "kind": "new"}).encode()
+    local.path(record.id).write_bytes(newer)
+
+    with pytest.raises(NewerSchemaError, match="Update memory-mcp"):
+        await local.get(record.id)
+    assert [r async for r in local.scan({record.id})] == []
+    assert local.path(record.id).read_bytes() == newer
+
+
+async def test_a_record_under_another_name_is_damaged(local: LocalRecords, scribe: Scribe) -> None:
+    """The name is the id: a copy under a new name would be a second truth."""
+    record, other = scribe.record(), scribe.record()
+    await local.put(record)
+    local.path(record.id).rename(local.path(other.id))
+
+    with pytest.raises(StoreDamagedError, match=record.id):
+        await local.get(other.id)
+
+
+async def test_a_name_of_a_time_that_cannot_be_is_no_record(
+    local: LocalRecords, scribe: Scribe
+) -> None:
+    """A UUIDv7 can name the year 10889; a calendar cannot. One such file must not stop a scan."""
+    good = scribe.record()
+    await local.put(good)
+    strange = RecordId("ffffffff-ffff-7fff-bfff-ffffffffffff")
+    (local.path(good.id).parent / f"{strange}.json").write_text("{}")
+
+    assert await local.get(strange) is None
+    assert [r async for r in local.scan({strange, *await local.ids()})] == [good]
+
+
+async def test_what_the_file_system_refuses_is_said_in_one_sentence(
+    tmp_path: Path, scribe: Scribe
+) -> None:
+    """A folder that is a file, a file that is a folder: the path and the next step are named."""
+    (tmp_path / "memory").write_text("a file")
+    record = scribe.record()
+    with pytest.raises(StoreUnavailableError, match="memory"):
+        await LocalRecords(tmp_path / "memory", Disk()).put(record)
+    assert (tmp_path / "memory").read_text() == "a file"
+
+    store = LocalRecords(tmp_path / "other", Disk())
+    store.path(record.id).mkdir(parents=True)
+    with pytest.raises(StoreUnavailableError, match=record.id):
+        await store.put(record)
+    with pytest.raises(StoreUnavailableError, match=record.id):
+        await store.get(record.id)
+
+
+async def test_a_healthy_store_has_no_findings_and_litter_is_one(
+    local: LocalRecords, scribe: Scribe
+) -> None:
+    """The doctor hears of what the store alone can tell."""
+    record = scribe.record()
+    await local.put(record)
+    assert await local.findings(repair=False) == []
+
+    litter = local.path(record.id).with_name(".cut.tmp")
+    litter.write_text("half")
+    assert [f.code for f in await local.findings(repair=True)] == ["litter"]
+    assert await local.findings(repair=False) == []
+    assert FakeIds().new(record.created_at) == record.id

@@ -1,0 +1,296 @@
+"""The contract of `ports.SearchIndex`, for every adapter."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import timedelta
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import MILLISECOND, Scribe
+from stores_in_memory import MemoryIndex
+
+from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
+from memory_mcp.domain.record import Move, Record
+from memory_mcp.domain.views import Filters, LexicalQuery, View
+from memory_mcp.errors import IndexDamagedError
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.ports import SearchIndex
+from memory_mcp.retrieval.rank import rank
+
+pytestmark = pytest.mark.anyio
+
+HERE = SegmentId("here")
+ELSEWHERE = SegmentId("elsewhere")
+ANY = Filters()
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[SearchIndex]:
+    """An index that was made and has nothing in it."""
+    found: SearchIndex = MemoryIndex()
+    if request.param == "sqlite":
+        found = SqliteIndex(tmp_path / "index.sqlite3", lambda: None)
+    await found.mark_complete()
+    yield found
+    await found.aclose()
+
+
+@pytest.fixture
+def scribe() -> Scribe:
+    return Scribe()
+
+
+def seen(scribe: Scribe, *segments: SegmentId) -> View:
+    return View(chain=frozenset(segments or (HERE,)), now=scribe.clock.now())
+
+
+def terms(text: str) -> LexicalQuery:
+    return LexicalQuery(terms=tuple(text.split()))
+
+
+async def matched(index: SearchIndex, text: str, view: View, limit: int = 60) -> list[RecordId]:
+    answer = await index.match(terms(text), view, ANY, limit)
+    return [candidate.id for candidate in answer.candidates]
+
+
+async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scribe) -> None:
+    """A catch-up may meet what is in already."""
+    record = scribe.record(segment=HERE)
+    await index.add([record, record])
+    await index.add([record])
+    assert await index.ids() == {record.id}
+    assert await index.count(seen(scribe), ANY) == 1
+
+    await index.remove({record.id, scribe.record().id})
+    await index.remove({record.id})
+    assert await index.ids() == set()
+
+
+async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scribe) -> None:
+    """A forget takes text, tags, links and what it suppressed along."""
+    old = scribe.record("older crate", segment=HERE)
+    record = scribe.record(
+        "crate", tags=("t",), segment=HERE, supersedes=(old.id,), erases=(old.id,)
+    )
+    await index.add([old, record])
+    await index.remove({record.id})
+
+    assert await matched(index, "crate", seen(scribe)) == [old.id]
+    assert await index.find(seen(scribe), Filters(tags=("t",)), 9) == []
+    assert await index.to_erase() == set()
+    assert await index.suppressed_by({HERE}) == set()
+
+
+ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
+    "match": lambda index, view: index.match(terms("a b"), view, ANY, 5),
+    "find": lambda index, view: index.find(view, ANY, 5),
+    "count": lambda index, view: index.count(view, ANY),
+    "visible": lambda index, view: index.visible([RecordId("x")], view),
+    "nearest": lambda index, view: index.nearest("x", view),
+    "moves": lambda index, view: index.moves(),  # noqa: ARG005
+    "of_segments": lambda index, view: index.of_segments({HERE}),  # noqa: ARG005
+    "suppressed_by": lambda index, view: index.suppressed_by({HERE}),  # noqa: ARG005
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+async def test_an_index_that_is_not_complete_answers_nothing(
+    index: SearchIndex, scribe: Scribe, name: str
+) -> None:
+    """Half of the memories must not pass for all of them. What completes it may look inside."""
+    ask, view = ASKING[name], seen(scribe)
+    await ask(index, view)
+    await index.add([scribe.record(segment=HERE)])
+    await index.reset()
+    assert await index.ids() == set()
+    await index.add([scribe.record(segment=HERE)])
+
+    with pytest.raises(IndexDamagedError):
+        await ask(index, view)
+    assert len(await index.ids()) == 1
+    assert await index.to_erase() == set()
+
+    await index.mark_complete()
+    await ask(index, view)
+
+
+async def test_filters_and_visibility_come_before_the_limit(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """k results are k visible results, however many invisible ones are newer and better."""
+    wanted = [scribe.record("apple pear", category="c", segment=HERE) for _ in range(3)]
+    await index.add(wanted)
+    await index.add([scribe.record("apple", category="c", segment=ELSEWHERE) for _ in range(99)])
+    await index.add([scribe.record("apple", segment=HERE) for _ in range(99)])
+    newest_first = [record.id for record in reversed(wanted)]
+
+    found = await index.match(terms("apple"), seen(scribe), Filters(category="c"), 3)
+
+    assert [candidate.id for candidate in found.candidates] == newest_first
+    assert await index.find(seen(scribe), Filters(category="c"), 3) == newest_first
+    assert await index.find(seen(scribe), Filters(category="c"), 2) == newest_first[:2]
+    assert await index.count(seen(scribe), Filters(category="c")) == 3
+
+
+@pytest.mark.parametrize(
+    ("filters", "names"),
+    [
+        (Filters(), "abcd"), (Filters(category="DESIGN"), "a"), (Filters(tags=("Zwei",)), "ab"),
+        (Filters(tags=("eins", "ZWEI")), "a"), (Filters(kinds=frozenset({"event"})), "b"),
+        (Filters(kinds=frozenset({"event", "lesson"})), "bd"), (Filters(phase=0), "c"),
+        (Filters(segments=frozenset({HERE})), "ab"), (Filters(segments=frozenset()), ""),
+        (Filters(branch=BranchName("side")), "b"), (Filters(durable=True), "d"),
+        (Filters(durable=False), "abc"), (Filters(category="design", phase=1), ""),
+    ],
+    ids=repr,
+)  # fmt: skip
+async def test_every_filter_is_applied(
+    index: SearchIndex, scribe: Scribe, filters: Filters, names: str
+) -> None:
+    """All of the tags, any of the kinds and segments; case is ignored; absent means any."""
+    records = {
+        "a": scribe.record("x", category="Design", tags=("eins", "zwei"), segment=HERE),
+        "b": scribe.record("x", kind="event", tags=("zwei",), segment=HERE, branch="side"),
+        "c": scribe.record("x", phase=0, segment=ELSEWHERE, branch=MAIN),
+        "d": scribe.record("x", kind="lesson"),
+        "never": scribe.record("x", kind="move"),
+    }
+    await index.add(list(records.values()))
+    view = seen(scribe, HERE, ELSEWHERE)
+
+    wanted = sorted((records[name].id for name in names), reverse=True)
+    assert await index.find(view, filters, 9) == wanted
+    assert await index.count(view, filters) == len(wanted)
+    found = await index.match(terms("x"), view, filters, 9)
+    assert sorted((c.id for c in found.candidates), reverse=True) == wanted
+
+
+async def test_match_needs_one_term_and_names_which_there_are(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """Ranking knows from this how much of the question a memory covers; rare words weigh more."""
+    both = scribe.record("apple pear", importance=5, pinned=True, segment=HERE)
+    one = scribe.record("something", title="Äpple", segment=HERE)
+    tagged = scribe.record("else", tags=("PEAR",), segment=HERE)
+    others = [scribe.record("apple tree", segment=HERE) for _ in range(4)]
+    await index.add([both, one, tagged, scribe.record("nothing", segment=HERE), *others])
+
+    found = await index.match(terms("kiwi apple pear"), seen(scribe), ANY, 60)
+
+    there = {candidate.id: candidate for candidate in found.candidates}
+    assert found.candidates[0] == there[both.id]
+    assert set(there) == {both.id, one.id, tagged.id, *(record.id for record in others)}
+    assert there[both.id].matched == {1, 2}
+    assert there[one.id].matched == {1}
+    assert there[tagged.id].matched == {2}
+    assert (there[both.id].importance, there[both.id].pinned) == (5, True)
+    assert found.weights[0] > found.weights[2] > found.weights[1] > 0
+    assert (await index.match(terms("kiwi"), seen(scribe), ANY, 60)).candidates == ()
+    assert (await index.match(terms(""), seen(scribe), ANY, 60)).candidates == ()
+
+
+async def test_equal_matches_stand_in_one_order_however_they_came_in(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """The same memories give the same answer after a rebuild, which reads them in any order."""
+    records = [scribe.record("the same words", segment=HERE) for _ in range(4)]
+    answers: set[tuple[Any, ...]] = set()
+    for order in permutations(records):
+        await index.reset()
+        await index.mark_complete()
+        for record in order:
+            await index.add([record])
+        found = await index.match(terms("same words"), seen(scribe), ANY, 3)
+        answers.add((found.candidates, *rank([found])))
+
+    assert len(answers) == 1
+    newest = [record.id for record in reversed(records)][:3]
+    assert [candidate.id for candidate in answers.pop()[0]] == newest
+
+
+async def test_only_what_holds_is_visible(index: SearchIndex, scribe: Scribe) -> None:
+    """The rule by its examples; tests/properties compares it with the pure one at random."""
+
+    def here(**fields: Any) -> Record:
+        return scribe.record("apple", **{"segment": HERE, **fields})
+
+    first = here()
+    second = here(supersedes=(first.id,))
+    third = here(supersedes=(second.id,))
+    hidden = here()
+    grave = here(kind="tombstone", supersedes=(hidden.id,))
+    of_hidden = here(derived_from=(hidden.id,))
+    of_of_hidden = here(derived_from=(of_hidden.id, third.id))
+    merged = here(supersedes=(third.id,), derived_from=(third.id, first.id))
+    far = here(segment=ELSEWHERE)
+    spared = here()
+    of_far = here(segment=None, derived_from=(far.id,))
+    far_fix = here(segment=ELSEWHERE, supersedes=(spared.id,))
+    of_nothing = here(derived_from=(scribe.record().id,))
+    now_gone = here(expires_at=scribe.clock.now())
+    gone_soon = here(expires_at=scribe.clock.now() + MILLISECOND)
+    durable = here(segment=None)
+    written = [
+        first, second, third, hidden, grave, of_hidden, of_of_hidden, merged, far, spared, of_far,
+        far_fix, of_nothing, now_gone, gone_soon, durable,
+    ]  # fmt: skip
+    await index.add(written)
+    names = {record.id for record in written}
+
+    assert await index.visible(names, seen(scribe)) == {
+        merged.id, spared.id, gone_soon.id, durable.id
+    }  # fmt: skip
+    assert await index.visible(names, seen(scribe, HERE, ELSEWHERE)) == {
+        merged.id, far.id, of_far.id, far_fix.id, gone_soon.id, durable.id
+    }  # fmt: skip
+    assert await index.visible(names, seen(scribe, SegmentId("unknown"))) == {durable.id}
+    scribe.clock.advance(timedelta(seconds=1))
+    assert await index.visible({gone_soon.id, durable.id}, seen(scribe)) == {durable.id}
+    assert await index.visible(set(), seen(scribe)) == set()
+
+
+async def test_nearest_names_visible_neighbours_on_both_sides(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A mistyped id differs at one place, so what was meant stands near it; nothing hidden does."""
+    records = [scribe.record(segment=HERE) for _ in range(9)]
+    hidden = [scribe.record(segment=ELSEWHERE) for _ in range(9)]
+    await index.add([*records, *hidden])
+
+    found = await index.nearest(records[4].id, seen(scribe))
+
+    assert set(found) == {record.id for record in records[1:9]}
+    assert found[0] == records[4].id
+    for strange in ("", "zzz", "'; DROP TABLE record; --", "\0", "🦊" * 500):
+        assert set(await index.nearest(strange, seen(scribe))) <= {r.id for r in records}
+
+
+async def test_segments_moves_and_erasures_are_named_visible_or_not(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A forget erases everything of a road, also what nobody sees any more."""
+    old = scribe.record(segment=HERE)
+    new = scribe.record(segment=ELSEWHERE, supersedes=(old.id,))
+    grave = scribe.record(
+        kind="tombstone", segment=ELSEWHERE, supersedes=(new.id,), erases=(new.id,)
+    )
+    step = Move(act="fork", branch=MAIN)
+    moves = [scribe.record(kind="move", move=step, segment=HERE) for _ in range(3)]
+    await index.add([*reversed(moves), grave, new, old])
+
+    assert await index.moves() == [record.id for record in moves]
+    assert await index.of_segments({ELSEWHERE}) == {new.id, grave.id}
+    assert await index.of_segments({HERE}) == {old.id, *(record.id for record in moves)}
+    assert await index.of_segments(set()) == set()
+    assert await index.suppressed_by({ELSEWHERE}) == {old.id, new.id}
+    assert await index.suppressed_by({HERE}) == set()
+    assert await index.to_erase() == {new.id}
+
+
+async def test_a_healthy_index_has_no_findings(index: SearchIndex, scribe: Scribe) -> None:
+    """The doctor must not cry wolf."""
+    await index.add([scribe.record(segment=HERE)])
+
+    assert await index.findings(repair=True) == []
+    assert await index.count(seen(scribe), ANY) == 1

@@ -1,0 +1,283 @@
+"""What `ports.SearchIndex` promises about files and processes, for the index in SQLite."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+from fakes import Scribe
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from stores_in_memory import MemoryRecords
+
+from memory_mcp.app.healing import HealedIndex
+from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.limits import QUERY_CHARS_MAX
+from memory_mcp.domain.views import Filters, LexicalQuery, View
+from memory_mcp.errors import IndexDamagedError
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.retrieval.query import lexical_query
+
+pytestmark = pytest.mark.anyio
+
+HERE = SegmentId("here")
+WORD = LexicalQuery(terms=("apple",))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index.sqlite3"
+
+
+@pytest.fixture
+async def index(path: Path) -> AsyncGenerator[SqliteIndex]:
+    found = SqliteIndex(path, lambda: None)
+    await found.mark_complete()
+    yield found
+    await found.aclose()
+
+
+@pytest.fixture
+def scribe() -> Scribe:
+    return Scribe()
+
+
+def seen(scribe: Scribe) -> View:
+    return View(chain=frozenset({HERE}), now=scribe.clock.now())
+
+
+def files(path: Path) -> list[Path]:
+    return [p for p in (path, Path(f"{path}-wal"), Path(f"{path}-shm")) if p.exists()]
+
+
+async def all_found(index: SqliteIndex | HealedIndex, scribe: Scribe) -> int:
+    found = await index.match(WORD, seen(scribe), Filters(), 60)
+    return len(found.candidates)
+
+
+async def test_two_processes_see_each_others_adds_and_removes_at_once(
+    index: SqliteIndex, path: Path, scribe: Scribe
+) -> None:
+    """Any number of processes serve one project."""
+    other = SqliteIndex(path, lambda: None)
+    mine, theirs = scribe.record("apple", segment=HERE), scribe.record("apple", segment=HERE)
+    await index.add([mine])
+    await other.add([theirs])
+    assert await all_found(index, scribe) == await all_found(other, scribe) == 2
+
+    await other.remove({mine.id})
+    assert await index.ids() == {theirs.id}
+    await other.aclose()
+
+
+async def test_a_file_that_another_process_is_just_making_is_waited_for(
+    path: Path, scribe: Scribe
+) -> None:
+    """SQLite itself would say at once that it is locked, without the usual patience."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE unfinished (x)")  # not shared yet: no WAL
+        other.execute("BEGIN IMMEDIATE")
+        index = SqliteIndex(path, lambda: None)
+        asking = asyncio.create_task(index.add([scribe.record("apple", segment=HERE)]))
+        done, _ = await asyncio.wait([asking], timeout=0.3)
+        assert not done, "it waits, and does not give up"
+        other.execute("ROLLBACK")
+        await asking
+
+    assert len(await index.ids()) == 1
+    await index.aclose()
+
+
+async def test_many_writers_at_once_lose_nothing(path: Path, scribe: Scribe) -> None:
+    """Batches and single adds cross in one process and between several."""
+    indexes = [SqliteIndex(path, lambda: None) for _ in range(3)]
+    batches = [[scribe.record("apple", segment=HERE) for _ in range(1 + n % 4)] for n in range(30)]
+
+    await asyncio.gather(
+        *(indexes[n % 3].add(batch) for n, batch in enumerate(batches)),
+        *(door.ids() for door in indexes),
+    )
+
+    assert await indexes[0].ids() == {record.id for batch in batches for record in batch}
+    for door in indexes:
+        await door.aclose()
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_erased_text_is_in_none_of_the_index_files(
+    index: SqliteIndex, path: Path, scribe: Scribe, seed: int
+) -> None:
+    """A forget is a promise about bytes: pages, full-text segments and the log included."""
+    other = SqliteIndex(path, lambda: None)
+    said = {"title": "zzsecret title", "tags": ("zzsecret", "tag"), "category": "zzsecret"}
+    secrets = [scribe.record(f"apple zzsecret{n} " * 40, **said) for n in range(30)]
+    kept = [scribe.record(f"apple {n}", segment=HERE) for n in range(300)]
+    await index.add(kept[:150])
+    for secret in secrets:
+        await index.add([secret])
+    await other.add(kept[150:])
+    assert any(b"zzsecret" in file.read_bytes() for file in files(path))
+
+    await other.remove(Random(seed).sample([secret.id for secret in secrets], k=30))  # noqa: S311
+
+    assert not any(b"zzsecret" in file.read_bytes() for file in files(path))
+    await other.aclose()
+    await index.aclose()
+    assert not any(b"zzsecret" in file.read_bytes() for file in files(path))
+
+
+async def test_a_batch_that_is_given_up_leaves_the_index_usable(
+    index: SqliteIndex, path: Path, scribe: Scribe
+) -> None:
+    """A search that waits too long for a rebuild is cancelled in the midst of a batch.
+
+    The transaction must not stay open: it would lock out every other process, and the next batch.
+    """
+    other = SqliteIndex(path, lambda: None)
+    await other.ids()
+    records = [scribe.record("apple", segment=HERE) for _ in range(400)]
+    for waits in range(16):
+        task = asyncio.create_task(index.add(records))
+        for _ in range(waits):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    await other.add(records[:1])
+    await index.add(records)
+
+    assert len(await other.ids()) == len(records)
+    await other.aclose()
+
+
+async def test_a_batch_with_a_row_that_cannot_be_stored_changes_nothing(
+    index: SqliteIndex, path: Path, scribe: Scribe
+) -> None:
+    """Whatever is wrong with one row, the others' transaction is not left open."""
+    bad = scribe.record().model_copy(update={"tags": ("\ud800",)})
+    with pytest.raises(UnicodeEncodeError):
+        await index.add([scribe.record(), bad])
+
+    other = SqliteIndex(path, lambda: None)
+    good = [scribe.record(), scribe.record()]
+    await other.add(good)
+    await index.add(good)
+
+    assert await index.ids() == {record.id for record in good}
+    await other.aclose()
+
+
+@pytest.mark.parametrize("version", [2, 99, -1])
+async def test_an_index_of_another_version_is_not_read(
+    index: SqliteIndex, path: Path, scribe: Scribe, version: int
+) -> None:
+    """Its tables mean something else; it is a derivative, so it is made anew."""
+    await index.add([scribe.record("apple", segment=HERE)])
+    await index.aclose()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+
+    with pytest.raises(IndexDamagedError, match="version"):
+        await index.ids()
+    await index.reset()
+    assert await index.ids() == set()
+
+
+DAMAGES = ["deleted", "emptied", "garbage", "replaced by garbage", "torn", "a page", "log only"]
+
+
+def damage(path: Path, how: str) -> None:
+    match how:
+        case "deleted":
+            for file in files(path):
+                file.unlink()
+        case "emptied":
+            path.write_bytes(b"")
+        case "garbage":
+            path.write_bytes(b"garbage " * 2_000)
+        case "replaced by garbage":
+            other = path.with_suffix(".new")
+            other.write_bytes(b"garbage " * 2_000)
+            other.replace(path)
+        case "torn":
+            path.write_bytes(path.read_bytes()[:5_000])
+        case "a page":
+            data = bytearray(path.read_bytes())
+            data[4_096:12_288] = b"\xa5" * 8_192
+            path.write_bytes(data)
+        case _:
+            Path(f"{path}-wal").write_bytes(b"garbage " * 2_000)
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("running", [True, False])
+async def test_a_damaged_index_heals_itself_from_the_records(
+    path: Path, scribe: Scribe, how: str, *, running: bool
+) -> None:
+    """Deleting or damaging the index loses nothing, with the server running or not."""
+    records = MemoryRecords()
+    inner = SqliteIndex(path, lambda: None)
+    index = HealedIndex(inner, records)
+    for number in range(50):
+        await records.put(scribe.record(f"apple {number}", segment=HERE))
+    assert await all_found(index, scribe) == 50
+    if not running:
+        await index.aclose()
+    damage(path, how)
+
+    late = scribe.record("apple late", segment=HERE)
+    await records.put(late)
+    await index.add([late])
+    found = await all_found(index, scribe)
+    await index.aclose()
+    again = HealedIndex(SqliteIndex(path, lambda: None), records)
+    afresh = await all_found(again, scribe)
+    await again.aclose()
+
+    assert (found, afresh) == (51, 51)
+
+
+@example(text='"apple" OR NEAR(pear, 3) NOT (content : kiwi*)')
+@example(text="apple\0pear")
+@example(text="'; DROP TABLE record; -- apple ^")
+@example(text="🦊 apple 👩‍👩‍👧‍👦")
+@example(text="apple " + "* ( ) : ^ - + { } [ ] \\ " * 400)
+@example(text=" ".join(f"w{n}" for n in range(2_000)) + " apple")
+@example(text="a" * QUERY_CHARS_MAX)
+@example(text="ß İ ŉ e\u0301 \u0301 ² Ⅷ ½ \u0903")
+@given(text=st.text(max_size=200))
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_a_query_of_any_characters_is_safe(
+    index: SqliteIndex, scribe: Scribe, text: str
+) -> None:
+    """Nothing of the caller's text is ever syntax, and what is told in words is still found."""
+    if not await index.ids():
+        await index.add([scribe.record("apple", segment=HERE)])
+    query = lexical_query(text)
+
+    found = await index.match(query, seen(scribe), Filters(), 60)
+
+    if "apple" in query.terms[:100]:
+        assert len(found.candidates) == 1
+    assert await index.count(seen(scribe), Filters()) == 1
+
+
+async def test_a_statement_that_sqlite_refuses_does_not_cost_the_index(
+    index: SqliteIndex, scribe: Scribe
+) -> None:
+    """Making it anew takes every session seconds, and would fail the same way again."""
+    await index.add([scribe.record("apple", segment=HERE)])
+    healed = HealedIndex(index, MemoryRecords())
+    too_many = Filters(tags=tuple(f"tag{n}" for n in range(1_200)))
+    with pytest.raises(sqlite3.OperationalError, match="too large"):
+        await healed.match(WORD, seen(scribe), too_many, 60)
+    with pytest.raises(UnicodeEncodeError):
+        await healed.match(WORD, seen(scribe), Filters(category="\udcff"), 60)
+
+    assert await healed.nearest("zz\udcff", seen(scribe)) != []
+    assert await all_found(healed, scribe) == 1

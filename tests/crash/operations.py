@@ -1,0 +1,130 @@
+"""Every use case that writes, as a step on the small project that `begin` makes."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from project import WORD, add, found, head_of, make_project, opened
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.record import Approval
+
+__all__ = ["LESSON", "OPERATIONS", "Operation", "begin", "go_back", "seal"]
+
+LESSON: Final = f"Redis was lost on restart {WORD}"
+
+
+async def seal(
+    rooms: Rooms, text: str, phase: int | None = None, approval: Approval = "approved"
+) -> str:
+    """Seal a checkpoint; its id is an acknowledgement."""
+    outcome = await app.checkpoint(rooms, f"{text} {WORD}", phase, again=False, approval=approval)
+    assert isinstance(outcome, Saved)
+    return outcome.checkpoint.id
+
+
+async def go_back(rooms: Rooms, to: str) -> str:
+    """Backtrack, keeping what is left; the name of the left line."""
+    outcome = await app.backtrack(rooms, to, "continue")
+    assert isinstance(outcome, Backtracked)
+    assert outcome.line is not None
+    return outcome.line
+
+
+async def begin(root: Path) -> None:
+    """A project with a user's preference, a sealed phase, a pending one, and work after it."""
+    make_project(root)
+    async with opened(root) as built:
+        await add(built.rooms, "tabs, not spaces", "preference")
+        await add(built.rooms, "orders rest in PostgreSQL")
+        await seal(built.rooms, "the model stands", phase=1)
+        await add(built.rooms, "carts rest in Redis")
+        await seal(built.rooms, "carts work", phase=2, approval="pending")
+        await add(built.rooms, "carts expire after a day")
+
+
+async def _untouched(root: Path) -> None:
+    make_project(root)
+
+
+async def _named(rooms: Rooms, text: str) -> str:
+    """The id of the memory that says this, if it holds."""
+    ids = [r.id for r in await found(rooms) if r.content.startswith(text)]
+    return ids[0] if ids else "gone"
+
+
+async def _update(rooms: Rooms) -> object:
+    memory_id = await _named(rooms, "orders rest in PostgreSQL")
+    return await app.update_memory(rooms, memory_id, f"orders rest in SQLite {WORD}")
+
+
+async def _forget(rooms: Rooms, *, erase: bool) -> object:
+    return await app.forget_memory(
+        rooms, await _named(rooms, "carts rest in Redis"), "", erase=erase
+    )
+
+
+async def _decide(rooms: Rooms) -> object:
+    pending = (await head_of(rooms)).pending
+    return await app.decide(rooms, pending[0].id if pending else "gone", "save", "", again=False)
+
+
+async def _begin_with_a_line(root: Path) -> None:
+    await begin(root)
+    async with opened(root) as built:
+        await go_back(built.rooms, "phase 1")
+        await add(built.rooms, "carts rest in cookies")
+
+
+async def _restore(rooms: Rooms) -> object:
+    lines = (await head_of(rooms)).lines
+    return await app.backtrack(rooms, lines[0].line.id if lines else "gone", "continue")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call, the project it is made in, and which texts it erases.
+
+    `late` are the texts that it writes as records of their own once its commit point has passed.
+    """
+
+    name: str
+    run: Callable[[Rooms], Awaitable[object]]
+    begin: Callable[[Path], Awaitable[object]] = begin
+    erases: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+
+
+OPERATIONS: Final = (
+    Operation(
+        "add, the very first", lambda rooms: add(rooms, "orders rest in files"), begin=_untouched
+    ),
+    Operation("add", lambda rooms: add(rooms, "baskets have a voucher")),
+    Operation("update", _update),
+    Operation(
+        "forget, erasing",
+        lambda rooms: _forget(rooms, erase=True),
+        erases=("carts rest in Redis",),
+    ),
+    Operation("forget, hiding", lambda rooms: _forget(rooms, erase=False)),
+    Operation(
+        "checkpoint",
+        lambda rooms: app.checkpoint(
+            rooms, f"vouchers work {WORD}", 3, again=False, approval="approved"
+        ),
+        late=(f"vouchers work {WORD}",),
+    ),
+    Operation("decide", _decide, late=(f"carts work {WORD}",)),
+    Operation("fork", lambda rooms: app.fork(rooms, "experiment", "")),
+    Operation("backtrack, continuing", lambda rooms: app.backtrack(rooms, "phase 1", "continue")),
+    Operation(
+        "backtrack, forgetting",
+        lambda rooms: app.backtrack(rooms, "phase 1", "forget", lesson=LESSON),
+        erases=("carts rest in Redis", "carts expire after a day", "carts work"),
+        late=(LESSON,),
+    ),
+    Operation("restore", _restore, begin=_begin_with_a_line),
+)

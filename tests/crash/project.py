@@ -1,0 +1,180 @@
+"""A small project to break, and the questions asked of it afterwards."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Added, Found, HeadReport
+from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.timeline import Timeline
+from memory_mcp.domain.views import Filters
+from memory_mcp.settings import Settings
+from memory_mcp.stores.disk import Disk
+from memory_mcp.stores.heads import HISTORY_FILE
+from memory_mcp.timeline.moves import fold
+from memory_mcp.wiring import Built, open_rooms
+
+__all__ = [
+    "WORD",
+    "Seen",
+    "add",
+    "all_records",
+    "doctor_is_content",
+    "found",
+    "head_agrees_with_records",
+    "head_of",
+    "make_project",
+    "opened",
+    "record_files",
+    "see",
+    "settings_in",
+    "text_on_disk",
+    "told",
+]
+
+WORD = "ledger"
+"""Stands in every text, so that one search must find them all."""
+
+
+def make_project(root: Path) -> Path:
+    """A project that says who it is, so that its copies are the same project."""
+    git = root / "shop" / ".git"
+    git.mkdir(parents=True)
+    (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/acme/shop.git\n')
+    (root / "home").mkdir()
+    return root
+
+
+def settings_in(root: Path) -> Settings:
+    """The settings of a session on the project that `make_project` made."""
+    return Settings(project_dir=root / "shop", home=root / "home", user="ann")
+
+
+@asynccontextmanager
+async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
+    """A fresh session: nothing in memory of those before it."""
+    async with open_rooms(settings_in(root), disk=disk) as built:
+        yield built
+
+
+async def add(rooms: Rooms, text: str, kind: Kind = "fact") -> RecordId:
+    """Remember a text; the id is an acknowledgement."""
+    outcome = await app.add_memory(rooms, Draft(f"{text} {WORD}", kind=kind))
+    assert isinstance(outcome, Added)
+    assert not outcome.notes
+    return outcome.record.id
+
+
+async def found(rooms: Rooms, query: str = "") -> list[Record]:
+    """What a search returns (without a query: the newest)."""
+    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    assert isinstance(outcome, Found)
+    return [hit.record for hit in outcome.hits]
+
+
+async def head_of(rooms: Rooms) -> HeadReport:
+    """What `memory_head` reports."""
+    report = await app.memory_head(rooms)
+    assert isinstance(report, HeadReport)
+    return report
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a user can tell of a project: what is recalled, and where it stands."""
+
+    recalled: tuple[str, ...]
+    branches: tuple[str, ...]
+    valid: tuple[str, ...]
+    invalidated: tuple[str, ...]
+    pending: tuple[str, ...]
+    lines: tuple[int, ...]
+    memories: int
+    durable: int
+
+    @property
+    def position(self) -> tuple[object, ...]:
+        """Where the project stands, apart from what is recalled there."""
+        return self.branches, self.valid, self.invalidated, self.pending, self.lines
+
+
+async def see(rooms: Rooms) -> Seen:
+    """Look with the newest, with words, and at the head: they must agree."""
+    newest = await found(rooms)
+    recalled = sorted(r.content for r in newest)
+    assert sorted(r.content for r in await found(rooms, WORD)) == recalled
+    report = await head_of(rooms)
+    assert report.memories + report.durable == sum(r.kind != "checkpoint" for r in newest)
+    return Seen(
+        recalled=tuple(recalled),
+        branches=report.branches,
+        valid=tuple(c.checkpoint.summary for c in report.checkpoints),
+        invalidated=tuple(c.summary for c in report.invalidated),
+        pending=tuple(c.summary for c in report.pending),
+        lines=tuple(line.memories for line in report.lines),
+        memories=report.memories,
+        durable=report.durable,
+    )
+
+
+async def all_records(built: Built) -> list[Record]:
+    """Every record of the project, read from the files; each must be readable."""
+    store = built.records[0]
+    ids = await store.ids()
+    records = [record async for record in store.scan(ids)]
+    assert {r.id for r in records} == ids
+    return records
+
+
+async def head_agrees_with_records(built: Built) -> None:
+    """The head is what folding the move records gives, so it could be rebuilt from them."""
+    head = await built.heads.read()
+    assert head is not None
+    assert _shape(head.timeline) == _shape(fold(await all_records(built)))
+
+
+def _shape(timeline: Timeline) -> dict[str, Any]:
+    """What a timeline means. Segments that were forgotten may be named or not."""
+    return {
+        "branches": {
+            b: (timeline.tips(b), timeline.chain(b), [c.id for c in timeline.valid(b)])
+            for b in timeline.branches
+        },
+        "checkpoints": {c.id: (c.summary, c.approval) for c in timeline.checkpoints.values()},
+        "lines": {line.id: line.tips for line in timeline.left_lines()},
+        "forgotten": timeline.forgotten,
+    }
+
+
+def told(built: Built) -> list[str]:
+    """The moves in the history, as whoever reads it line by line finds them."""
+    ids: list[str] = []
+    path = built.places.state_dir / HISTORY_FILE
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        with suppress(ValueError):  # a torn line
+            ids.append(json.loads(line)["id"])
+    return ids
+
+
+async def doctor_is_content(rooms: Rooms) -> None:
+    """What the doctor finds it can repair, and then it finds nothing."""
+    await app.doctor(rooms, repair=True)
+    assert await app.doctor(rooms) == []
+
+
+def record_files(root: Path) -> list[Path]:
+    """The project's record files."""
+    return sorted((root / "shop" / ".claude" / "memory").glob("*/*.json"))
+
+
+def text_on_disk(root: Path, text: str) -> list[Path]:
+    """The files that hold the text, as it is or as JSON or SQLite would keep it."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return [path for path in files if json.dumps(text)[1:-1].encode() in path.read_bytes()]

@@ -1,0 +1,177 @@
+"""Four processes on one project, killed in the middle of whatever they are doing."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
+import pytest
+from project import (
+    all_records,
+    doctor_is_content,
+    head_agrees_with_records,
+    head_of,
+    make_project,
+    opened,
+    record_files,
+    told,
+)
+
+from memory_mcp import app
+from memory_mcp.app.healing import CaughtUp
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.views import Filters
+from memory_mcp.wiring import Built
+
+pytestmark = pytest.mark.anyio
+
+WORKER = Path(__file__).with_name("worker.py")
+PROCESSES = 4
+ANSWER_SECONDS_MAX = 60
+"""How long a worker may say nothing before the test gives up on it: no measure of speed."""
+
+
+class Crew:
+    """Processes on one project, and everything that they were told is safe."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lines: Queue[tuple[str, str]] = Queue()
+        self._running: list[tuple[subprocess.Popen[str], Thread]] = []
+        self._started = 0
+        self.safe: list[tuple[str, str]] = []
+
+    def start(self, count: int) -> None:
+        """Further processes."""
+        for _ in range(count):
+            self._started += 1
+            command = [sys.executable, str(WORKER), str(self._root), f"worker{self._started}"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            reader = Thread(target=self._read, args=(process,))
+            reader.start()
+            self._running.append((process, reader))
+
+    def hear(self, count: int) -> None:
+        """Wait until so many further things were acknowledged."""
+        for _ in range(count):
+            self.safe.append(self._lines.get(timeout=ANSWER_SECONDS_MAX))
+
+    def kill(self, count: int) -> None:
+        """Kill the oldest ones, wherever they are; what they still could say counts."""
+        for process, reader in self._running[:count]:
+            assert process.poll() is None, "a worker ended by itself"
+            process.kill()
+            reader.join()
+            process.wait()
+        del self._running[:count]
+        while not self._lines.empty():
+            self.safe.append(self._lines.get())
+
+    def named(self, what: str) -> list[str]:
+        """The names of what was acknowledged as this."""
+        return [name for kind, name in self.safe if kind == what]
+
+    def end(self) -> None:
+        """Leave no process behind, also when a test fails."""
+        for process, reader in self._running:
+            process.kill()
+            reader.join()
+            process.wait()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        if process.stdout is None:
+            raise AssertionError("started without a pipe")
+        with process.stdout:
+            for line in process.stdout:
+                what, _, name = line.rstrip("\n").partition(" ")
+                self._lines.put((what, name))
+
+
+@contextmanager
+def crew_on(root: Path) -> Generator[Crew]:
+    """Processes that are gone after the block."""
+    crew = Crew(root)
+    try:
+        yield crew
+    finally:
+        crew.end()
+
+
+async def _kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
+    make_project(root)
+    with crew_on(root) as crew:
+        for _ in range(rounds):
+            crew.start(PROCESSES)
+            crew.hear(chance.randint(60, 120))
+            crew.kill(PROCESSES // 2)
+            crew.start(PROCESSES // 2)
+            crew.hear(chance.randint(40, 80))
+            crew.kill(PROCESSES)
+            await _everything_is_safe(crew, root)
+    assert len(crew.named("memory")) > 60 * rounds
+    assert len(crew.named("sealed")) > rounds
+    assert len(crew.named("line")) > rounds
+
+
+async def _everything_is_safe(crew: Crew, root: Path) -> None:
+    present = {path.stem for path in record_files(root)}
+    assert present.issuperset(crew.named("memory"))
+    async with opened(root) as built:
+        await app.catch_up(built.rooms)
+    async with opened(root) as built:
+        assert await app.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
+        await _the_head_is_valid(built)
+        await _what_holds_is_found(crew, built)
+        report = await head_of(built.rooms)
+        every = {c.checkpoint.id for c in report.checkpoints} | {c.id for c in report.invalidated}
+        head = await built.heads.read()
+        assert head is not None
+        assert head.timeline.checkpoints.keys() >= every | set(crew.named("sealed"))
+        assert head.timeline.lines.keys() >= set(crew.named("line"))
+        await doctor_is_content(built.rooms)
+
+
+async def _the_head_is_valid(built: Built) -> None:
+    head = await built.heads.read()
+    assert head is not None
+    assert head.revision == len(head.timeline.moves) + 1, "each move, and the beginning"
+    assert {r.id for r in await all_records(built) if r.move} == head.timeline.moves
+    lines = told(built)
+    assert len(lines) == len(set(lines))
+    assert head.timeline.moves.issuperset(lines)
+    await head_agrees_with_records(built)
+
+
+async def _what_holds_is_found(crew: Crew, built: Built) -> None:
+    """Each acknowledged memory is found by its own words if, and only if, it is on the line."""
+    head = await built.heads.read()
+    assert head is not None
+    chain = head.timeline.chain(built.rooms.session.branch)
+    for memory in crew.named("memory"):
+        record = await built.rooms.project.records.get(RecordId(memory))
+        assert record is not None
+        found = await app.search_memories(built.rooms, record.content, Filters(), 10)
+        assert isinstance(found, Found)
+        assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
+
+
+async def test_nothing_acknowledged_is_lost_when_four_processes_are_killed_in_the_middle(
+    tmp_path: Path,
+) -> None:
+    """DESIGN 3.4: any number of processes, ended at any moment, some of them started again."""
+    await _kill_in_rounds(tmp_path, rounds=3, seed=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+async def test_nothing_acknowledged_is_lost_when_processes_are_killed_for_a_long_time(
+    seed: int, tmp_path: Path
+) -> None:
+    """The same, until the chain is long and moves of many generations lie upon one another."""
+    await _kill_in_rounds(tmp_path, rounds=15, seed=seed)

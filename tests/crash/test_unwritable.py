@@ -1,0 +1,158 @@
+"""Folders that are files, folders that are read-only, and disks that are full."""
+
+import itertools
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from operations import OPERATIONS, Operation, begin, go_back, seal
+from power import FullDisk, ReadOnlyDisk
+from project import add, doctor_is_content, head_agrees_with_records, opened, record_files, see
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.outcomes import Backtracked
+from memory_mcp.errors import StoreUnavailableError
+
+pytestmark = pytest.mark.anyio
+
+WRITES: dict[str, Callable[[Rooms], Awaitable[object]]] = {
+    "add": lambda rooms: add(rooms, "vouchers expire"),
+    "checkpoint": lambda rooms: seal(rooms, "vouchers work", phase=3),
+    "backtrack": lambda rooms: go_back(rooms, "phase 1"),
+}
+every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+
+
+@pytest.mark.parametrize(
+    "folder", [".claude", ".claude/memory", ".state", ".claude/memory/<month>"]
+)
+async def test_a_file_where_a_folder_must_be_is_named_and_left_alone(
+    folder: str, tmp_path: Path
+) -> None:
+    """Issue 2, 10. The project's folder is the user's: what stands there is not ours to move."""
+    await begin(tmp_path)
+    month = record_files(tmp_path)[0].parent.name
+    path = tmp_path / "shop" / folder.replace("<month>", month)
+    aside = tmp_path / "aside"
+    path.rename(aside)
+    path.write_text("mine", encoding="ascii")
+
+    async with opened(tmp_path) as built:
+        with pytest.raises(StoreUnavailableError) as caught:
+            await add(built.rooms, "vouchers expire")
+    assert str(path) in str(caught.value)
+    assert "Move that file away" in str(caught.value)
+    assert path.read_text("ascii") == "mine"
+
+    path.unlink()
+    aside.rename(path)
+    async with opened(tmp_path) as built:
+        await app.reindex(built.rooms)
+        assert len((await see(built.rooms)).recalled) == 5
+        await add(built.rooms, "vouchers expire")
+
+
+async def test_a_file_where_the_users_folder_must_be_does_not_stop_the_project(
+    tmp_path: Path,
+) -> None:
+    """The two pools are two places: one that cannot be used takes nothing from the other."""
+    await begin(tmp_path)
+    shutil.rmtree(tmp_path / "home")
+    (tmp_path / "home").write_text("mine", encoding="ascii")
+
+    async with opened(tmp_path) as built:
+        await add(built.rooms, "vouchers expire")
+        await seal(built.rooms, "vouchers work", phase=3)
+        with pytest.raises(StoreUnavailableError) as caught:
+            await see(built.rooms)
+    assert str(tmp_path / "home") in str(caught.value)
+    assert "Move that file away" in str(caught.value)
+
+
+@every_write
+async def test_a_read_only_project_can_be_read_and_says_why_it_is_not_written(
+    write: Callable[[Rooms], Awaitable[object]], tmp_path: Path
+) -> None:
+    """Issue 2, 10."""
+    await begin(tmp_path)
+    async with opened(tmp_path) as built:
+        before = await see(built.rooms)
+
+    async with opened(tmp_path, ReadOnlyDisk()) as built:
+        assert await see(built.rooms) == before
+        with pytest.raises(StoreUnavailableError, match="may not be written") as caught:
+            await write(built.rooms)
+        assert str(tmp_path) in str(caught.value)
+        assert "MEMORY_STATE_DIR" in str(caught.value)
+        assert await see(built.rooms) == before
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="root is not held back by modes"
+)
+async def test_a_folder_without_the_right_to_write_says_so(tmp_path: Path) -> None:
+    """The same with the file system itself, where we are not root."""
+    await begin(tmp_path)
+    month = record_files(tmp_path)[0].parent
+    month.chmod(0o500)
+    try:
+        async with opened(tmp_path) as built:
+            with pytest.raises(StoreUnavailableError, match="Make the folder writable"):
+                await add(built.rooms, "vouchers expire")
+            assert len((await see(built.rooms)).recalled) == 5
+    finally:
+        month.chmod(0o700)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_whole(
+    operation: Operation, tmp_path: Path
+) -> None:
+    """Whoever reads that nothing was changed may repeat the call: so it must be true."""
+    template = tmp_path / "template"
+    await operation.begin(template)
+    async with opened(template) as built:
+        before = await see(built.rooms)
+    for full_after in itertools.count():
+        root = tmp_path / f"full-{full_after}"
+        shutil.copytree(template, root)
+        disk = FullDisk(full_after)
+        async with opened(root, disk) as built:
+            if refusal := await _refused(operation, built.rooms):
+                assert str(root) in refusal
+                assert "the disk is full. Free some space and try again" in refusal
+                assert "nothing was changed" in refusal
+                assert await see(built.rooms) == before
+        assert not list(root.rglob("*.tmp"))
+        async with opened(root) as built:
+            await app.catch_up(built.rooms)
+            await head_agrees_with_records(built)
+            await doctor_is_content(built.rooms)
+        if disk.left > 0:
+            assert full_after > 0
+            return
+
+
+async def _refused(operation: Operation, rooms: Rooms) -> str:
+    try:
+        await operation.run(rooms)
+    except StoreUnavailableError as error:
+        return str(error)
+    return ""
+
+
+async def test_a_lesson_that_finds_the_disk_full_is_said_to_be_missing(tmp_path: Path) -> None:
+    """The head was moved by then, so the call must not fail; nor may the lesson be lost unseen."""
+    await begin(tmp_path)
+    head_line_and_record = 3
+    async with opened(tmp_path, FullDisk(head_line_and_record)) as built:
+        outcome = await app.backtrack(built.rooms, "phase 1", "continue", lesson="Redis forgets")
+        assert isinstance(outcome, Backtracked)
+        assert outcome.lesson is None
+        assert "add_memory(kind='lesson')" in " ".join(outcome.notes)
+    async with opened(tmp_path) as built:
+        assert (await see(built.rooms)).lines == (2,)

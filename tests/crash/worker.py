@@ -1,0 +1,71 @@
+"""A session as a process of its own, which is killed sooner or later.
+
+    python worker.py ROOT NAME
+
+It remembers, seals, goes back and restores without end. Each memory and each move is printed once
+it is acknowledged, and flushed, so that whoever reads the pipe knows what must not be lost.
+"""
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from operations import go_back, seal
+from project import WORD, head_of, opened
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added
+from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
+
+
+def acknowledge(what: str, name: str) -> None:
+    """One line for the parent, at once."""
+    sys.stdout.write(f"{what} {name}\n")
+    sys.stdout.flush()
+
+
+async def remember(rooms: Rooms, text: str) -> None:
+    """A memory, and what was noted about it: another session may have left the line meanwhile."""
+    outcome = await app.add_memory(rooms, Draft(f"{text} {WORD}"))
+    assert isinstance(outcome, Added)
+    acknowledge("memory", outcome.record.id)
+    for note in outcome.notes:
+        acknowledge("note", note)
+
+
+async def move(rooms: Rooms, number: int) -> None:
+    """One of the moves, in turn. Others move as well, so a target may be gone or the head busy."""
+    report = await head_of(rooms)
+    try:
+        match number % 4:
+            case 0 | 2:
+                acknowledge("sealed", await seal(rooms, f"step {number}"))
+            case 1 if report.checkpoints:
+                target = report.checkpoints[number % len(report.checkpoints)]
+                acknowledge("line", await go_back(rooms, target.checkpoint.id))
+            case 3 if report.lines:
+                acknowledge("line", await go_back(rooms, report.lines[-1].line.id))
+            case _:
+                pass
+    except (InvalidRequestError, ConflictError, IndexBusyError):
+        return
+
+
+async def work(root: Path, name: str) -> None:
+    """Go on until killed."""
+    async with opened(root) as built:
+        with suppress(IndexBusyError):  # a slow machine: the server says so in its log, and goes on
+            await app.catch_up(built.rooms)
+        number = 0
+        while True:
+            number += 1
+            await remember(built.rooms, f"{name} learnt {number}")
+            if number % 3 == 0:
+                await move(built.rooms, number // 3)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,139 @@
+"""A world that tests own: time that moves when told, ids that repeat, adapters in memory.
+
+They are handed in, never patched in. `stores_in_memory` holds the adapters; here are the clock, the
+ids, and rooms over adapters in memory or over real ones.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from stores_in_memory import MemoryHeads, MemoryIndex, MemoryRecords
+
+from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.settings import Settings
+from memory_mcp.stores.disk import Disk
+from memory_mcp.wiring import build
+
+START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
+MILLISECOND: Final = timedelta(milliseconds=1)
+SCOPE: Final = Scope(user="ann", project="shop")
+
+
+class FakeClock:
+    """A clock that moves only when told, in whole milliseconds."""
+
+    def __init__(self, at: datetime = START) -> None:
+        self._now = at
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, by: timedelta) -> None:
+        assert by % MILLISECOND == timedelta(0), "what is stored is what was compared"
+        self._now += by
+
+
+class FakeIds:
+    """UUIDv7 of the clock's time, rising, the same in every run.
+
+    `process` keeps the ids of two sessions apart that share one clock.
+    """
+
+    def __init__(self, process: int = 0) -> None:
+        self._process = process
+        self._last = 0
+
+    def new(self, at: datetime) -> RecordId:
+        self._last = max(int(at.timestamp() * 1000) << 12, self._last + 1)
+        time, counter = divmod(self._last, 1 << 12)
+        value = time << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | self._process
+        return RecordId(str(UUID(int=value)))
+
+
+class FakeProvenance:
+    """Every client stands at the same commit."""
+
+    def origin(self, client: str) -> Origin:
+        return Origin(client=client, session="a-session", commit="c0ffee" * 6 + "c0ff")
+
+
+class Scribe:
+    """Writes records in one line each; what is not said is plain."""
+
+    def __init__(self, clock: FakeClock | None = None, ids: FakeIds | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.ids = ids or FakeIds()
+
+    def record(self, content: str = "a plain memory", **fields: Any) -> Record:
+        now = self.clock.now()
+        given: dict[str, Any] = {
+            "id": self.ids.new(now), "kind": "fact", "scope": SCOPE, "created_at": now,
+        }  # fmt: skip
+        return Record(content=content, **{**given, **fields})
+
+
+def fake_rooms(
+    clock: FakeClock | None = None,
+    ids: FakeIds | None = None,
+    *,
+    policy: Policy | None = None,
+    branch: str = "main",
+) -> Rooms:
+    """Rooms in memory: nothing touches a file."""
+    stores = (MemoryRecords(), MemoryRecords())
+    pools = [Pool(store, HealedIndex(MemoryIndex(), store)) for store in stores]
+    return Rooms(
+        project=pools[0],
+        user=pools[1],
+        heads=MemoryHeads(),
+        clock=clock or FakeClock(),
+        ids=ids or FakeIds(),
+        provenance=FakeProvenance(),
+        scope=SCOPE,
+        policy=policy or Policy(),
+        session=Session(BranchName(branch)),
+    )
+
+
+def real_rooms(
+    folder: Path,
+    clock: FakeClock | None = None,
+    ids: FakeIds | None = None,
+    *,
+    policy: Policy | None = None,
+    branch: str = "main",
+    disk: Disk | None = None,
+) -> Rooms:
+    """Rooms over real files and real SQLite below the folder, as `wiring` builds them.
+
+    Called twice for one folder it gives two processes' worth of adapters. Close with
+    `close_rooms`.
+    """
+    project = folder / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    settings = Settings(project_dir=project, home=folder / "home", user="ann", branch=branch)
+    return replace(
+        build(settings, disk).rooms,
+        clock=clock or FakeClock(),
+        ids=ids or FakeIds(),
+        provenance=FakeProvenance(),
+        scope=SCOPE,
+        policy=policy or Policy(),
+    )
+
+
+def another_session(rooms: Rooms, branch: str = "main", policy: Policy | None = None) -> Rooms:
+    """A second session in the same process: same memories, its own branch."""
+    return replace(rooms, session=Session(BranchName(branch)), policy=policy or rooms.policy)
+
+
+async def close_rooms(rooms: Rooms) -> None:
+    """Close what was opened."""
+    for pool in rooms.pools:
+        await pool.index.aclose()

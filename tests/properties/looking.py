@@ -1,0 +1,145 @@
+"""Every read path of the real memory, compared with the plain model."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from plain_model import DURABLE, Entry, PlainModel
+
+from memory_mcp import app
+from memory_mcp.app.heads import known_memory, view_of
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.render import Block
+from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, RESULTS_MAX
+from memory_mcp.domain.outcomes import Found, HeadReport
+from memory_mcp.domain.record import Kind
+from memory_mcp.domain.views import Filters
+from memory_mcp.errors import UnknownMemoryError
+from memory_mcp.timeline.moves import fold
+
+KINDS: Final[tuple[Kind, ...]] = ("fact", "decision", "preference", "lesson", "event", "checkpoint")
+_WORD: Final = re.compile(r"zq[0-9]{5}x")
+_LOOKED_AT: Final = 20
+_SHOWN: Final = 10
+
+
+def words_in(text: str) -> set[str]:
+    return set(_WORD.findall(text))
+
+
+def words_of(entries: Iterable[Entry]) -> list[str]:
+    return [entry.word for entry in entries]
+
+
+def bytes_below(folder: Path) -> bytes:
+    """All that is on disk."""
+    return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+async def asked(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
+    """The words of what a search finds, in its order."""
+    found = await app.search_memories(rooms, query, filters or Filters(), RESULTS_MAX)
+    assert isinstance(found, Found)
+    assert all(0 <= hit.score <= 1 for hit in found.hits)
+    return [word for hit in found.hits for word in words_in(hit.record.content)]
+
+
+async def look(rooms: Rooms, model: PlainModel, words: list[str], folder: Path) -> None:
+    """Everything that can be seen is what must be seen, and nothing else."""
+    now = rooms.clock.now()
+    seen = model.holds(model.on(rooms.session.branch), now)
+    await _by_words(rooms, seen, words)
+    await _by_kind(rooms, seen)
+    await _by_id(rooms, model, seen)
+    await _in_context(rooms, seen)
+    await _in_the_head(rooms, model)
+    await _on_disk(rooms)
+    left = bytes_below(folder)
+    assert [word for word in model.erased if word.encode() in left] == []
+
+
+async def _by_words(rooms: Rooms, seen: list[Entry], words: list[str]) -> None:
+    found: list[str] = []
+    for start in range(0, len(words), RESULTS_MAX):
+        found += await asked(rooms, " ".join(words[start : start + RESULTS_MAX]))
+    assert sorted(found) == sorted(words_of(seen))
+
+
+async def _by_kind(rooms: Rooms, seen: list[Entry]) -> None:
+    newest = list(reversed(seen))
+    assert await asked(rooms, "") == words_of(newest)[:RESULTS_MAX]
+    for kind in KINDS:
+        wanted = words_of(entry for entry in newest if entry.kind == kind)
+        assert await asked(rooms, "", Filters(kinds=frozenset({kind}))) == wanted[:RESULTS_MAX]
+
+
+async def _by_id(rooms: Rooms, model: PlainModel, seen: list[Entry]) -> None:
+    view = await view_of(rooms)
+    there = {entry.id for entry in seen if entry.id}
+    for entry in model.entries:
+        if entry.id:
+            try:
+                record = await known_memory(rooms, entry.id, view)
+                assert words_in(record.content) == {entry.word}
+            except UnknownMemoryError:
+                assert entry.id not in there
+            else:
+                assert entry.id in there
+
+
+async def _in_context(rooms: Rooms, seen: list[Entry]) -> None:
+    task = " ".join(words_of(seen)[:RESULTS_MAX])
+    for about in ("", task):
+        block = await app.memory_context(rooms, about, CONTEXT_TOKENS_MAX)
+        assert isinstance(block, Block)
+        shown = words_in(block.text)
+        assert shown <= set(words_of(seen))
+        if len(seen) <= _LOOKED_AT:
+            assert shown == set(words_of(seen))
+
+
+async def _in_the_head(rooms: Rooms, model: PlainModel) -> None:
+    branch, now = rooms.session.branch, rooms.clock.now()
+    here = model.on(branch)
+    report = await app.memory_head(rooms)
+    assert isinstance(report, HeadReport)
+    seen = [e for e in model.holds(here, now) if e.nature == "memory"]
+    assert report.memories == sum(e.segment is not None for e in seen)
+    assert report.durable == sum(e.segment is None for e in seen)
+    assert set(report.branches) == set(model.tips)
+    valid = model.valid(branch)
+    assert [(s.checkpoint.id, s.would_hide) for s in report.checkpoints] == [
+        (s.id, len(model.going_to(branch, s.segment, now).hidden)) for s in valid[-_SHOWN:]
+    ]
+    assert report.earlier_checkpoints == max(0, len(valid) - _SHOWN)
+    assert [s.checkpoint.summary for s in report.checkpoints] == [
+        f"sealed {s.word}" for s in valid[-_SHOWN:]
+    ]
+    assert [c.id for c in report.invalidated] == [s.id for s in model.invalidated(branch)]
+    assert [c.id for c in report.pending] == [s.id for s in model.pending(branch)]
+    lines: dict[str, int] = {}
+    for name, tip in list(model.left(branch).items())[-_SHOWN:]:
+        there = [e for e in model.holds(model.road(tip), now) if e.nature == "memory"]
+        lines[name] = sum(e.segment is not None and e.segment not in here for e in there)
+    assert {s.line.id: s.memories for s in report.lines} == {n: c for n, c in lines.items() if c}
+
+
+async def _on_disk(rooms: Rooms) -> None:
+    """The head is what the records on disk say, but for what was forgotten."""
+    head = await rooms.heads.read()
+    if head is None:
+        return
+    store = rooms.project.records
+    records = [record async for record in store.scan(await store.ids())]
+    timeline, folded = head.timeline, fold(records)
+    assert folded.forgotten == timeline.forgotten
+    assert folded.left - folded.forgotten == timeline.left - timeline.forgotten
+    assert folded.checkpoints == timeline.checkpoints
+    assert folded.lines == timeline.lines
+    assert folded.branches == timeline.branches
+    for branch in timeline.branches:
+        assert folded.chain(branch) == timeline.chain(branch)
+        assert folded.tips(branch) == timeline.tips(branch)
+    durable = [record for record in records if record.segment is None]
+    assert {r.kind for r in durable} <= {*DURABLE, "move", "tombstone"}

@@ -1,0 +1,144 @@
+"""Stories that a search at random found first, told once more so that they stay true."""
+
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from fakes import FakeClock, another_session, close_rooms, fake_rooms, real_rooms
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added, Backtracked, Found, HeadReport, Preview, Saved
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import Filters
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["real", "fake"])
+async def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Rooms]:
+    found = fake_rooms() if request.param == "fake" else real_rooms(tmp_path)
+    yield found
+    await close_rooms(found)
+
+
+async def added(rooms: Rooms, content: str, **fields: object) -> Record:
+    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    assert isinstance(outcome, Added)
+    return outcome.record
+
+
+async def sealed(rooms: Rooms, summary: str) -> str:
+    done = await app.checkpoint(rooms, summary, None, again=False, approval="approved")
+    assert isinstance(done, Saved)
+    return done.checkpoint.id
+
+
+async def found(rooms: Rooms, query: str) -> list[str]:
+    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    assert isinstance(outcome, Found)
+    return [hit.record.content for hit in outcome.hits]
+
+
+async def test_a_restore_says_that_it_hides_what_the_road_corrected(rooms: Rooms) -> None:
+    """The question and the deed cannot differ: what stops holding is counted and named."""
+    old = await added(rooms, "We use Redis")
+    checkpoint = await sealed(rooms, "before")
+    await app.update_memory(rooms, old.id, "We use Postgres")
+    back = await app.backtrack(rooms, checkpoint, "continue")
+    assert isinstance(back, Backtracked)
+    assert back.line is not None
+    assert (back.preview.hides, back.preview.brings) == (1, 1)
+
+    preview = await app.preview_backtrack(rooms, back.line)
+
+    assert isinstance(preview, Preview)
+    assert (preview.hides, preview.titles, preview.brings) == (1, ("We use Redis",), 1)
+    await app.backtrack(rooms, back.line, "continue")
+    assert await found(rooms, "use") == ["We use Postgres"]
+
+
+async def test_two_lines_left_within_a_millisecond_have_two_names(rooms: Rooms) -> None:
+    """Each is restored by the name that was told."""
+    checkpoint = await sealed(rooms, "here")
+    names: list[str | None] = []
+    for road in ("first", "second"):
+        await added(rooms, f"the {road} road")
+        done = await app.backtrack(rooms, checkpoint, "continue")
+        assert isinstance(done, Backtracked)
+        names.append(done.line)
+
+    assert len(set(names)) == 2
+    await app.backtrack(rooms, names[0] or "", "continue")
+    assert await found(rooms, "road") == ["the first road"]
+
+
+async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path: Path) -> None:
+    """Three within a millisecond, the head lost in between: the newest is still the newest."""
+    clock = FakeClock()
+    first = real_rooms(tmp_path, clock)
+    names = [await sealed(first, "one"), await sealed(first, "two")]
+    await close_rooms(first)
+    (tmp_path / "project/.state/memory-head.json").unlink()
+
+    second = real_rooms(tmp_path, clock)
+    names.append(await sealed(second, "three"))
+
+    report = await app.memory_head(second)
+    assert isinstance(report, HeadReport)
+    assert [state.checkpoint.id for state in report.checkpoints] == names
+    history = (tmp_path / "project/.state/history.jsonl").read_text("utf-8").splitlines()
+    assert len(history) == len(set(history)) == 3
+    await close_rooms(second)
+
+
+async def test_an_id_is_taken_with_the_blanks_around_it(rooms: Rooms) -> None:
+    """A model may send them along; what it meant is superseded all the same."""
+    old = await added(rooms, "We use Redis")
+    await added(rooms, "We use Postgres", supersedes=(f" {old.id}\n",))
+
+    assert await found(rooms, "use") == ["We use Postgres"]
+
+
+async def test_scopes_do_not_supersede_each_other(rooms: Rooms) -> None:
+    """Each scope has an index of its own, which cannot know what the other one hides."""
+    mine = await added(rooms, "I like tabs", kind="preference", reach="user")
+
+    with pytest.raises(InvalidRequestError, match="scope"):
+        await added(rooms, "Here we use blanks", kind="convention", supersedes=(mine.id,))
+
+    assert await found(rooms, "like use") == ["I like tabs"]
+
+
+@pytest.mark.parametrize("year", [9999, 2026])
+async def test_any_expiry_is_kept_to_the_millisecond_or_refused(rooms: Rooms, year: int) -> None:
+    """A time that is no time in UTC is the caller's to mend; microseconds are not kept."""
+    at = datetime(year, 12, 31, 23, 59, 59, 123_456, tzinfo=timezone(timedelta(hours=-10)))
+    if year == 9999:
+        with pytest.raises(InvalidRequestError, match="expires_at"):
+            await added(rooms, "for ever", expires_at=at)
+        return
+    record = await added(rooms, "until then", expires_at=at)
+
+    assert record.expires_at == datetime(2027, 1, 1, 9, 59, 59, 123_000, tzinfo=UTC)
+    assert await rooms.project.records.get(record.id) == record
+
+
+async def test_another_branch_keeps_what_this_one_forgets(rooms: Rooms) -> None:
+    """Forgetting on one branch must not take from another."""
+    await added(rooms, "shared ground")
+    other = another_session(rooms)
+    await app.fork(other, "side", "")
+    mine = await added(rooms, "only on main")
+
+    done = await app.backtrack(rooms, "start", "forget")
+
+    assert isinstance(done, Backtracked)
+    assert done.erased == 1
+    assert await found(rooms, "shared ground main") == []
+    assert await found(other, "shared ground main") == ["shared ground"]
+    with pytest.raises(UnknownMemoryError):
+        await app.forget_memory(other, mine.id, "", erase=True)

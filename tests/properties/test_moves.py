@@ -1,0 +1,176 @@
+"""Folding moves is joining sets: no order, no split between clones, makes a difference."""
+
+from typing import Any
+
+from fakes import SCOPE, FakeIds, Scribe
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_mcp.domain.ids import (
+    BranchName,
+    CheckpointId,
+    LineId,
+    SegmentId,
+    checkpoint_id,
+    free_name,
+    line_id,
+)
+from memory_mcp.domain.record import Move, Record
+from memory_mcp.domain.timeline import Timeline
+from memory_mcp.timeline.moves import advance, fold
+from memory_mcp.timeline.plans import forgotten_by, plan_backtrack
+
+
+class Clone:
+    """One clone of a project, moving its head from what it knows."""
+
+    def __init__(self, known: list[Record], scribe: Scribe) -> None:
+        self.records = list(known)
+        self.timeline = fold(known)
+        self.scribe = scribe
+
+    def move(self, draw: st.DrawFn) -> None:
+        branch = draw(st.sampled_from(self.timeline.branches))
+        act = draw(st.sampled_from(["checkpoint", "checkpoint", "decide", "fork", "backtrack"]))
+        match act:
+            case "checkpoint":
+                self.seal(branch, draw(st.sampled_from(["approved", "pending"])))
+            case "decide":
+                self.decide(branch)
+            case "fork":
+                self.fork(branch, BranchName(f"b{draw(st.integers(0, 2))}"))
+            case _:
+                names = [c.id for c in self.timeline.valid(branch)]
+                names += [line.id for line in self.lines(branch)]
+                self.go(
+                    branch, draw(st.sampled_from([*names, "start"])), forget=draw(st.booleans())
+                )
+
+    def lines(self, branch: BranchName) -> list[Any]:
+        return [line for line in self.timeline.left_lines() if line.branch == branch]
+
+    def seal(self, branch: BranchName, approval: Any) -> None:
+        name = free_name(checkpoint_id(1, self.scribe.clock.now()), self.timeline.checkpoints)
+        tips = self.timeline.tips(branch)
+        self.make(
+            Move(
+                act="checkpoint", branch=branch, opens={branch: self.segment()}, parents=tips,
+                leaves=tips, checkpoint=CheckpointId(name), phase=1, approval=approval,
+            )
+        )  # fmt: skip
+
+    def decide(self, branch: BranchName) -> None:
+        for asked in self.timeline.pending(branch)[:1]:
+            self.make(
+                Move(
+                    act="decide", branch=asked.branch, parents=asked.seals, checkpoint=asked.id,
+                    approval="approved",
+                )
+            )  # fmt: skip
+
+    def fork(self, branch: BranchName, name: BranchName) -> None:
+        if name in self.timeline.branches:
+            return
+        tips = self.timeline.tips(branch)
+        opens = {name: self.segment(), branch: self.segment()}
+        self.make(Move(act="fork", branch=name, opens=opens, parents=tips, leaves=tips))
+
+    def go(self, branch: BranchName, to: str, *, forget: bool) -> None:
+        plan = plan_backtrack(self.timeline, branch, to)
+        gone = sorted(forgotten_by(self.timeline, branch, plan)) if forget else []
+        line = free_name(line_id(self.scribe.clock.now()), self.timeline.lines)
+        self.make(
+            Move(
+                act="backtrack", branch=branch, opens={branch: self.segment()},
+                parents=plan.parents, leaves=(*plan.leaves, *gone), forgets=tuple(gone),
+                line=None if forget else LineId(line),
+            )
+        )  # fmt: skip
+
+    def segment(self) -> SegmentId:
+        return SegmentId(self.scribe.ids.new(self.scribe.clock.now()))
+
+    def make(self, step: Move) -> None:
+        """Made and folded in at once; the clock stands still, so names collide between clones."""
+        record = self.scribe.record("a move", kind="move", move=step, scope=SCOPE)
+        self.records.append(record)
+        self.timeline = advance(self.timeline, record)
+
+
+@st.composite
+def two_clones(draw: st.DrawFn) -> tuple[Clone, Clone]:
+    """A common past, then each goes its own way within the same second."""
+    past = Clone([], Scribe())
+    for _ in range(draw(st.integers(0, 5))):
+        past.move(draw)
+    clock = past.scribe.clock
+    here, there = (
+        Clone(past.records, Scribe(clock, ids)) for ids in (past.scribe.ids, FakeIds(process=7))
+    )
+    for clone in (here, there):
+        for _ in range(draw(st.integers(0, 5))):
+            clone.move(draw)
+    return here, there
+
+
+def said(timeline: Timeline) -> dict[str, Any]:
+    """All that a timeline says; what it has computed meanwhile does not count."""
+    return timeline.model_dump()
+
+
+def united(here: Clone, there: Clone) -> list[Record]:
+    return list({record.id: record for record in [*here.records, *there.records]}.values())
+
+
+@given(two_clones(), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_folding_does_not_depend_on_order_or_repetition(
+    clones: tuple[Clone, Clone], random: Any
+) -> None:
+    """Two clones that exchanged their records stand at the same timeline."""
+    records = united(*clones)
+    shuffled = [*records, *records[:3]]
+    random.shuffle(shuffled)
+
+    assert said(fold(shuffled)) == said(fold(records))
+
+
+@given(two_clones())
+@settings(deadline=None)
+def test_folding_all_is_what_each_step_made(clones: tuple[Clone, Clone]) -> None:
+    """The head that grew move by move can be made anew from the records."""
+    here, _ = clones
+
+    assert said(fold(here.records)) == said(here.timeline)
+
+
+@given(two_clones())
+@settings(deadline=None)
+def test_taking_in_another_clones_moves_gives_both_the_same_chains(
+    clones: tuple[Clone, Clone],
+) -> None:
+    """Onto what either knew already, or from the start: what is recalled is the same."""
+    here, there = clones
+    whole = fold(united(here, there))
+
+    for mine, other in ((here, there), (there, here)):
+        joined = fold(other.records, onto=mine.timeline)
+        assert joined.segments == whole.segments
+        assert (joined.left, joined.forgotten) == (whole.left, whole.forgotten)
+        assert joined.moves == whole.moves
+        for branch in whole.branches:
+            assert joined.chain(branch) == whole.chain(branch)
+    assert whole.forgotten == here.timeline.forgotten | there.timeline.forgotten
+
+
+@given(two_clones())
+@settings(deadline=None)
+def test_no_name_stands_for_two_things(clones: tuple[Clone, Clone]) -> None:
+    """A checkpoint or a line that another clone named alike keeps a name of its own."""
+    records = united(*clones)
+    timeline = fold(records)
+    lines = [record for record in records if record.move and record.move.line]
+
+    assert len({line.move for line in timeline.lines.values()}) == len(lines)
+    assert all(name == line.id for name, line in timeline.lines.items())
+    assert all(name == found.id for name, found in timeline.checkpoints.items())

@@ -1,0 +1,127 @@
+"""What is written to a file comes back as it was, whatever it says."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import Scribe
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, LineId, SegmentId
+from memory_mcp.domain.record import Move, Origin, Record
+from memory_mcp.domain.timeline import Head
+from memory_mcp.stores.disk import Disk
+from memory_mcp.stores.heads import LocalHeads
+from memory_mcp.stores.local import LocalRecords
+from memory_mcp.timeline.moves import fold
+
+pytestmark = pytest.mark.anyio
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+"""Any Unicode but half of a surrogate pair, which no file in UTF-8 can hold."""
+
+NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+
+FILES = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    scribe = Scribe()
+    step = Move(
+        act="backtrack",
+        branch=BranchName(draw(NAME)),
+        opens={BranchName(draw(NAME)): SegmentId(draw(NAME))},
+        leaves=(SegmentId(draw(TEXT)),),
+        line=draw(st.none() | NAME.map(LineId)),
+        phase=draw(st.none() | st.integers(0, 9_999)),
+    )
+    return scribe.record(
+        draw(NAME),
+        title=draw(TEXT),
+        category=draw(TEXT),
+        key=draw(TEXT),
+        tags=draw(st.lists(TEXT, max_size=3)),
+        importance=draw(st.integers(1, 5)),
+        pinned=draw(st.booleans()),
+        phase=draw(st.none() | st.integers(0, 9_999)),
+        segment=draw(st.none() | NAME),
+        branch=draw(st.none() | NAME),
+        supersedes=draw(st.lists(TEXT, max_size=2)),
+        derived_from=draw(st.lists(TEXT, max_size=2)),
+        erases=draw(st.lists(TEXT, max_size=2)),
+        expires_at=draw(st.none() | TIMES),
+        created_at=draw(TIMES),
+        move=draw(st.none() | st.just(step)),
+        origin=Origin(client=draw(TEXT), session=draw(TEXT)),
+    )
+
+
+@example(record=Scribe().record("\r\n\0\t\u2028\x85\ufeff\U0010ffff \\u0041 \\ud800 null {}"))
+@example(record=Scribe().record(" ", title="\r"))
+@given(record=records())
+@FILES
+async def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path, record: Record) -> None:
+    """Byte for byte: the promise of every restore."""
+    store = LocalRecords(tmp_path, Disk())
+    await store.put(record)
+
+    assert await store.get(record.id) == record
+    await store.put(record)
+    await store.erase({record.id})
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> list[Record]:
+    """Moves with any names and texts, made one after the other."""
+    scribe = Scribe()
+    found: list[Record] = []
+    opened = [ROOT]
+    for number in range(draw(st.integers(0, 5))):
+        new = SegmentId(f"{number}{draw(TEXT)}")
+        given: dict[str, Any] = {
+            "branch": draw(st.just(MAIN) | NAME.map(BranchName)),
+            "opens": {draw(st.just(MAIN) | NAME.map(BranchName)): new},
+            "parents": (draw(st.sampled_from(opened)),),
+            "leaves": (draw(st.sampled_from(opened)),),
+            "forgets": tuple(draw(st.lists(st.sampled_from(opened), max_size=1))),
+            "checkpoint": draw(st.none() | NAME.map(CheckpointId)),
+            "approval": draw(st.sampled_from([None, "approved", "auto", "pending", "skipped"])),
+            "line": draw(st.none() | NAME.map(LineId)),
+            "phase": draw(st.none() | st.integers(0, 9_999)),
+        }
+        act: Any = draw(st.sampled_from(["checkpoint", "decide", "fork", "backtrack", "restore"]))
+        opened.append(new)
+        found.append(scribe.record(draw(NAME), kind="move", move=Move(act=act, **given)))
+    return found
+
+
+@given(made=moves(), project=NAME)
+@FILES
+async def test_a_head_comes_back_from_its_file_as_it_was(
+    tmp_path: Path, made: list[Record], project: str
+) -> None:
+    """The file has the shape that people and programs look for; nothing may get lost in it."""
+    timeline = fold(made)
+    assume(all(timeline.tips(branch) for branch in timeline.branches))  # else it is no head
+    heads = LocalHeads(tmp_path, Disk())
+    present = await heads.read()
+    expected = present.revision if present else 0
+    last = made[-1] if made else None
+    head = Head(project=project, revision=expected + 1, timeline=timeline, last=last)
+
+    await heads.replace(head, expected=expected)
+
+    again = await LocalHeads(tmp_path, Disk()).read()
+    assert again is not None
+    assert again.model_dump() == head.model_dump()
+
+
+def test_a_record_that_says_nothing_cannot_be_made() -> None:
+    """What is empty is left out of the file, so it could not be read again."""
+    with pytest.raises(ValidationError):
+        Scribe().record("")

@@ -1,0 +1,88 @@
+"""A memory is found by its own words, in every script."""
+
+import sys
+import unicodedata
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from fakes import Scribe
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.retrieval.query import lexical_query
+
+pytestmark = pytest.mark.anyio
+
+PER_QUERY = 30
+
+
+def is_folded(char: str) -> bool:
+    """Whether case or accents change the character: where two ways of folding can differ."""
+    forms = {char, char.casefold(), char.lower(), char.upper(), unicodedata.normalize("NFKD", char)}
+    return char.isalnum() and len(forms) > 1
+
+
+LETTERS = [char for code in range(sys.maxunicode + 1) if is_folded(char := chr(code))]
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
+    found = SqliteIndex(tmp_path / "index.sqlite3", lambda: None)
+    await found.mark_complete()
+    yield found
+    await found.aclose()
+
+
+async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordId]:
+    view = View(chain=frozenset(), now=scribe.clock.now())
+    found = await index.match(lexical_query(text), view, Filters(), 60)
+    return {candidate.id for candidate in found.candidates}
+
+
+async def test_a_word_with_any_letter_that_folds_is_found_as_it_was_written(
+    index: SqliteIndex,
+) -> None:
+    """Straße, İstanbul, λόγος: SQLite folds its own way, and a question must not fold another."""
+    scribe = Scribe()
+    words = {f"zq{char}xk{number:05}": char for number, char in enumerate(LETTERS)}
+    records = {word: scribe.record(word) for word in words}
+    await index.add(list(records.values()))
+
+    lost: list[str] = []
+    for start in range(0, len(words), PER_QUERY):
+        asked = list(words)[start : start + PER_QUERY]
+        found = await found_by(index, scribe, " ".join(asked))
+        lost += [words[word] for word in asked if records[word].id not in found]
+
+    assert len(words) > 2_000
+    assert lost == []
+
+
+@example(text="Straße", around="")
+@example(text="e\u0301te\u0301", around="")
+@example(text="Rust", around="🦀")
+@example(text="naïve", around="\0")
+@given(
+    text=st.text(st.characters(categories=["L", "N", "Mn"]), min_size=1, max_size=12),
+    around=st.text(st.characters(categories=["S", "P", "Z", "Cc"]), max_size=3),
+)
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+async def test_a_word_is_found_whatever_stands_around_it(
+    index: SqliteIndex, text: str, around: str
+) -> None:
+    """Emoji, signs and spaces are no part of a word, in what is stored and in what is asked."""
+    if not lexical_query(text).terms:
+        return
+    scribe = Scribe()
+    record = scribe.record(f"before {around}{text}{around} after")
+    await index.add([record])
+
+    assert await found_by(index, scribe, text) == {record.id}
+    assert await found_by(index, scribe, f"{around}{text}{around}") == {record.id}
+    await index.remove({record.id})

@@ -1,0 +1,215 @@
+"""The doctor: every finding provoked once on real files, and mended where it says so."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from doors import add, agent, call, head_file, history, recalled, record_file, records, seal
+from patient import LATER, examine, mended, rewrite, worked_on
+
+from memory_mcp import app
+from memory_mcp.domain.limits import LITTER_SECONDS_MIN
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_clean_project_has_no_finding(settings: Settings) -> None:
+    """A doctor that cries wolf is not asked again."""
+    assert await examine(settings) == {}
+    await worked_on(settings)
+    assert await examine(settings) == {}
+    async with agent(settings, "auto") as client:
+        await call(client, "backtrack", to="start", mode="forget")
+    assert await examine(settings) == {}
+    assert await examine(settings, repair=True) == {}
+
+
+async def test_orphans(settings: Settings, tmp_path: Path, project: Path) -> None:
+    """Records that came by copying or merging."""
+    other = replace(settings, project_dir=tmp_path / "other")
+    async with agent(other, "auto") as client:
+        await add(client, "From the other clone.")
+    await worked_on(settings)
+    shutil.copytree(tmp_path / "other" / ".claude", project / ".claude", dirs_exist_ok=True)
+
+    await mended(settings, "orphans", "should")
+    async with agent(settings, "auto") as client:
+        assert "From the other clone." in await recalled(client)
+
+
+async def test_index_ghosts(settings: Settings, project: Path) -> None:
+    """Rows of records whose files somebody deleted by hand."""
+    ids = await worked_on(settings)
+    record_file(project, ids["kept"]).unlink()
+
+    await mended(settings, "index-ghosts", "should")
+
+
+async def test_forget_unfinished(settings: Settings, project: Path) -> None:
+    """A forgotten memory that another clone, or a cut, left on disk."""
+    ids = await worked_on(settings)
+    path = record_file(project, ids["kept"])
+    data = path.read_bytes()
+    async with agent(settings, "auto") as client:
+        await call(client, "forget_memory", memory_id=ids["kept"])
+    path.write_bytes(data)
+
+    await mended(settings, "forget-unfinished", "must")
+    assert not path.exists()
+
+
+async def test_move_unwritten(settings: Settings, project: Path) -> None:
+    """A cut between the head and the record of its last move."""
+    await worked_on(settings)
+    last = record_file(project / ".claude", head_file(project)["last"]["id"])
+    data = last.read_bytes()
+    last.unlink()
+
+    await mended(settings, "move-unwritten", "must")
+    assert last.read_bytes() == data
+
+
+async def test_moves_unknown(settings: Settings, tmp_path: Path, project: Path) -> None:
+    """Checkpoints of another clone that came with its records."""
+    await worked_on(settings)
+    clone = tmp_path / "clone"
+    shutil.copytree(project, clone)
+    async with agent(replace(settings, project_dir=clone), "auto") as client:
+        name = await seal(client, "Sealed in the clone", phase=7)
+    shutil.copytree(clone / ".claude", project / ".claude", dirs_exist_ok=True)
+
+    await mended(settings, "moves-unknown", "should")
+    assert name in [c["id"] for c in head_file(project)["checkpoints"]]
+    assert "phase7" in str(history(project)[-1])
+
+
+async def test_history_gap(settings: Settings, project: Path) -> None:
+    """A cut before the line was written, or a log that was tidied away."""
+    await worked_on(settings)
+    before = history(project)
+    (project / ".state" / "history.jsonl").unlink()
+
+    await mended(settings, "history-gap", "should")
+    assert history(project) == before
+
+
+async def test_the_next_start_fills_the_history_and_removes_old_litter(
+    settings: Settings, project: Path
+) -> None:
+    """What the remedies promise; litter of a moment ago may be a write that is under way."""
+    await worked_on(settings)
+    before = history(project)
+    (project / ".state" / "history.jsonl").unlink()
+    month = next((project / ".claude" / "memory").iterdir())
+    old, young = month / ".x.json.0123abcd.tmp", month / ".y.json.0123abcd.tmp"
+    for litter in (old, young):
+        litter.write_text("{")
+    hour_ago = young.stat().st_mtime - LITTER_SECONDS_MIN - 60
+    os.utime(old, (hour_ago, hour_ago))
+
+    async with open_rooms(settings) as built:
+        await app.catch_up(built.rooms)
+        await app.catch_up(built.rooms)
+
+    assert history(project) == before
+    assert not old.exists()
+    assert young.exists()
+
+
+async def test_head_differs(settings: Settings, project: Path) -> None:
+    """Somebody edited the head: every move is on record, so it can be made anew."""
+    await worked_on(settings)
+    path = project / ".state" / "memory-head.json"
+    before = head_file(project)
+    rewrite(path, lambda head: head.update(left=["root"], lines=[]))
+
+    await mended(settings, "head-differs", "must")
+    after = head_file(project)
+    for name in ("segments", "left", "lines", "moves", "checkpoints", "last"):
+        assert after[name] == before[name], name
+    assert after["revision"] == before["revision"] + 1
+
+
+async def test_head_differs_and_a_move_is_missing(settings: Settings, project: Path) -> None:
+    """Then the head may be the only one that knows it: a person decides."""
+    await worked_on(settings)
+    path = project / ".state" / "memory-head.json"
+    sealed = next(r for r in records(project) if r["kind"] == "checkpoint")
+    record_file(project / ".claude", sealed["id"]).unlink()
+    rewrite(path, lambda head: head.update(left=["root"], lines=[]))
+    edited = path.read_bytes()
+    found = await examine(settings, repair=True)
+
+    assert found["head-differs"].severity == "must"
+    assert not found["head-differs"].repaired
+    assert "move memory-head.json away" in found["head-differs"].remedy
+    assert path.read_bytes() == edited
+
+
+async def test_checkpoint_unrecorded(settings: Settings, project: Path) -> None:
+    """A checkpoint's record was deleted; git or a backup has it."""
+    ids = await worked_on(settings)
+    sealed = next(r for r in records(project) if r["kind"] == "checkpoint")
+    path = record_file(project / ".claude", sealed["id"])
+    data = path.read_bytes()
+    path.unlink()
+    found = await examine(settings)
+
+    assert ids["one"] in found["checkpoint-unrecorded"].what
+    assert found["checkpoint-unrecorded"].severity == "must"
+    path.write_bytes(data)
+    await examine(settings, repair=True)
+    assert await examine(settings) == {}
+
+
+async def test_segment_unknown(settings: Settings, tmp_path: Path, project: Path) -> None:
+    """Memories were copied without the checkpoints that they come after."""
+    await worked_on(settings)
+    other = replace(settings, project_dir=tmp_path / "other")
+    async with agent(other, "auto") as client:
+        await seal(client, "Elsewhere", phase=1)
+        stray = await add(client, "After a checkpoint that is not here.")
+    path = record_file(tmp_path / "other", stray)
+    home = project / ".claude" / "memory" / path.parent.name / path.name
+    home.write_bytes(path.read_bytes())
+
+    await examine(settings, repair=True)
+    found = await examine(settings)
+    assert list(found) == ["segment-unknown"]
+    assert stray in found["segment-unknown"].what
+
+
+async def test_forgotten_left(settings: Settings, project: Path) -> None:
+    """A clone wrote on a line that was given up here for good."""
+    ids = await worked_on(settings)
+    path = record_file(project, ids["later"])
+    written = json.loads(path.read_bytes())
+    async with agent(settings, "auto") as client:
+        await call(client, "backtrack", to=ids["line"], mode="continue")
+        await call(client, "backtrack", to=1, mode="forget")
+    last = ids["later"][-1]
+    late = ids["later"][:-1] + ("0" if last != "0" else "1")
+    path.with_name(f"{late}.json").write_text(json.dumps({**written, "id": late}))
+
+    await examine(settings, repair=True)
+    found = await examine(settings)
+    assert list(found) == ["forgotten-left"]
+    assert late in found["forgotten-left"].what
+    async with agent(settings, "auto") as client:
+        assert LATER not in await recalled(client, "sessions redis")
+
+
+async def test_link_dangling(settings: Settings, project: Path) -> None:
+    """A correction whose original is gone."""
+    ids = await worked_on(settings)
+    record_file(project, ids["old"]).unlink()
+
+    await examine(settings, repair=True)
+    found = await examine(settings)
+    assert list(found) == ["link-dangling"]
+    assert f"{ids['new']} names {ids['old']}" in found["link-dangling"].what

@@ -1,0 +1,64 @@
+"""Looking for the rare words first must not lose what only a common word finds."""
+
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_mcp.index.fulltext import any_of, searches
+
+WORDS = ("alder", "birch", "cedar", "dogwood", "elm")
+TEXTS = st.lists(st.sets(st.sampled_from(WORDS)), max_size=30)
+ASKED = st.lists(st.sampled_from((*WORDS, "fir")), min_size=1, unique=True)
+
+
+def found(texts: list[set[str]], queries: list[str]) -> list[set[int]]:
+    """Which texts each of the queries finds, by number."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE text USING fts5 (content)")
+    rows = [(number, " ".join(words)) for number, words in enumerate(texts)]
+    db.executemany("INSERT INTO text (rowid, content) VALUES (?, ?)", rows)
+    answers = [
+        {row[0] for row in db.execute("SELECT rowid FROM text WHERE text MATCH ?", [query])}
+        for query in queries
+    ]
+    db.close()
+    return answers
+
+
+def counted(texts: list[set[str]], terms: list[str]) -> dict[int, int]:
+    """In how many texts each term is, by its position."""
+    return {i: sum(term in words for words in texts) for i, term in enumerate(terms)}
+
+
+@given(texts=TEXTS, terms=ASKED, matches_max=st.integers(0, 40))
+def test_every_text_with_a_term_is_found_by_exactly_one_query(
+    texts: list[set[str]], terms: list[str], matches_max: int
+) -> None:
+    """Nothing is lost to the bound, and nothing takes two of the places there are."""
+    answers = found(texts, searches(terms, counted(texts, terms), matches_max))
+
+    wanted = {number for number, words in enumerate(texts) if words.intersection(terms)}
+    assert set().union(*answers) == wanted
+    assert sum(map(len, answers)) == len(wanted)
+
+
+@given(texts=TEXTS, terms=ASKED, matches_max=st.integers(0, 40))
+def test_texts_with_the_rarest_term_are_found_first_while_it_is_rare(
+    texts: list[set[str]], terms: list[str], matches_max: int
+) -> None:
+    """A needle must be scored, however common the other words of the question are."""
+    counts = {i: n for i, n in counted(texts, terms).items() if n}
+    rare = min(counts.items(), key=lambda item: (item[1], item[0]), default=None)
+    if rare is None or rare[1] > matches_max:
+        return
+
+    first, *_ = found(texts, searches(terms, counts, matches_max))
+
+    assert first >= {number for number, words in enumerate(texts) if terms[rare[0]] in words}
+    assert len(first) <= matches_max
+
+
+def test_words_are_never_syntax() -> None:
+    """A word that means something to FTS5 is looked for as a word."""
+    assert found([{"or"}, {"near"}, {"elm"}], [any_of(["or", "near"])]) == [{0, 1}]

@@ -1,0 +1,57 @@
+"""The README is tested: what it lists is what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memory_mcp import settings
+from memory_mcp.cli.main import make_parser
+from memory_mcp.server.tools import default_tools, toolset
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def names_in(heading: str) -> list[str]:
+    """The first column of the first table under a heading."""
+    section = README.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    return re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
+
+
+def test_the_tools_listed_are_the_tools_there_are() -> None:
+    """A tool nobody reads about is not used; one that is gone misleads."""
+    offered = [*default_tools(), *(t for name in settings.TOOLSETS for t in toolset(name))]
+
+    assert sorted(names_in("Tools")) == sorted(tool.name for tool in offered)
+
+
+def test_the_commands_listed_are_the_commands_there_are() -> None:
+    """The table stands for `--help`."""
+    usage = make_parser().format_help()
+    known = re.findall(r"^    ([a-z]+) ", usage, re.MULTILINE)
+
+    assert names_in("Commands") == known
+
+
+def test_the_settings_listed_are_the_settings_read() -> None:
+    """`settings.SETTINGS` is the only list of variables that are read at all."""
+    assert names_in("Settings") == list(settings.SETTINGS)
+
+
+def test_no_other_module_reads_the_environment() -> None:
+    """A setting read elsewhere would escape the table."""
+    reading = re.compile(r"os\.(environ|getenv)")
+    found = [
+        path.name
+        for path in (ROOT / "src").rglob("*.py")
+        if reading.search(path.read_text("utf-8")) and path.name != "settings.py"
+    ]
+
+    assert found == ["demo.py"]  # it hands its own environment to the server it starts
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
+def test_every_link_leads_somewhere(link: str) -> None:
+    """Links are to files of the repository."""
+    assert (ROOT / link).exists()

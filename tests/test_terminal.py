@@ -1,0 +1,156 @@
+"""The command line on a terminal, where somebody can be asked."""
+
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from signal import SIGINT, Signals
+
+import pytest
+from command_line import Run
+from doors import head_file
+
+if sys.platform == "win32":
+    pytest.skip("pseudo-terminals are POSIX's", allow_module_level=True)
+
+import pty
+
+QUESTION = "[continue/forget/abort]"
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_a_terminal(
+    *arguments: str,
+    answer: str | Signals | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> tuple[int, str]:
+    """Runs the command on a terminal of its own and answers once it asks; status and screen."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "memory_mcp", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    screen = ""
+    nudge: Signals | None = None
+    # a command that waits for ever must fail its test, not stop all of them
+    watchdog = threading.Timer(60, running.kill)
+    watchdog.start()
+    with running:
+        while chunk := _read(ours, running, nudge):
+            screen += chunk
+            if answer is not None and QUESTION in screen:
+                meanwhile()
+                if isinstance(answer, Signals):
+                    nudge = answer
+                    running.send_signal(answer)
+                else:
+                    os.write(ours, answer.encode())
+                answer = None
+    watchdog.cancel()
+    os.close(ours)
+    return running.returncode, screen.replace("\r\n", "\n")
+
+
+def _read(terminal: int, running: "subprocess.Popen[bytes]", nudge: Signals | None) -> str:
+    """What came next; nothing once the other side is closed (Linux says so with an error).
+
+    A signal that comes between the prompt and the reading of the line is only seen at the next
+    one: then the key is pressed again, as people do.
+    """
+    while nudge is not None and not select.select([terminal], [], [], 0.5)[0]:
+        running.send_signal(nudge)
+    try:
+        return os.read(terminal, 65_536).decode()
+    except OSError:
+        return ""
+
+
+@pytest.fixture
+def left(run: Run, project: Path) -> Path:
+    """Phase 1 sealed, one memory after it, in the project's folder."""
+    run("checkpoint", "One", "--phase", "1")
+    run("add", "Sessions live in Redis.")
+    return project
+
+
+def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
+    """A typing error must not decide anything."""
+    status, screen = on_a_terminal("backtrack", "1", answer="maybe\n Forget \n")
+
+    assert status == 0
+    assert "This hides 1 memory that came after:\n- Sessions live in Redis." in screen
+    assert screen.count(QUESTION) == 2
+    assert "1 record erased" in _STYLE.sub("", screen)
+    assert head_file(left)["forgotten"] != []
+
+
+@pytest.mark.parametrize("answer", ["\x04", SIGINT], ids=["Ctrl-D", "Ctrl-C"])
+def test_leaving_the_question_unanswered_changes_nothing(left: Path, answer: str | Signals) -> None:
+    """Ctrl-D and Ctrl-C mean: leave it. Neither is worth a traceback."""
+    before = head_file(left)
+    status, screen = on_a_terminal("backtrack", "1", answer=answer)
+
+    assert status == 1
+    assert "Traceback" not in screen
+    assert head_file(left) == before
+
+
+def test_the_answer_holds_only_for_what_was_shown(run: Run, left: Path) -> None:
+    """The user agreed to erase one memory; an agent added another while the question stood."""
+    before = head_file(left)
+    status, screen = on_a_terminal(
+        "backtrack", "1", answer="forget\n", meanwhile=lambda: run("add", "Redis needs nodes.")
+    )
+
+    assert status == 1
+    assert "The memory changed since you were asked." in screen
+    assert "This hides 2 memories that came after" in _STYLE.sub("", screen)
+    assert head_file(left) == before
+
+
+def test_json_asks_nobody(left: Path) -> None:
+    """A program may well run on a terminal."""
+    status, screen = on_a_terminal("backtrack", "1", "--json")
+
+    assert status == 1
+    assert '"status": "undecided"' in screen
+    assert "\x1b" not in screen
+    assert head_file(left)["forgotten"] == []
+
+
+def test_a_terminal_gets_colour_and_the_words_of_a_memory_are_not_markup(run: Run) -> None:
+    """Square brackets in a memory are its own."""
+    run("add", "Use [bold]lists[/bold] like [1, 2].")
+    status, screen = on_a_terminal("search", "lists")
+
+    assert status == 0
+    assert "\x1b[" in screen
+    assert "Use [bold]lists[/bold] like [1, 2]." in _STYLE.sub("", screen)
+
+
+@pytest.mark.usefixtures("left")
+def test_a_long_job_shows_its_progress_and_tidies_it_up() -> None:
+    """The bar is for the one who waits, not for the log."""
+    status, screen = on_a_terminal("reindex")
+
+    assert status == 0
+    assert "Indexing" in screen
+    assert _STYLE.sub("", screen).rstrip().endswith("late forgets completed.")
+
+
+def test_the_demo_shows_tables() -> None:
+    """What a newcomer sees first."""
+    status, screen = on_a_terminal("demo")
+
+    assert status == 0
+    shown = _STYLE.sub("", screen)
+    assert re.search(r"score.*kind.*memory", shown)
+    assert "Recalled after the restore" in shown

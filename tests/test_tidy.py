@@ -1,0 +1,45 @@
+"""The code itself is tested: small rooms stay small."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(
+    path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+)
+LINES_PER_FILE_MAX = 300
+LINES_PER_FUNCTION_MAX = 70
+VAGUE = re.compile(r"^class \w*(Manager|Service|Helper|Utils?)\b", re.MULTILINE)
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Every function of a module with its length in lines."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_fit_the_mind(path: Path) -> None:
+    """A file is read in one sitting, a function on one screen."""
+    text = path.read_text("utf-8")
+    long = [name for name, lines in functions(path) if lines > LINES_PER_FUNCTION_MAX]
+
+    assert len(text.splitlines()) <= LINES_PER_FILE_MAX
+    assert long == []
+    assert VAGUE.findall(text) == []
+
+
+def test_the_package_states_what_it_is() -> None:
+    """Every module says what it is for."""
+    bare = [
+        str(path.relative_to(ROOT))
+        for path in MODULES
+        if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    ]
+
+    assert bare == []
