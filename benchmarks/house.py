@@ -1,0 +1,147 @@
+"""A project with a deep timeline and as many memories as wanted, filled without waiting for fsync.
+
+The files are the real ones (`LocalRecords` writes them), only the fsync is left out; the index is
+filled by `SqliteIndex.add` in batches. What is measured afterwards is done by the real rooms.
+"""
+
+import random
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from corpus import Corpus
+
+from memory_mcp import app
+from memory_mcp.app.heads import current
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Writing
+from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
+from memory_mcp.domain.outcomes import Saved
+from memory_mcp.domain.record import Origin, Record
+from memory_mcp.ingestion.drafts import accept, outlives
+from memory_mcp.settings import Settings
+from memory_mcp.stores.disk import Disk
+from memory_mcp.stores.host import SystemIds
+from memory_mcp.wiring import Built, open_rooms
+
+__all__ = ["CHAIN", "QuickDisk", "filled", "settings_in"]
+
+CHAIN: Final = 200
+"""Segments on the visible chain."""
+_LEFT_SHARE: Final = 0.10
+_SUPERSEDED_SHARE: Final = 0.05
+_USER_SHARE: Final = 0.01
+_BATCH: Final = 1_000
+_USERS: Final = SegmentId("the user's")
+_DAYS: Final = 300
+"""The memories were written over so many days, up to an hour ago: ten folders, one a month."""
+
+
+class QuickDisk(Disk):
+    """Writes files that a power cut would lose. For filling only."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def append(self, path: Path, line: bytes) -> None:
+        with path.open("ab") as log:
+            log.write(line + b"\n")
+
+
+def settings_in(folder: Path) -> Settings:
+    """A project and a user of their own under this folder."""
+    return Settings(
+        project_dir=folder / "project", home=folder / "home", user="bench", approval="auto"
+    )
+
+
+@asynccontextmanager
+async def filled(folder: Path, size: int) -> AsyncGenerator[Built]:
+    """The real rooms over a project of that many memories; filled if this is the first time."""
+    done = folder / "filled"
+    if not done.exists():
+        _work_tree(folder / "project")
+        async with open_rooms(settings_in(folder), disk=QuickDisk()) as built:
+            await _lay_timeline(built.rooms)
+            await _fill(built, size)
+            await app.catch_up(built.rooms)
+        done.touch()
+    async with open_rooms(settings_in(folder)) as built:
+        yield built
+
+
+def _work_tree(project: Path) -> None:
+    """As much of a git work tree as every write looks at."""
+    branch = project / ".git" / "refs" / "heads" / "main"
+    branch.parent.mkdir(parents=True, exist_ok=True)
+    branch.write_text(f"{'c0ffee12' * 5}\n", "utf-8")
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
+
+
+async def _lay_timeline(rooms: Rooms) -> None:
+    """A chain of 200 segments and, at every tenth checkpoint, a road that was given up."""
+    number = 0
+    while len((await current(rooms)).timeline.chain(MAIN)) < CHAIN:
+        number += 1
+        sealed = await _sealed(rooms, f"Step {number} is done.", number // 20)
+        if number % 10 == 0:
+            await _sealed(rooms, "A wrong turn.", number // 20)
+            await app.backtrack(rooms, sealed, "continue")
+
+
+async def _sealed(rooms: Rooms, summary: str, phase: int) -> str:
+    match await app.checkpoint(rooms, summary, phase, again=True, approval="auto"):
+        case Saved(checkpoint=checkpoint):
+            return checkpoint.id
+        case other:
+            raise AssertionError(other)
+
+
+async def _fill(built: Built, size: int) -> None:
+    timeline = (await current(built.rooms)).timeline
+    chain = sorted(timeline.chain(MAIN))
+    left = sorted(frozenset(timeline.segments) - timeline.chain(MAIN))
+    corpus, chance = Corpus(seed=size), random.Random(size)
+    ids = SystemIds()  # the rooms' own only rise, and the moves were made today
+    begin = datetime.now(UTC).replace(microsecond=0) - timedelta(days=_DAYS, hours=1)
+    older: dict[SegmentId | None, list[RecordId]] = {}
+    batches: tuple[list[Record], list[Record]] = ([], [])
+    for number in range(size):
+        now = begin + timedelta(days=_DAYS) * number / size
+        draft = corpus.draft()
+        if chance.random() < _USER_SHARE:
+            draft = replace(draft, kind="preference", reach="user")
+        segment = _segment(chain, left, number / size, chance)
+        home = None if outlives(draft) else segment
+        known = older.setdefault(home if draft.reach == "project" else _USERS, [])
+        if known and chance.random() < _SUPERSEDED_SHARE:
+            draft = replace(draft, supersedes=(known.pop(),))
+        writing = Writing(
+            id=ids.new(now),
+            at=now,
+            scope=built.places.scope,
+            origin=Origin(client="bench/1"),
+            segment=segment,
+            branch=MAIN,
+        )
+        record = accept(draft, writing)
+        known.append(record.id)
+        batches[draft.reach == "user"].append(record)
+        if number % _BATCH == _BATCH - 1 or number == size - 1:
+            for records, index, batch in zip(built.records, built.indexes, batches, strict=True):
+                for each in batch:
+                    await records.put(each)
+                await index.add(batch)
+                batch.clear()
+
+
+def _segment(
+    chain: Sequence[SegmentId], left: Sequence[SegmentId], along: float, chance: random.Random
+) -> SegmentId:
+    """Where a memory written at that part of the time was written: mostly on the chain."""
+    line = left if chance.random() < _LEFT_SHARE else chain
+    return line[int(along * len(line))]

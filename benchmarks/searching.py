@@ -1,0 +1,102 @@
+"""Searching a project with a deep timeline: as a use case, with filters, and through MCP."""
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from corpus import Corpus, Question
+from house import CHAIN, filled
+from report import Table, p50, p95
+from wire import SERVER, started
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.views import Filters
+from memory_mcp.wiring import Built
+
+__all__ = ["measure_reading", "measure_searches"]
+
+_QUESTIONS: Final = 200
+_WARM_UP: Final = 20
+_FILTERS: Final = {
+    "no filter": Filters(),
+    "category": Filters(category="database"),
+    "tag": Filters(tags=("token",)),
+    "kind": Filters(kinds=frozenset({"decision"})),
+}
+_TASK: Final = "rotate the login token of a session"
+_READS: Final[dict[str, Callable[[Rooms], Awaitable[object]]]] = {
+    "memory_head": app.memory_head,
+    "memory_context": lambda rooms: app.memory_context(rooms, "", CONTEXT_TOKENS_DEFAULT),
+    "memory_context, task": lambda rooms: app.memory_context(rooms, _TASK, CONTEXT_TOKENS_DEFAULT),
+}
+
+
+async def measure_searches(folder: Path, sizes: list[int]) -> Table:
+    """Every sort of question at every size, asked of the real rooms."""
+    table = Table(
+        f"Lexical search, {_QUESTIONS} questions, {CHAIN} segments on the chain, "
+        "10 % abandoned, 5 % superseded (ms)",
+        ("memories", "asked", "p50", "p95", "max"),
+    )
+    for size in sizes:
+        async with filled(folder / str(size), size) as built:
+            for name, filters in _FILTERS.items():
+                questions, taken = await _ask(built, filters)
+                table.add(size, name, p50(taken), p95(taken), max(taken))
+                if name != "no filter":
+                    continue
+                for sort in ("mixed", "sentence", "common"):
+                    pairs = zip(questions, taken, strict=True)
+                    some = [took for question, took in pairs if question.sort == sort]
+                    table.add(size, f"· {sort} only", p50(some), p95(some), max(some))
+        taken = _over_mcp(folder / str(size))
+        table.add(size, "by MCP", p50(taken), p95(taken), max(taken))
+    return table
+
+
+async def measure_reading(folder: Path, sizes: list[int]) -> Table:
+    """The other reads of a session."""
+    table = Table("Context and head, 20 times each (ms)", ("memories", "asked", "p50", "p95"))
+    for size in sizes:
+        async with filled(folder / str(size), size) as built:
+            for name, read in _READS.items():
+                taken = [await _timed(lambda read=read: read(built.rooms)) for _ in range(22)][2:]
+                table.add(size, name, p50(taken), p95(taken))
+    return table
+
+
+async def _ask(built: Built, filters: Filters) -> tuple[list[Question], list[float]]:
+    corpus = Corpus(seed=99)
+    asked = [corpus.question() for _ in range(_QUESTIONS + _WARM_UP)]
+    taken = [
+        await _timed(
+            lambda text=question.text: app.search_memories(
+                built.rooms, text, filters, RESULTS_DEFAULT
+            )
+        )
+        for question in asked
+    ]
+    return asked[_WARM_UP:], taken[_WARM_UP:]
+
+
+async def _timed(read: Callable[[], Awaitable[object]]) -> float:
+    begin = time.perf_counter()
+    await read()
+    return (time.perf_counter() - begin) * 1e3
+
+
+def _over_mcp(folder: Path) -> list[float]:
+    corpus = Corpus(seed=99)
+    taken: list[float] = []
+    with started(SERVER, folder) as wire:
+        wire.hello()
+        wire.ready()
+        for _ in range(_QUESTIONS + _WARM_UP):
+            text = corpus.question().text
+            begin = time.perf_counter()
+            wire.call("search_memories", query=text)
+            taken.append((time.perf_counter() - begin) * 1e3)
+    return taken[_WARM_UP:]

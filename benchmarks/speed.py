@@ -1,0 +1,73 @@
+"""How quick the memory is, measured on the machine it runs on.
+
+    python benchmarks/speed.py [--sizes 100,1000,10000,100000] [--only start|add|search|…]
+
+The figures are of this moment and this machine: compare columns of one table, which were measured
+in turn, rather than tables of two runs. See benchmarks/README.md for what each figure means.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final
+
+from cold_start import measure_start
+from durable_add import measure_adds
+from footprint import measure_footprint
+from many_writers import measure_writers
+from report import machine, show
+from searching import measure_reading, measure_searches
+
+_PARTS: Final = ("start", "search", "read", "memory", "processes", "add")
+"""Adding comes last: it makes the projects larger that the others look at."""
+
+
+def main() -> None:
+    """Measure what was asked for, and print it as it comes."""
+    parser = argparse.ArgumentParser(description="Measure memory-mcp on this machine.")
+    parser.add_argument(
+        "--sizes", default="100,1000,10000,100000", help="how many memories, with commas between"
+    )
+    parser.add_argument("--only", choices=_PARTS, help="one part instead of all")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="work here and leave it: filled projects are reused",
+    )
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.sizes.split(",")]
+    parts = (given.only,) if given.only else _PARTS
+    kept = nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory()
+    with kept as name:
+        folder = Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        show(machine(folder))
+        for part in parts:
+            asyncio.run(_measure(part, folder, sizes))
+
+
+async def _measure(part: str, folder: Path, sizes: list[int]) -> None:
+    match part:
+        case "start":
+            show(measure_start(folder / "start"))
+        case "search":
+            show(await measure_searches(folder, sizes))
+        case "read":
+            show(await measure_reading(folder, sizes))
+        case "memory":
+            for table in await measure_footprint(folder, sizes):
+                show(table)
+        case "processes":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                show(await measure_writers(Path(own)))
+        case "add":
+            show(await measure_adds(folder, sizes))
+        case _:
+            raise AssertionError(part)
+
+
+if __name__ == "__main__":
+    main()
