@@ -17,6 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Candidate, Filters, LexicalQuery, Match, View
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
+from memory_mcp.retrieval.filters import passes
 from memory_mcp.timeline.visibility import visible
 
 _NEAREST: Final = 4
@@ -145,6 +146,9 @@ class MemoryIndex:
         named = {target for r in self._records.values() for target in r.erases}
         return named.intersection(self._records)
 
+    async def erased(self) -> set[RecordId]:
+        return {target for record in self._all() for target in record.erases}
+
     async def mark_complete(self) -> None:
         self._complete = True
 
@@ -167,20 +171,6 @@ class MemoryIndex:
     def _seen(self, view: View, filters: Filters) -> list[Record]:
         there = visible(self._all(), view)
         return [record for record in there if record.recalled and passes(record, filters)]
-
-
-def passes(record: Record, filters: Filters) -> bool:
-    """Whether a record is wanted, as the docstring of `Filters` says it."""
-    tags = {tag.casefold() for tag in record.tags}
-    return (
-        (not filters.category or record.category.casefold() == filters.category.casefold())
-        and tags.issuperset(tag.casefold() for tag in filters.tags)
-        and (not filters.kinds or record.kind in filters.kinds)
-        and (filters.phase is None or record.phase == filters.phase)
-        and (filters.segments is None or record.segment in filters.segments)
-        and (filters.branch is None or record.branch == filters.branch)
-        and (filters.durable is None or record.durable is filters.durable)
-    )
 
 
 def _folded(text: str) -> str:

@@ -37,7 +37,15 @@ async def test_a_memory_is_one_readable_file_that_says_where_it_came_from(
     assert path.parent.name == record["created_at"][:7]
     assert record.pop("created_at").endswith("Z")
     assert record.pop("key").startswith("project:shop-")
-    assert record.pop("scope")["user"] == "ada"
+    scope = record.pop("scope")
+    assert scope["user"] == "ada"
+    assert record.pop("container_tags") == [
+        "ada",
+        f"tag:project:{scope['project']}",
+        "category:architecture",
+        "tag:auth",
+        "tag:jwt",
+    ]
     assert record.pop("origin") == {
         "by": "assistant",
         "client": "mcp/0.1.0",
@@ -70,7 +78,7 @@ async def test_what_is_absent_is_left_out_of_the_file(
     (record,) = records(project)
     assert set(record) == {
         "schema_version", "id", "kind", "layer", "content", "importance", "segment", "branch",
-        "scope", "origin", "created_at",
+        "scope", "origin", "created_at", "container_tags",
     }  # fmt: skip
 
 

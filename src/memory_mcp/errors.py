@@ -6,6 +6,10 @@ MemoryMcpError
 │   ├── UnknownTargetError        no such checkpoint, phase, line or branch
 │   └── SettingError              a setting or an option has a value we do not know
 ├── ConflictError                 somebody else moved the head in between: look again
+├── RemoteError                   the cloud could not be asked: local work goes on
+│   ├── RemoteUnavailableError    try again later: network, timeout, 429, 5xx, no answer of its own
+│   ├── RemoteBlockedError        nothing works until a person acts: key, credit, plan
+│   └── RemoteRejectedError       this very request will never work
 └── StoreError
     ├── StoreUnavailableError     try again, or mend the folder the message names
     ├── StoreDamagedError         never retried: `memory-mcp doctor` explains it
@@ -26,6 +30,10 @@ __all__ = [
     "InvalidRequestError",
     "MemoryMcpError",
     "NewerSchemaError",
+    "RemoteBlockedError",
+    "RemoteError",
+    "RemoteRejectedError",
+    "RemoteUnavailableError",
     "SettingError",
     "StoreDamagedError",
     "StoreError",
@@ -86,6 +94,33 @@ class SettingError(InvalidRequestError):
 
 class ConflictError(MemoryMcpError):
     """The head moved between looking and moving; nothing was changed."""
+
+
+class RemoteError(MemoryMcpError):
+    """The cloud could not do what was asked. Never the end of a use case: the memories are here."""
+
+
+class RemoteUnavailableError(RemoteError):
+    """It did not answer, or with something that is no answer of its own.
+
+    `retry_after` is the pause in seconds that it asked for, if it asked; `refused` says that it
+    surely did nothing (a 429), where else the request may have been carried out.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, refused: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.refused = refused
+
+
+class RemoteBlockedError(RemoteError):
+    """The key, the credit or the plan does not allow it (401, 402, 403)."""
+
+
+class RemoteRejectedError(RemoteError):
+    """The request is one that it never takes (400, 404, 422)."""
 
 
 class StoreError(MemoryMcpError):

@@ -4,17 +4,39 @@ Each docstring is the contract; tests/contracts proves it for every adapter. Ada
 errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memory_mcp.domain.cloud import (
+    Claim,
+    Document,
+    Fate,
+    Letter,
+    Listing,
+    Profile,
+    RemoteHit,
+    Standing,
+    Stored,
+    Tally,
+    Test,
+)
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
 
-__all__ = ["Clock", "HeadStore", "Ids", "Provenance", "RecordStore", "SearchIndex"]
+__all__ = [
+    "Clock",
+    "HeadStore",
+    "Ids",
+    "Outbox",
+    "Provenance",
+    "RecordStore",
+    "Remote",
+    "SearchIndex",
+]
 
 
 class Clock(Protocol):
@@ -97,6 +119,7 @@ class SearchIndex(Protocol):
     """A derivative of the records that answers quickly. Deleting it loses nothing.
 
     - `add` and `remove` are idempotent and visible to every process once they return.
+    - `erased` names every id that some record erases, whether or not it was ever here.
     - `match`, `find`, `visible` and `nearest` return only what is visible from the view; filters
       apply first, so `limit` results are `limit` visible results if there are that many.
     - `match` looks for records that hold at least one term, best first.
@@ -137,6 +160,8 @@ class SearchIndex(Protocol):
 
     async def to_erase(self) -> set[RecordId]: ...
 
+    async def erased(self) -> set[RecordId]: ...
+
     async def mark_complete(self) -> None: ...
 
     async def reset(self) -> None: ...
@@ -144,3 +169,89 @@ class SearchIndex(Protocol):
     async def aclose(self) -> None: ...
 
     async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class Outbox(Protocol):
+    """What the cloud has not confirmed yet, of one pool: durable, shared by all its processes.
+
+    - `note` is durable when it returns, and idempotent. A deletion takes back additions of the same
+      record that were never sent, and any that is dead.
+    - `claim` leases parcels that are due until `until`, oldest first, all of one op and stage, and
+      none whose record has an older parcel under way. An add counts as sent from then on. Quiet
+      parcels are claimed along with others, never by themselves. None: there is nothing to do now.
+    - `settle` records the fates under the claim's token; a lease that ran out and was taken over
+      settles nothing. `hurry` makes everything due at once, quiet parcels and paused ones too.
+    - `known` names the records on their way to the cloud or there; `mark` notes that these are
+      there; `gone` names those that are known to be there no longer.
+    - `standing` is shared by all processes: whether the cloud may be asked.
+    - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
+    """
+
+    async def note(self, letters: Sequence[Letter], now: float) -> None: ...
+
+    async def claim(self, now: float, until: float) -> Claim | None: ...
+
+    async def settle(self, claim: Claim, fates: Mapping[int, Fate]) -> None: ...
+
+    async def hurry(self, now: float) -> None: ...
+
+    async def known(self) -> set[RecordId]: ...
+
+    async def gone(self) -> set[RecordId]: ...
+
+    async def mark(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def tally(self) -> Tally: ...
+
+    async def standing(self) -> Standing: ...
+
+    async def stand(self, standing: Standing) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Remote(Protocol):
+    """A second home for records that can fail at any time. Ids are ours, whatever it calls them.
+
+    - `deliver` hands documents over and answers for each: None (taken) or what was wrong with it;
+      an id that the answer does not name may or may not have been taken.
+    - `get` is the sure way to know whether a document is there (None: it is not).
+    - `erase` removes documents for good and answers, by id, what was wrong.
+    - `search` returns the best passages of documents that meet every test.
+    - `listing` pages through the documents that meet every test, oldest or newest first.
+    - `probe` asks for nothing but an answer.
+    - Every call is bounded in time and raises `RemoteError` and nothing else. An answer that does
+      not have the promised shape is none: `RemoteUnavailableError`.
+    """
+
+    async def deliver(
+        self, namespace: str, documents: Sequence[Document]
+    ) -> Mapping[RecordId, str | None]: ...
+
+    async def get(self, namespace: str, record_id: RecordId) -> Stored | None: ...
+
+    async def erase(
+        self, namespace: str, record_ids: Sequence[RecordId]
+    ) -> Mapping[RecordId, str]: ...
+
+    async def search(
+        self, namespace: str, query: str, tests: Sequence[Test], limit: int
+    ) -> list[RemoteHit]: ...
+
+    async def listing(
+        self,
+        namespace: str,
+        tests: Sequence[Test],
+        page: int,
+        *,
+        content: bool = False,
+        newest_first: bool = False,
+    ) -> Listing: ...
+
+    async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile: ...
+
+    async def probe(self) -> None: ...
+
+    async def aclose(self) -> None: ...

@@ -8,11 +8,13 @@ from memory_mcp.app.doctor import doctor
 from memory_mcp.app.head import memory_head
 from memory_mcp.app.rooms import reads_refused
 from memory_mcp.app.search import search_memories
+from memory_mcp.app.sync import Synced, keep_mirrored, sync, sync_status
 from memory_mcp.app.upkeep import catch_up, reindex
 
 __all__ = [
     "Choice",
     "Decision",
+    "Synced",
     "add_memory",
     "backtrack",
     "catch_up",
@@ -21,6 +23,7 @@ __all__ = [
     "doctor",
     "forget_memory",
     "fork",
+    "keep_mirrored",
     "memory_context",
     "memory_head",
     "preview_backtrack",
@@ -28,5 +31,7 @@ __all__ = [
     "reindex",
     "search_memories",
     "switch",
+    "sync",
+    "sync_status",
     "update_memory",
 ]

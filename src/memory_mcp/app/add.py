@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from memory_mcp.app.heads import current, known_memory, view_on, writing
+from memory_mcp.app.pending import pending_note
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft
@@ -33,9 +34,8 @@ async def add_memory(rooms: Rooms, draft: Draft) -> AddOutcome:
     for memory_id in record.supersedes:
         _refuse_unlike(await known_memory(rooms, memory_id, view_on(rooms, head.timeline)), record)
     notes = await _pool_of(rooms, record).keep(record)
-    return Added(
-        record, replaced=record.supersedes, notes=notes + await _still_on_line(rooms, record)
-    )
+    notes += (*await _still_on_line(rooms, record), *await pending_note(rooms))
+    return Added(record, replaced=record.supersedes, notes=notes)
 
 
 async def update_memory(rooms: Rooms, memory_id: str, content: str, title: str = "") -> AddOutcome:
@@ -56,7 +56,8 @@ async def update_memory(rooms: Rooms, memory_id: str, content: str, title: str =
     _refuse_checkpoint(old)
     record = corrected(old, content, title, writing(rooms, head.timeline, rooms.clock.now()))
     notes = await _pool_of(rooms, record).keep(record)
-    return Added(record, replaced=(old.id,), notes=notes + await _still_on_line(rooms, record))
+    notes += (*await _still_on_line(rooms, record), *await pending_note(rooms))
+    return Added(record, replaced=(old.id,), notes=notes)
 
 
 async def forget_memory(
@@ -90,7 +91,7 @@ async def forget_memory(
         if target.supersedes:
             older = ", ".join(target.supersedes)
             notes += (f"Earlier versions are hidden, not erased; forget them as well: {older}.",)
-    return Forgotten(target.id, erased=erase, notes=notes)
+    return Forgotten(target.id, erased=erase, notes=notes + await pending_note(rooms))
 
 
 async def _any_memory(rooms: Rooms, memory_id: str) -> Record | None:

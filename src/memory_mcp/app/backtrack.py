@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, Literal, assert_never
 
 from memory_mcp.app.heads import current, move, moving_record, view_on, writing
+from memory_mcp.app.pending import pending_note
 from memory_mcp.app.rooms import Rooms, writes_refused
 from memory_mcp.app.search import load
 from memory_mcp.domain import limits
@@ -103,6 +104,7 @@ async def backtrack(
             learnt = await _keep_lesson(rooms, lesson, head)
         except StoreUnavailableError:  # the head was moved: no error may say that nothing was
             notes = (_LESSON_LOST,)
+    notes += await pending_note(rooms)
     return Backtracked(outlook.preview, line=left, erased=erased, lesson=learnt, notes=notes)
 
 

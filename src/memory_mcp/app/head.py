@@ -1,6 +1,7 @@
 """Where the project stands."""
 
 from memory_mcp.app.heads import current, view_on
+from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import SegmentId
@@ -44,6 +45,7 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         pending=timeline.pending(branch)[-_SHOWN:],
         lines=await _lines(rooms, view, timeline),
         warnings=_warnings(rooms, timeline),
+        mirrored=await tally_of(rooms) if rooms.mirrored else None,
     )
 
 

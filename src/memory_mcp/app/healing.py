@@ -106,6 +106,9 @@ class HealedIndex:
     async def to_erase(self) -> set[RecordId]:
         return await self._healed(self._index.to_erase)
 
+    async def erased(self) -> set[RecordId]:
+        return await self._healed(self._index.erased)
+
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
 

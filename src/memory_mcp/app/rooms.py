@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.mirror import Mirror
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Record, Scope
@@ -15,12 +16,16 @@ __all__ = ["Policy", "Pool", "Rooms", "Session", "reads_refused", "writes_refuse
 
 @dataclass(frozen=True)
 class Policy:
-    """How the memory is set up for this session."""
+    """How the memory is set up for this session.
+
+    `unusable` says why it cannot be used as it was asked for, and what to do.
+    """
 
     enabled: bool = True
     meta: bool = False
     approval: Literal["ask", "auto"] = "ask"
     phase: int | None = None
+    unusable: str = ""
 
 
 class Session:
@@ -32,25 +37,31 @@ class Session:
 
 @dataclass(frozen=True)
 class Pool:
-    """A place where records rest, with the index over them."""
+    """A place where records rest, with the index over them, and the cloud behind it if any."""
 
     records: RecordStore
     index: HealedIndex
+    mirror: Mirror | None = None
 
     async def keep(self, record: Record) -> tuple[str, ...]:
         """Make the record durable, then let it be found: never the other way round.
 
-        Returns what the caller should be told. A busy or broken index does not undo the write.
+        What is to be mirrored is noted before that: no record that was acknowledged is missing in
+        the outbox. Returns what the caller should be told. A busy or broken index or outbox does
+        not undo the write.
         """
+        notes = await self.mirror.note(record) if self.mirror else ()
         await self.records.put(record)
         try:
             await self.index.add([record])
         except StoreError as error:
-            return (f"Stored, but not yet to be found: {error}",)
-        return ()
+            return (*notes, f"Stored, but not yet to be found: {error}")
+        return notes
 
     async def erase(self, record_ids: set[RecordId]) -> None:
-        """Leave nothing of these records."""
+        """Leave nothing of these records, here or in the cloud."""
+        if self.mirror:
+            await self.mirror.note_erased(record_ids)
         await self.records.erase(record_ids)
         await self.index.remove(record_ids)
 
@@ -78,12 +89,19 @@ class Rooms:
         return self.provenance.origin(self.client)
 
     @property
+    def mirrored(self) -> bool:
+        """Whether there is a cloud behind the pools."""
+        return self.project.mirror is not None
+
+    @property
     def pools(self) -> tuple[Pool, Pool]:
         return self.project, self.user
 
 
 def reads_refused(rooms: Rooms) -> Skipped | None:
     """Why nothing is read, if nothing is."""
+    if rooms.policy.unusable:
+        return Skipped(rooms.policy.unusable)
     if not rooms.policy.enabled:
         return Skipped("Memory is off (MEMORY_ENABLED=false): go on without it.")
     return None
@@ -91,7 +109,7 @@ def reads_refused(rooms: Rooms) -> Skipped | None:
 
 def writes_refused(rooms: Rooms) -> Skipped | None:
     """Why nothing is written, if nothing is."""
-    if rooms.policy.meta:
+    if rooms.policy.meta and not rooms.policy.unusable:
         return Skipped(
             "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
             "project's memory without writing to it. Go on; this is no error."

@@ -1,13 +1,14 @@
 """Finding what holds."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from memory_mcp.app.heads import view_of
 from memory_mcp.app.healing import RECORDS_GONE
+from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused
+from memory_mcp.app.together import together
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found, Skipped
@@ -15,12 +16,16 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, Hit, LexicalQuery, View
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.ingestion.drafts import check_phase, check_text
+from memory_mcp.retrieval.fuse import fuse
 from memory_mcp.retrieval.query import lexical_query
 from memory_mcp.retrieval.rank import rank
 
 __all__ = ["Read", "load", "newest", "require_records", "search_memories"]
 
-T = TypeVar("T")
+_UNPLACED = (
+    "{} matching memories of another machine are not shown: it is not known here yet where on the "
+    "timeline they were written. Run `memory-mcp sync --pull`."
+)
 
 _NO_WORDS = (
     "The query holds no word to look for. Ask with words, or with none at all for the newest."
@@ -47,11 +52,10 @@ async def search_memories(
         read = await newest(rooms, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
         found = Found(hits, mode="newest", unreadable=read.unreadable)
+    elif rooms.mirrored:
+        found = await _here_and_there(rooms, query, view, filters, limit)
     else:
-        terms = lexical_query(query)
-        if not terms.terms:
-            return Found([], mode="lexical", notes=(_NO_WORDS,))
-        found = await _best(rooms, terms, view, filters, limit)
+        found = await _here(rooms, query, view, filters, limit)
     if not found.hits:
         await require_records(rooms, view)
     return found
@@ -67,7 +71,7 @@ class Read:
 
 async def newest(rooms: Rooms, view: View, filters: Filters, limit: int) -> Read:
     """The newest visible records of both pools, newest first."""
-    reads = await _both(_newest_of(pool, view, filters, limit) for pool in rooms.pools)
+    reads = await together(_newest_of(pool, view, filters, limit) for pool in rooms.pools)
     records = sorted((r for read in reads for r in read.records), key=lambda r: r.id, reverse=True)
     return Read(records[:limit], frozenset[RecordId]().union(*(read.unreadable for read in reads)))
 
@@ -104,15 +108,6 @@ def _check(query: str, filters: Filters) -> None:
     check_phase(filters.phase)
 
 
-async def _both(asked: Iterable[Awaitable[T]]) -> list[T]:
-    """Ask at once. A failure is raised when all are done: none may open its index after we left."""
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return [answer for answer in answers if not isinstance(answer, BaseException)]
-
-
 async def _newest_of(pool: Pool, view: View, filters: Filters, limit: int) -> Read:
     wanted = limit
     while True:
@@ -124,11 +119,51 @@ async def _newest_of(pool: Pool, view: View, filters: Filters, limit: int) -> Re
         wanted = limit + 2 * len(lost)  # what cannot be read must not crowd out what can
 
 
+async def _here(rooms: Rooms, query: str, view: View, filters: Filters, limit: int) -> Found:
+    terms = lexical_query(query)
+    if not terms.terms:
+        return Found([], mode="lexical", notes=(_NO_WORDS,))
+    return await _best(rooms, terms, view, filters, limit)
+
+
+async def _here_and_there(
+    rooms: Rooms, query: str, view: View, filters: Filters, limit: int
+) -> Found:
+    """Both start together. The cloud has its deadline; what is here never depends on it."""
+    asked = asyncio.create_task(
+        recall(rooms, query[: limits.REMOTE_QUERY_CHARS_MAX], filters, limit)
+    )
+    try:
+        here = await _here(rooms, query, view, filters, limits.RESULTS_MAX)
+        there = await asked
+    finally:
+        asked.cancel()
+    return _fused(here, there, limit)
+
+
+def _fused(here: Found, there: Recalled, limit: int) -> Found:
+    """One list by rank: scores of the two cannot be compared. Each hit keeps that of its source."""
+    hits = {hit.record.id: hit for hit in (*there.hits, *here.hits)}
+    order = fuse([h.record.id for h in here.hits], [h.record.id for h in there.hits])
+    places = {hit.record.id: hit.place for hit in there.hits}
+    best = [replace(hits[id_], place=places.get(id_, "")) for id_ in order[:limit]]
+    notes = tuple(note for note in here.notes if note != _NO_WORDS or not there.ran)
+    if there.unplaced:
+        notes += (_UNPLACED.format(there.unplaced),)
+    return replace(
+        here,
+        hits=best,
+        mode=f"{here.mode}+supermemory" if there.ran else here.mode,
+        notes=notes,
+        degraded=there.degraded,
+    )
+
+
 async def _best(
     rooms: Rooms, terms: LexicalQuery, view: View, filters: Filters, limit: int
 ) -> Found:
     """The best hits, and which better ones could not be read."""
-    matches = await _both(
+    matches = await together(
         p.index.match(terms, view, filters, limits.CANDIDATES_MAX) for p in rooms.pools
     )
     home = {

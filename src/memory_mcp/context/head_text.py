@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_mcp.context.words import counted
+from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport
 
 __all__ = ["head_text"]
@@ -28,6 +29,8 @@ def _lines(report: HeadReport) -> Iterator[str]:
     yield f"{counted(report.memories)} on this line, {beside}."
     for warning in report.warnings:
         yield f"WARNING: {warning}"
+    if report.mirrored:
+        yield _mirrored(report.mirrored)
     if len(report.branches) > 1:
         yield f"Branches: {', '.join(report.branches)}."
     if report.checkpoints:
@@ -44,6 +47,13 @@ def _lines(report: HeadReport) -> Iterator[str]:
     if report.lines:
         yield "Left lines that can be restored with backtrack(to=…):"
         yield from (f"- {state.line.id}: {counted(state.memories)}" for state in report.lines)
+
+
+def _mirrored(tally: Tally) -> str:
+    state = f"sync pending ({tally.pending})" if tally.pending else "in sync"
+    dead = f", {tally.dead} refused (memory-mcp sync --status)" if tally.dead else ""
+    why = f"; {tally.standing.reason}" if tally.pending and tally.standing.reason else ""
+    return f"Supermemory: {state}{dead}{why}"
 
 
 def _checkpoint(state: CheckpointState) -> str:

@@ -84,16 +84,18 @@ def forgotten_fields(outcome: Forgotten | Skipped) -> Fields:
 def found_fields(outcome: Found | Skipped) -> Fields:
     """The results, best first, and the mode that ran."""
     match outcome:
-        case Found(hits, mode, notes, unreadable):
+        case Found(hits, mode, notes, unreadable, degraded):
             said = list(notes)
             if unreadable:
                 said.insert(0, unread(len(unreadable)))
             elif not hits:
-                said.insert(0, "No visible memory matches.")
+                where = " here; the cloud could not be asked" if degraded else ""
+                said.insert(0, f"No visible memory matches{where}.")
             return {
                 "success": True,
                 "results": [_hit_fields(hit) for hit in hits],
                 "mode": mode,
+                "degraded": degraded or None,
                 "message": " ".join(said),
             }
         case Skipped(reason):
@@ -208,6 +210,7 @@ def head_fields(report: HeadReport) -> Fields:
         "pending": [{"id": c.id, "phase": c.phase, "summary": c.summary} for c in report.pending],
         "lines": [{"id": s.line.id, "memories": s.memories} for s in report.lines],
         "warnings": list(report.warnings),
+        "syncPending": report.mirrored.pending if report.mirrored else None,
     }
 
 
@@ -253,10 +256,11 @@ def _hit_fields(hit: Hit) -> Fields:
     if hit.record.importance == IMPORTANCE_USUAL:  # what is usual need not be said in each result
         del fields["importance"]
     shown = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
+    about = {name: fields[name] for name in shown if name in fields}
     return {
         "content": hit.record.content,
         "score": hit.score,
-        "metadata": {name: fields[name] for name in shown if name in fields},
+        "metadata": {**about, "place": hit.place} if hit.place else about,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
     }

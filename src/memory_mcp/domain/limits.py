@@ -74,3 +74,61 @@ INDEX_BUSY_SECONDS_MAX: Final = 5.0
 
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0
 """How long a search waits for an index that is being made anew before it says so."""
+
+BATCH_ADDS_MAX: Final = 20
+"""Documents handed to the cloud in one request (it takes 600): one that is refused delays few."""
+
+BATCH_IDS_MAX: Final = 100
+"""Ids in one request of the cloud, which takes no more."""
+
+LEASE_SECONDS: Final = 60.0
+"""How long a session has for the parcels it claimed: a few requests, each with its timeout."""
+
+REMOTE_SEARCH_SECONDS_DEFAULT: Final = 4.0
+"""How long a search waits for the cloud: 3 s cost others 7.5 % of their recalls."""
+
+REMOTE_SEARCH_SECONDS_MAX: Final = 60.0
+
+REMOTE_CONNECT_SECONDS_MAX: Final = 2.0
+REMOTE_DELIVERY_SECONDS_MAX: Final = 15.0
+"""How long a delivery waits for an answer; nobody waits for the delivery."""
+
+REMOTE_QUERY_CHARS_MAX: Final = 2_000
+"""What is sent of a longer query: a task's description, not a document."""
+
+REMOTE_HITS_MAX: Final = 100
+"""Passages in one answer of the cloud, which gives no more."""
+
+REMOTE_OVERFETCH: Final = 4
+"""Passages asked for per result: some are of one memory, some are not visible."""
+
+REMOTE_EXCLUDED_MAX: Final = 150
+"""Abandoned segments that a remote search excludes (the newest): a filter takes 200."""
+
+PAUSE_SECONDS_MIN: Final = 1.0
+PAUSE_SECONDS_MAX: Final = 300.0
+"""The pauses after failures double from the one to the other."""
+
+PROBE_SECONDS: Final = 300.0
+"""How often a key that was refused is tried again; `memory-mcp sync` tries at once."""
+
+CONFIRM_SECONDS: Final = (2.0, 10.0, 60.0)
+"""When to ask whether the cloud is done with what it took; from then on at the last of them."""
+
+CONFIRM_ATTEMPTS_MAX: Final = 30
+"""After so many looks (half an hour) a document that is still not done counts as lost."""
+
+LOST_MAX: Final = 1
+"""How often a document that the cloud lost is sent anew before it is called undeliverable."""
+
+TOGETHER_ATTEMPTS_MAX: Final = 3
+"""After so many failures a document travels alone, so that it keeps no others back."""
+
+SYNC_WAIT_SECONDS_MAX: Final = 20.0
+"""How long `memory-mcp sync` waits for the cloud to be ready again before it leaves."""
+
+LOOK_SECONDS_MIN: Final = 60.0
+"""How often a session that searches the cloud looks what other machines did there."""
+
+DELIVERY_IDLE_SECONDS_MAX: Final = 30.0
+"""How often a session looks into an outbox that other sessions fill too."""

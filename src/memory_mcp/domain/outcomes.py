@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Line
@@ -61,13 +62,15 @@ class Forgotten:
 class Found:
     """The hits, the mode that really ran, and what the caller should know about them.
 
-    `unreadable` matched as well, but their files are damaged or gone: that is no "nothing found".
+    `degraded` says which part of the search did not run, and why. `unreadable` matched as well, but
+    their files are damaged or gone: that is no "nothing found".
     """
 
     hits: Sequence[Hit]
     mode: str
     notes: tuple[str, ...] = ()
     unreadable: frozenset[RecordId] = frozenset()
+    degraded: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,10 @@ class LineState:
 
 @dataclass(frozen=True)
 class HeadReport:
-    """Where the project stands, asked from this session's branch."""
+    """Where the project stands, asked from this session's branch.
+
+    `mirrored` is what still has to reach the cloud, of both pools; None: there is no cloud.
+    """
 
     project: str
     branch: BranchName
@@ -170,3 +176,4 @@ class HeadReport:
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
     warnings: tuple[str, ...] = field(default=())
+    mirrored: Tally | None = None

@@ -181,9 +181,21 @@ class Record(Frozen):
             return False
         return self.kind in RECALLED_KINDS
 
+    @property
+    def container_tags(self) -> list[str]:
+        """Whose it is and what it is about, as the tags by which other tools ask for memories."""
+        about = [f"category:{self.category}"] if self.category else []
+        return [
+            self.scope.user,
+            f"tag:project:{self.scope.project or 'none'}",
+            *about,
+            *(f"tag:{tag}" for tag in self.tags),
+        ]
+
     def as_json(self) -> dict[str, Any]:
         """The file's content; what is absent or empty is left out."""
-        return without_empty(self.model_dump(mode="json"))
+        fields = self.model_dump(mode="json")
+        return without_empty({**fields, "container_tags": self.container_tags})
 
 
 def without_empty(fields: dict[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,12 @@ class Match:
 
 @dataclass(frozen=True)
 class Hit:
-    """A memory found, with its score in 0-1."""
+    """A memory found, with its score in 0-1.
+
+    `place` says where on the timeline it was written, if another machine wrote it and this is the
+    first that was heard of it here.
+    """
 
     record: Record
     score: float
+    place: str = ""

@@ -10,15 +10,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from memory_mcp.database import Database, Make, Rows
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import QUERY_TERMS_MAX
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Candidate, Filters, LexicalQuery, Match, View
-from memory_mcp.errors import IndexDamagedError
-from memory_mcp.index.file import IndexFile, Rows
+from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.index.fulltext import any_of, searches
-from memory_mcp.index.schema import INSERT, row
+from memory_mcp.index.schema import INSERT, SCHEMA, VERSION, row
 from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
 
 __all__ = ["SqliteIndex"]
@@ -28,13 +28,22 @@ _MATCHES_MAX: Final = 2_000
 
 _NEAREST: Final = 4
 
+_MAKE: Final = Make(
+    schema=SCHEMA,
+    version=VERSION,
+    full=False,
+    busy=IndexBusyError,
+    damaged=IndexDamagedError,
+    comfort="The memories are safe; try again.",
+)
+
 
 class SqliteIndex:
     """Implements `ports.SearchIndex`. `prepare` makes the folder before the file is created."""
 
     def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
         self.path = path
-        self._file = IndexFile(path, prepare)
+        self._file = Database(path, _MAKE, prepare)
         self._complete: int | None = None  # the opening that is known to be complete
 
     async def add(self, records: Sequence[Record]) -> None:
@@ -45,7 +54,7 @@ class SqliteIndex:
         if record_ids:
             rows = [(id_,) for id_ in record_ids]
             await self._file.write("DELETE FROM record WHERE id = ?", rows)
-            await self._file.wipe()
+            await self._file.wipe("INSERT INTO text (text) VALUES ('optimize')")
 
     async def ids(self) -> set[RecordId]:
         return {RecordId(r[0]) for r in await self._file.rows("SELECT id FROM record")}
@@ -148,6 +157,11 @@ class SqliteIndex:
         )
         return {RecordId(r[0]) for r in rows}
 
+    async def erased(self) -> set[RecordId]:
+        await self._require_complete()
+        rows = await self._file.rows("SELECT DISTINCT target FROM erasure")
+        return {RecordId(r[0]) for r in rows}
+
     async def mark_complete(self) -> None:
         await self._file.rows(
             "INSERT INTO complete SELECT datetime() WHERE NOT EXISTS (SELECT 1 FROM complete)"
@@ -156,8 +170,7 @@ class SqliteIndex:
     async def findings(self, *, repair: bool) -> list[Finding]:
         """SQLite's own word on the file. A broken one is rebuilt by whoever asks it next."""
         try:
-            rows = await self._file.rows("PRAGMA integrity_check(1)")
-            said = str(rows[0][0])
+            said = await self._file.integrity()
         except IndexDamagedError as error:
             said = str(error)
         if said == "ok":

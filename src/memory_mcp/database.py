@@ -1,24 +1,25 @@
-"""The SQLite file of an index: opened on first use, and anew when it vanished or was replaced.
+"""One SQLite file: opened on first use, and anew when it vanished or was replaced.
 
 Any number of processes share the file (WAL). Before each call its identity is compared with that
 of the file on disk, because another process may have found it broken and begun a new one. This
-module knows SQLite and its moods; what the tables mean is `index.sqlite`'s affair.
+module knows SQLite and its moods; what the tables mean is the affair of `index` and of the outbox
+in `stores`, which both stand on it.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
 
 from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
-from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
-from memory_mcp.index.schema import SCHEMA, VERSION
+from memory_mcp.errors import StoreError, StoreUnavailableError
 
-__all__ = ["IndexFile", "Rows"]
+__all__ = ["Database", "Make", "Rows"]
 
 _DAMAGE: Final = ("no such table", "no such column", "has no column", "vtable constructor failed")
 
@@ -29,11 +30,28 @@ _Identity = tuple[int, int]
 """Device and inode: another file of the same name has another one while this one is open."""
 
 
-class IndexFile:
+@dataclass(frozen=True)
+class Make:
+    """How a file of this kind is made, and what is said when it is not to be had.
+
+    `version` is kept in PRAGMA user_version. `full`: a commit is on the medium when it returns; a
+    derivative, which may be made anew, goes without.
+    """
+
+    schema: str
+    version: int
+    full: bool
+    busy: type[StoreError]
+    damaged: type[StoreError]
+    comfort: str
+
+
+class Database:
     """Statements in, rows out. `prepare` makes the folder before the file is created."""
 
-    def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
+    def __init__(self, path: Path, make: Make, prepare: Callable[[], None]) -> None:
         self.path = path
+        self._make = make
         self._prepare = prepare
         self._db: aiosqlite.Connection | None = None
         self._opened: _Identity | None = None
@@ -63,8 +81,8 @@ class IndexFile:
         """Run one statement, atomically.
 
         Raises:
-            IndexBusyError: another process holds the file for too long.
-            IndexDamagedError: it cannot be read, or is of another version.
+            StoreError: the file is busy for too long, or damaged, or of another version: the two
+                classes that `Make` names.
             StoreUnavailableError: the file system refused.
         """
         try:
@@ -75,18 +93,22 @@ class IndexFile:
         except UnicodeEncodeError:  # half a character: nothing is wrong with the file
             raise
         except ValueError as error:  # closed in between: another call found it broken
-            raise IndexDamagedError(f"{self.path} was replaced ({error}).") from error
+            raise self._make.damaged(f"{self.path} was replaced ({error}).") from error
 
     async def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each of the rows, all or none of them; cancelled calls included."""
         await asyncio.shield(self._write(statement, rows))
 
-    async def wipe(self) -> None:
-        """Leave nothing of deleted text: in the full-text segments, in pages, or in the log."""
+    async def wipe(self, first: str) -> None:
+        """Leave nothing of deleted text in pages or in the log, after the statement `first`."""
         async with self._writing:
-            await self.rows("INSERT INTO text (text) VALUES ('optimize')")
+            await self.rows(first)
             await self.rows("VACUUM")
             await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def integrity(self) -> str:
+        """SQLite's own word on the file: `ok`, or what is wrong with it."""
+        return str((await self.rows("PRAGMA integrity_check(1)"))[0][0])
 
     async def replace(self) -> None:
         """Begin anew with an empty file, unless another process has done so already."""
@@ -130,7 +152,7 @@ class IndexFile:
             if self._db is None or not self._current():
                 await self.aclose()
                 self._prepare()
-                self._db = await _open(self.path)
+                self._db = await _open(self.path, self._make)
                 self._opened = self._on_disk()
                 self._openings += 1
             return self._db
@@ -149,14 +171,14 @@ class IndexFile:
         code = getattr(error, "sqlite_errorcode", None)
         match code & 0xFF if isinstance(code, int) else None:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return IndexBusyError(
+                return self._make.busy(
                     f"{self.path} has been busy for {INDEX_BUSY_SECONDS_MAX:.0f} s. "
-                    "The memories are safe; try again."
+                    f"{self._make.comfort}"
                 )
             case sqlite3.SQLITE_ERROR if not _tells_of_damage(error):
                 return error  # a mistake in our statement: another file would not help
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
-                return IndexDamagedError(f"{self.path} cannot be read ({error}).")
+                return self._make.damaged(f"{self.path} cannot be read ({error}).")
             case int():
                 return StoreUnavailableError(
                     f"Cannot use {self.path}: {error}. Make its folder writable, or set "
@@ -171,7 +193,7 @@ def _tells_of_damage(error: sqlite3.Error) -> bool:
     return any(sign in str(error) for sign in _DAMAGE)
 
 
-async def _open(path: Path) -> aiosqlite.Connection:
+async def _open(path: Path, make: Make) -> aiosqlite.Connection:
     """A connection to a file that has our tables, made now if it is new.
 
     A call that is cancelled here must not leave a half-opened connection, so it is waited for.
@@ -186,21 +208,22 @@ async def _open(path: Path) -> aiosqlite.Connection:
         raise
     try:
         await _share(db)
-        await db.execute_fetchall("PRAGMA synchronous = NORMAL")  # a derivative may be made anew
+        await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if make.full else 'NORMAL'}")
+        await db.execute_fetchall(f"PRAGMA fullfsync = {int(make.full)}")  # macOS only
         await db.execute_fetchall("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
         await db.execute_fetchall("BEGIN IMMEDIATE")
         version = next(iter(await db.execute_fetchall("PRAGMA user_version")))[0]
         if version == 0:
-            for statement in _statements(SCHEMA):
+            for statement in _statements(make.schema):
                 await db.execute_fetchall(statement)
-            await db.execute_fetchall(f"PRAGMA user_version = {VERSION}")
+            await db.execute_fetchall(f"PRAGMA user_version = {make.version}")
         await db.execute_fetchall("COMMIT")
     except BaseException:
         await db.close()
         raise
-    if version not in (0, VERSION):
+    if version not in (0, make.version):
         await db.close()
-        raise IndexDamagedError(f"{path} is of index version {version}, not {VERSION}.")
+        raise make.damaged(f"{path} is of version {version}, not {make.version}.")
     return db
 
 

@@ -1,0 +1,135 @@
+"""Bringing here and the cloud together: all the time beside a server, or at once on request."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from memory_mcp.app.deliver import deliver, drain, note_forgotten
+from memory_mcp.app.pending import tally_of
+from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.app.take_in import TakenIn, pull
+from memory_mcp.domain.cloud import Letter, Tally, Test
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
+from memory_mcp.errors import MemoryMcpError, RemoteError
+
+__all__ = ["Synced", "keep_mirrored", "sync", "sync_status"]
+
+Advance = Callable[[int, int], None]
+
+_LOG: Final = logging.getLogger("memory_mcp")
+
+_PAUSE_SECONDS_MIN: Final = 0.2
+"""Between two looks that found nothing to do: another session may hold what is due."""
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What came of it: what is still to be delivered, what came in, and why it ended early.
+
+    `unmirrored` counts the records here that are neither in the cloud nor on their way.
+    """
+
+    tally: Tally
+    unmirrored: int
+    taken_in: TakenIn = field(default_factory=TakenIn)
+    stopped: str = ""
+
+
+async def sync_status(rooms: Rooms) -> Synced:
+    """What is still to be delivered. Asks nothing of the cloud."""
+    return Synced(await tally_of(rooms), await _unmirrored(rooms))
+
+
+async def sync(
+    rooms: Rooms, advance: Advance, *, push_all: bool = False, pull_all: bool = False
+) -> Synced:
+    """Deliver everything now. What is done stays done: repeating it goes on where it ended.
+
+    With `push_all` also what was written before there was a cloud; with `pull_all` what is in the
+    cloud and not here comes in first.
+    """
+    taken_in = TakenIn()
+    try:
+        for pool in rooms.pools:
+            if pull_all:
+                taken_in += await pull(rooms, pool, advance)
+            if push_all:
+                await _note_all(pool, advance)
+        for pool in rooms.pools:
+            await drain(pool, advance)
+    except RemoteError as error:
+        return Synced(await tally_of(rooms), await _unmirrored(rooms), taken_in, str(error))
+    tally = await tally_of(rooms)
+    stopped = tally.standing.reason if tally.pending else ""
+    return Synced(tally, await _unmirrored(rooms), taken_in, stopped)
+
+
+async def keep_mirrored(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Deliver what this session and others note, until it is time to leave.
+
+    Nothing is asked of the cloud while there is nothing to deliver.
+    """
+    for pool in rooms.pools:
+        await note_forgotten(pool)
+    while not leaving.is_set():
+        handled = [await _delivered(pool) for pool in rooms.pools]
+        if not any(handled):
+            await _wait(rooms, leaving)
+
+
+async def _delivered(pool: Pool) -> int:
+    try:
+        return await deliver(pool)
+    except MemoryMcpError as error:  # the outbox, not the cloud: it may be mended while we run
+        _LOG.warning("%s", error)
+        return 0
+
+
+async def _wait(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Until something is noted here, or it is time to look what others noted, or is due again."""
+    mirror = rooms.project.mirror
+    if mirror is None:
+        return
+    seconds = DELIVERY_IDLE_SECONDS_MAX
+    with suppress(MemoryMcpError):
+        tally = await tally_of(rooms)
+        if tally.next_due is not None:
+            due = max(tally.next_due, tally.standing.paused_until) - mirror.now()
+            seconds = min(seconds, max(due, _PAUSE_SECONDS_MIN))
+    waits = [asyncio.ensure_future(event.wait()) for event in (mirror.wake, leaving)]
+    await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    mirror.wake.clear()
+
+
+async def _unmirrored(rooms: Rooms) -> int:
+    return sum([len(await _missing(pool)) for pool in rooms.pools])
+
+
+async def _missing(pool: Pool) -> set[RecordId]:
+    if pool.mirror is None:
+        return set()
+    outbox = pool.mirror.outbox
+    return await pool.records.ids() - await outbox.known() - await outbox.gone()
+
+
+async def _note_all(pool: Pool, advance: Advance) -> None:
+    """Note what the cloud is not known to hold; what it holds after all is not sent again."""
+    mirror = pool.mirror
+    if mirror is None:
+        return
+    missing = sorted(await _missing(pool))
+    for start in range(0, len(missing), BATCH_IDS_MAX):
+        advance(start, len(missing))
+        ids = missing[start : start + BATCH_IDS_MAX]
+        found = await mirror.remote.listing(mirror.namespace, [Test("memory_id", ids)], 1)
+        there = {document.id for document in found.documents}
+        await mirror.outbox.mark(there)
+        await mirror.outbox.note(
+            [Letter(id_, "add") for id_ in ids if id_ not in there], mirror.now()
+        )

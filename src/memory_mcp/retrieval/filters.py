@@ -1,0 +1,20 @@
+"""Whether a record is wanted: what the index asks in SQL, for records that came another way."""
+
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import Filters
+
+__all__ = ["passes"]
+
+
+def passes(record: Record, filters: Filters) -> bool:
+    """Whether a record is wanted, as the docstring of `Filters` says it."""
+    tags = {tag.casefold() for tag in record.tags}
+    return (
+        (not filters.category or record.category.casefold() == filters.category.casefold())
+        and tags.issuperset(tag.casefold() for tag in filters.tags)
+        and (not filters.kinds or record.kind in filters.kinds)
+        and (filters.phase is None or record.phase == filters.phase)
+        and (filters.segments is None or record.segment in filters.segments)
+        and (filters.branch is None or record.branch == filters.branch)
+        and (filters.durable is None or record.durable is filters.durable)
+    )

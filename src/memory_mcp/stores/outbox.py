@@ -1,0 +1,221 @@
+"""The outbox in SQLite: what the cloud has not confirmed yet, and what it is known to hold.
+
+    parcel      a record on its way (add) or on its way out (delete)
+    ledger      records that the cloud is known to hold, or to hold no longer
+    standing    whether the cloud may be asked at all
+
+Write order, and why: a parcel is noted before its record is written, so that no record that was
+acknowledged is ever missing here. A cut in between leaves a parcel without a record, which the
+delivery drops. No text is kept here: what is forgotten need not be looked for in this file.
+
+Notes and fates go in through views, one row each, so that a set of them is one transaction and
+triggers keep the rules: they hold whichever process writes.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import Final, assert_never
+from uuid import uuid4
+
+from memory_mcp.database import Database, Make
+from memory_mcp.domain.cloud import (
+    Accepted,
+    Claim,
+    Dead,
+    Done,
+    Dropped,
+    Fate,
+    Later,
+    Letter,
+    Lost,
+    Parcel,
+    Standing,
+    Tally,
+    Undelivered,
+)
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
+from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
+from memory_mcp.stores.outbox_schema import SCHEMA, VERSION
+
+__all__ = ["OUTBOX_FILE", "SqliteOutbox"]
+
+OUTBOX_FILE: Final = "outbox.sqlite3"
+
+_SHOWN: Final = 10
+"""Dead parcels named one by one; the others are counted."""
+
+_MAKE: Final = Make(
+    schema=SCHEMA,
+    version=VERSION,
+    full=True,
+    busy=StoreUnavailableError,
+    damaged=StoreDamagedError,
+    comfort="Another session is delivering; try again.",
+)
+
+_CLAIM: Final = f"""
+WITH due AS MATERIALIZED (
+    SELECT * FROM parcel p WHERE NOT dead AND due <= :now AND lease_until <= :now
+    AND NOT EXISTS (SELECT 1 FROM parcel older
+        WHERE older.record = p.record AND older.seq < p.seq AND NOT older.dead)
+), first AS (
+    SELECT op, stage, alone FROM due WHERE NOT quiet ORDER BY seq LIMIT 1
+)
+UPDATE parcel SET lease = :token, lease_until = :until, attempts = attempts + 1, quiet = 0,
+    was = stage, stage = iif(op = 'add' AND stage = 'new', 'sent', stage)
+WHERE seq IN (
+    SELECT due.seq FROM due JOIN first USING (op, stage, alone) ORDER BY due.seq
+    LIMIT (SELECT iif(alone, 1, iif(op = 'add' AND stage != 'accepted',
+        {BATCH_ADDS_MAX}, {BATCH_IDS_MAX})) FROM first)
+)
+RETURNING seq, record, op, was, attempts, lost, alone, noted_at
+"""
+
+
+class SqliteOutbox:
+    """Implements `ports.Outbox`. `prepare` makes the folder before the file is created."""
+
+    def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
+        self.path = path
+        self._file = Database(path, _MAKE, prepare)
+
+    async def note(self, letters: Sequence[Letter], now: float) -> None:
+        if letters:
+            rows = [(letter.record, letter.op, int(letter.quiet), now) for letter in letters]
+            await self._file.write("INSERT INTO letter VALUES (?, ?, ?, ?)", rows)
+
+    async def claim(self, now: float, until: float) -> Claim | None:
+        token = uuid4().hex
+        rows = await self._file.rows(_CLAIM, {"now": now, "until": until, "token": token})
+        if not rows:
+            return None
+        parcels = tuple(
+            Parcel(
+                seq=seq,
+                record=RecordId(record),
+                op=op,
+                stage=was,
+                attempts=attempts,
+                lost=lost,
+                alone=bool(alone),
+                noted_at=noted_at,
+            )
+            for seq, record, op, was, attempts, lost, alone, noted_at in sorted(
+                rows, key=itemgetter(0)
+            )
+        )
+        return Claim(token, parcels[0].op, parcels[0].stage, parcels)
+
+    async def settle(self, claim: Claim, fates: Mapping[int, Fate]) -> None:
+        rows = [(seq, claim.token, *_fields(fate)) for seq, fate in fates.items()]
+        if rows:
+            await self._file.write("INSERT INTO fate VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    async def hurry(self, now: float) -> None:
+        await self._file.rows(
+            "UPDATE parcel SET quiet = 0, due = min(due, :now) WHERE NOT dead", {"now": now}
+        )
+
+    async def known(self) -> set[RecordId]:
+        rows = await self._file.rows(
+            "SELECT record FROM ledger WHERE there UNION SELECT record FROM parcel WHERE NOT dead"
+        )
+        return {RecordId(row[0]) for row in rows}
+
+    async def gone(self) -> set[RecordId]:
+        rows = await self._file.rows(
+            "SELECT record FROM ledger WHERE NOT there "
+            "UNION SELECT record FROM parcel WHERE op = 'delete'"
+        )
+        return {RecordId(row[0]) for row in rows}
+
+    async def mark(self, record_ids: Collection[RecordId]) -> None:
+        if record_ids:
+            rows = [(record_id,) for record_id in sorted(record_ids)]
+            await self._file.write("INSERT OR IGNORE INTO ledger VALUES (?, 1)", rows)
+
+    async def tally(self) -> Tally:
+        ((pending, quiet, checking, dead, next_due, delivered),) = await self._file.rows(
+            "SELECT count(*) FILTER (WHERE NOT dead AND NOT quiet AND stage != 'accepted'), "
+            "count(*) FILTER (WHERE NOT dead AND quiet), "
+            "count(*) FILTER (WHERE NOT dead AND stage = 'accepted'), "
+            "count(*) FILTER (WHERE dead), "
+            "min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet), "
+            "(SELECT count(*) FROM ledger WHERE there) FROM parcel"
+        )
+        lost = await self._file.rows(
+            f"SELECT record, op, error FROM parcel WHERE dead ORDER BY seq DESC LIMIT {_SHOWN}"
+        )
+        return Tally(
+            pending=pending,
+            quiet=quiet,
+            checking=checking,
+            delivered=delivered,
+            dead=dead,
+            undelivered=tuple(Undelivered(RecordId(r), op, error) for r, op, error in lost),
+            next_due=next_due,
+            standing=await self.standing(),
+        )
+
+    async def standing(self) -> Standing:
+        rows = await self._file.rows("SELECT failures, paused_until, blocked, reason FROM standing")
+        return Standing(*rows[0]) if rows else Standing()
+
+    async def stand(self, standing: Standing) -> None:
+        await self._file.rows(
+            "INSERT OR REPLACE INTO standing VALUES (1, ?, ?, ?, ?)",
+            (standing.failures, standing.paused_until, standing.blocked, standing.reason),
+        )
+
+    async def findings(self, *, repair: bool) -> list[Finding]:
+        """SQLite's own word on the file, and what the cloud will never take."""
+        if not self.path.exists():
+            return []
+        try:
+            said = await self._file.integrity()
+            tally = await self.tally() if said == "ok" else Tally()
+        except StoreDamagedError as error:
+            said, tally = str(error), Tally()
+        found = [
+            Finding(
+                "undelivered", "should", f"{dead.op} of {dead.record} was refused: {dead.error}",
+                "The memory is safe here. `memory-mcp sync --push-all` tries once more.",
+            )
+            for dead in tally.undelivered
+        ]  # fmt: skip
+        if said != "ok":
+            if repair:
+                await self._file.replace()
+            found.append(
+                Finding(
+                    "outbox-damaged", "should", f"{self.path}: {said}",
+                    "`memory-mcp doctor --repair` begins it anew; then `memory-mcp sync "
+                    "--push-all` finds out what the cloud lacks.", repaired=repair,
+                )
+            )  # fmt: skip
+        return found
+
+    async def aclose(self) -> None:
+        await self._file.aclose()
+
+
+def _fields(fate: Fate) -> tuple[str, float, str, int, int]:
+    """A fate as the rest of a row of the view `fate`: what, due, error, unsent, alone."""
+    match fate:
+        case Accepted(due):
+            return "accepted", due, "", 0, 0
+        case Done():
+            return "done", 0, "", 0, 0
+        case Later(due, error, unsent, alone):
+            return "later", due, error, int(unsent), int(alone)
+        case Lost(due, error):
+            return "lost", due, error, 1, 0
+        case Dead(error):
+            return "dead", 0, error, 0, 0
+        case Dropped():
+            return "dropped", 0, "", 0, 0
+        case _:
+            assert_never(fate)

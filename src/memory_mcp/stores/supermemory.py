@@ -1,0 +1,286 @@
+"""Supermemory (v5) as a `ports.Remote`: our ids in, our ids out.
+
+One document a record, under the record's own id, never appended to. Whatever the service calls a
+document in its answers, the metadata field `memory_id` says which record it is. Routes, limits and
+traps: the vendor's OpenAPI document of SDK 5.0.1.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from memory_mcp.domain.cloud import Document, Listing, Profile, RemoteHit, Stored, Test
+from memory_mcp.domain.cloud import State as DocumentState
+from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.limits import BATCH_IDS_MAX, REMOTE_DELIVERY_SECONDS_MAX
+from memory_mcp.errors import RemoteRejectedError, RemoteUnavailableError
+from memory_mcp.stores.supermemory_answers import (
+    AcceptedAnswer,
+    BatchAnswer,
+    DeletedAnswer,
+    DocumentAnswer,
+    ListAnswer,
+    NamespacesAnswer,
+    ProfileAnswer,
+    SearchAnswer,
+)
+
+if TYPE_CHECKING:
+    from memory_mcp.stores.wire import Wire
+
+__all__ = ["Supermemory"]
+
+A = TypeVar("A", bound=BaseModel)
+Json = dict[str, Any]
+
+_NAMESPACE: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_THRESHOLD: Final = 0.3
+"""Similarity below which the service need not answer (its own default, said aloud)."""
+
+
+class Supermemory:
+    """Implements `ports.Remote`. The key is asked for with the first request, not before."""
+
+    def __init__(
+        self,
+        base_url: str,
+        key: Callable[[], str],
+        *,
+        search_seconds: float,
+        extraction: bool = False,
+    ) -> None:
+        self._base_url = base_url
+        self._key = key
+        self._search_seconds = search_seconds
+        self._mode = "hybrid" if extraction else "chunks"
+        self._wire: Wire | None = None
+        self._opening = asyncio.Lock()
+
+    async def deliver(
+        self, namespace: str, documents: Sequence[Document]
+    ) -> Mapping[RecordId, str | None]:
+        answers: dict[RecordId, str | None] = {}
+        for extract in (False, True):
+            alike = [document for document in documents if document.extract is extract]
+            if len(alike) == 1:
+                answers |= await self._add(namespace, alike[0])
+            elif alike:
+                answers |= await self._add_batch(namespace, alike, extract=extract)
+        return answers
+
+    async def get(self, namespace: str, record_id: RecordId) -> Stored | None:
+        path = f"{_in(namespace)}/document/{quote(record_id, safe='')}"
+        said = await self._ask("GET", path, missing=True)
+        if said is None:
+            return None
+        found = _read(DocumentAnswer, said)
+        return Stored(record_id, found.content, found.metadata, _state(found.system.status))
+
+    async def erase(self, namespace: str, record_ids: Sequence[RecordId]) -> Mapping[RecordId, str]:
+        said = await self._asked("DELETE", f"{_in(namespace)}/document", {"ids": list(record_ids)})
+        answer = _read(DeletedAnswer, said)
+        failed = {RecordId(failure.id): failure.error for failure in answer.errors}
+        if failed.keys() <= set(record_ids):
+            return failed
+        # named by ids of its own: which of ours they are is for whoever looks to find out
+        return dict.fromkeys(record_ids, "; ".join(sorted(set(failed.values()))))
+
+    async def search(
+        self, namespace: str, query: str, tests: Sequence[Test], limit: int
+    ) -> list[RemoteHit]:
+        body: Json = {
+            "query": query,
+            "searchMode": self._mode,
+            "limit": limit,
+            "threshold": _THRESHOLD,
+            "include": {"documents": True},
+            **_filter(tests),
+        }
+        path = f"{_in(namespace)}/search"
+        answer = _read(
+            SearchAnswer, await self._asked("POST", path, body, seconds=self._search_seconds)
+        )
+        hits: list[RemoteHit] = []
+        for hit in answer.results:
+            source = hit.included.document
+            record_id = (source and _our_id(source.metadata, source.id)) or _our_id(hit.metadata)
+            if record_id:
+                similarity = min(1.0, max(0.0, hit.similarity))
+                hits.append(RemoteHit(record_id, hit.chunk or hit.memory, similarity))
+        return hits
+
+    async def listing(
+        self,
+        namespace: str,
+        tests: Sequence[Test],
+        page: int,
+        *,
+        content: bool = False,
+        newest_first: bool = False,
+    ) -> Listing:
+        said = await self._asked(
+            "POST",
+            f"{_in(namespace)}/list/documents",
+            {"include": {"content": content}, **_filter(tests)},
+            params={
+                "page": page,
+                "limit": BATCH_IDS_MAX,
+                "sort": "createdAt",
+                "order": "desc" if newest_first else "asc",
+            },
+        )
+        answer = _read(ListAnswer, said)
+        rows = [(_our_id(row.metadata, row.id), row) for row in answer.documents]
+        return Listing(
+            documents=tuple(
+                Stored(record_id, row.content, row.metadata, _state(row.system.status))
+                for record_id, row in rows
+                if record_id
+            ),
+            total=int(answer.pagination.totalItems),
+            more=bool(rows) and page < answer.pagination.totalPages,
+        )
+
+    async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile:
+        path = f"{_in(namespace)}/profile"
+        said = await self._asked("POST", path, _filter(tests), seconds=self._search_seconds)
+        facts = _read(ProfileAnswer, said).profile
+        return Profile(
+            static=tuple(fact.memory for fact in facts.static),
+            dynamic=tuple(fact.memory for fact in facts.dynamic),
+        )
+
+    async def probe(self) -> None:
+        try:
+            said = await self._asked("GET", "/ns", params={"limit": 1})
+        except RemoteRejectedError as error:
+            raise RemoteRejectedError(
+                f"{error} This server does not speak Supermemory's v5: see SUPERMEMORY_BASE_URL."
+            ) from error
+        _read(NamespacesAnswer, said)
+
+    async def aclose(self) -> None:
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            await wire.aclose()
+
+    async def _add(self, namespace: str, document: Document) -> dict[RecordId, str | None]:
+        body = {**_fields(document), **_task(extract=document.extract)}
+        said = await self._asked("POST", f"{_in(namespace)}/document", body)
+        answer = _read(AcceptedAnswer, said)
+        return {document.id: "failed" if answer.status == "failed" else None}
+
+    async def _add_batch(
+        self, namespace: str, documents: Sequence[Document], *, extract: bool
+    ) -> dict[RecordId, str | None]:
+        body = {"documents": [_fields(d) for d in documents], **_task(extract=extract)}
+        said = await self._asked("POST", f"{_in(namespace)}/document/batch", body)
+        ours = {document.id for document in documents}
+        answers: dict[RecordId, str | None] = {}
+        for item in _read(BatchAnswer, said).results:
+            failed = item.status in ("error", "failed")
+            answers[RecordId(item.id)] = (
+                (item.error or item.details or item.status) if failed else None
+            )
+        return {record_id: said for record_id, said in answers.items() if record_id in ours}
+
+    async def _asked(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, str | int] | None = None,
+        seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
+    ) -> Json:
+        said = await self._ask(method, path, body, params=params, seconds=seconds)
+        return said or {}
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, str | int] | None = None,
+        seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
+        missing: bool = False,
+    ) -> Json | None:
+        async with self._opening:
+            if self._wire is None:
+                self._wire = await asyncio.to_thread(self._open)
+        given = None if body is None else dict(body)
+        return await self._wire.ask(
+            method, path, seconds=seconds, body=given, params=params, missing=missing
+        )
+
+    def _open(self) -> "Wire":
+        from memory_mcp.stores.wire import Wire  # noqa: PLC0415  # imports httpx
+
+        return Wire(self._base_url, self._key())
+
+
+def _in(namespace: str) -> str:
+    """The path of a namespace; nothing that is handed in can lead out of it."""
+    if _NAMESPACE.fullmatch(namespace) is None:
+        raise AssertionError(f"no namespace: {namespace!r}")
+    return f"/ns/{namespace}"
+
+
+def _read(shape: type[A], said: Mapping[str, Any]) -> A:
+    try:
+        return shape.model_validate(said)
+    except ValidationError as error:
+        raise RemoteUnavailableError(
+            f"The service answered in a shape that is not its own ({error.error_count()} fields)."
+        ) from error
+
+
+def _state(status: str) -> DocumentState:
+    return status if status in ("done", "failed") else "processing"
+
+
+def _our_id(metadata: Mapping[str, Any], document_id: str = "") -> RecordId | None:
+    for value in (metadata.get("memory_id"), document_id):
+        if isinstance(value, str) and is_record_id(value):
+            return RecordId(value)
+    return None
+
+
+def _fields(document: Document) -> Json:
+    return {
+        "id": document.id,
+        "content": document.content,
+        "metadata": dict(document.metadata),
+        "date": document.date,
+    }
+
+
+def _task(*, extract: bool) -> Json:
+    return {"taskType": "memory", "dreaming": "instant"} if extract else {"taskType": "superrag"}
+
+
+def _filter(tests: Sequence[Test]) -> Json:
+    """The tests as the service's filter: all of them must hold."""
+    operands = [part for test in tests for part in _operands(test)]
+    match operands:
+        case []:
+            return {}
+        case [one]:
+            return {"filter": one}
+        case _:
+            return {"filter": {"operator": "and", "operands": operands}}
+
+
+def _operands(test: Test) -> list[Json]:
+    operator = "arrayContains" if test.contains else "neq" if test.unlike else "eq"
+    parts: list[Json] = [
+        {"field": test.field, "operator": operator, "value": value} for value in test.values
+    ]
+    if test.contains or test.unlike or len(parts) == 1:
+        return parts
+    return [{"operator": "or", "operands": parts}]

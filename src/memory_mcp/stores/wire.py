@@ -1,0 +1,152 @@
+"""One place that speaks HTTP to the cloud, and the only one that imports httpx.
+
+It is imported with the first request, because httpx takes longer to import than a memory takes to
+store. What comes back counts only as JSON: a portal or proxy in between answers 200 and 404 too,
+and neither may be taken for the service's word. Ids and status codes are logged, nothing else.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import httpx
+
+from memory_mcp.domain.limits import REMOTE_CONNECT_SECONDS_MAX
+from memory_mcp.errors import (
+    RemoteBlockedError,
+    RemoteError,
+    RemoteRejectedError,
+    RemoteUnavailableError,
+)
+
+__all__ = ["Json", "Wire", "is_loopback"]
+
+Json = dict[str, Any]
+
+_LOG: Final = logging.getLogger("memory_mcp.cloud")
+_SAID_CHARS_MAX: Final = 200
+"""How much of the service's own words an error repeats."""
+
+_BUSY_SECONDS: Final = 10.0
+"""How long to leave alone what is still being worked on (409)."""
+
+_AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+
+
+class Wire:
+    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        host = urlsplit(base_url).hostname or ""
+        self._name = host
+        self._client = httpx.AsyncClient(
+            base_url=base_url,
+            headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
+            follow_redirects=False,
+            trust_env=not is_loopback(host),  # a proxy has no way to this machine
+        )
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        seconds: float,
+        body: Json | None = None,
+        params: Mapping[str, str | int] | None = None,
+        missing: bool = False,
+    ) -> Json | None:
+        """The answer; None if it is a 404 and that was said to be one (`missing`)."""
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._client.request(
+                    method,
+                    path,
+                    json=body,
+                    params=params,
+                    timeout=httpx.Timeout(seconds, connect=REMOTE_CONNECT_SECONDS_MAX),
+                )
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise RemoteUnavailableError(
+                f"{self._name} did not answer within {seconds:g} s."
+            ) from error
+        except httpx.HTTPError as error:
+            raise RemoteUnavailableError(
+                f"{self._name} cannot be reached ({type(error).__name__})."
+            ) from error
+        _LOG.debug("%s %s: %d", method, path, response.status_code)
+        said = _json(response)
+        if said is None:
+            raise RemoteUnavailableError(
+                f"{self._name} answered {response.status_code} with something that is no answer of "
+                "the service."
+            )
+        if response.is_success:
+            return said
+        if missing and response.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        raise self._refusal(response, said)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    def _refusal(self, response: httpx.Response, said: Json) -> RemoteError:
+        why = f"{self._name} answered {response.status_code}: {_words(said)}"
+        match response.status_code:
+            case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
+                return RemoteBlockedError(why)
+            case HTTPStatus.TOO_MANY_REQUESTS:
+                return RemoteUnavailableError(
+                    why, retry_after=_retry_after(response, said), refused=True
+                )
+            case HTTPStatus.CONFLICT:
+                return RemoteUnavailableError(why, retry_after=_BUSY_SECONDS, refused=True)
+            case status if status in _AGAIN or not response.is_client_error:
+                return RemoteUnavailableError(why)
+            case _:
+                return RemoteRejectedError(why)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the name or address is this machine's own."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _json(response: httpx.Response) -> Json | None:
+    """The answer if it is one of the service: an object, and on an error one that says so."""
+    try:
+        said: object = response.json()
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    known = cast("Json", said)
+    return known if response.is_success or "error" in known else None
+
+
+def _words(said: Json) -> str:
+    """`error` is a text, or a list of issues."""
+    match said.get("error"):
+        case [{"message": str(message), **rest}, *_]:
+            path = ".".join(map(str, rest.get("path") or ()))
+            words = f"{path}: {message}" if path else message
+        case error:
+            words = ", ".join(str(part) for part in (error, said.get("details")) if part)
+    return words if len(words) <= _SAID_CHARS_MAX else f"{words[:_SAID_CHARS_MAX]}…"
+
+
+def _retry_after(response: httpx.Response, said: Json) -> float | None:
+    for value in (said.get("retryAfterSeconds"), response.headers.get("Retry-After")):
+        try:
+            return max(0.0, float(str(value)))
+        except ValueError:  # absent, or a date
+            continue
+    return None
