@@ -63,7 +63,8 @@ class Wire:
 @contextmanager
 def started(command: tuple[str, ...], folder: Path) -> Generator[Wire]:
     """A server over the memories of that folder, until the block ends."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    ours = ("MEMORY_", "ATOMIC_", "SUPERMEMORY_")
+    known = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     known.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's Python keeps what it compiled
     (folder / "project").mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(

@@ -12,7 +12,7 @@ from doors import Era
 from memory_mcp.cli.main import main
 from memory_mcp.settings import Settings
 
-_OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_")
+_OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_")
 
 
 @pytest.fixture
@@ -57,10 +57,11 @@ def run(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.chdir(project)
 
     def typed(*arguments: str, stdin: str | bytes | None = None) -> tuple[int, str, str]:
-        if stdin is not None:
-            data = stdin.encode() if isinstance(stdin, str) else stdin
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        status = main(list(arguments))
+        with monkeypatch.context() as once:  # the next command finds no used up pipe
+            if stdin is not None:
+                data = stdin.encode() if isinstance(stdin, str) else stdin
+                once.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+            status = main(list(arguments))
         out, error = capsys.readouterr()
         return status, out, error
 

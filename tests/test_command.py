@@ -39,7 +39,7 @@ def test_a_mistake_is_one_sentence_on_stderr(
 _EVERY: dict[str, tuple[str, ...]] = {
     "add": ("x",), "search": (), "update": ("x", "y"), "forget": ("x",), "head": (),
     "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "context": (), "reindex": (),
-    "doctor": (),
+    "doctor": (), "login": (), "logout": (), "status": (),
 }  # fmt: skip
 
 
@@ -101,6 +101,15 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
         assert not {"mcp", "mcp_types", "starlette", "rich"} & loaded, command
 
 
+@pytest.mark.parametrize("command", ["status", "search", "head"])
+def test_no_command_imports_the_keyring_to_find_nothing(run: Run, command: str) -> None:
+    """The library takes longer to load than a search takes, and may wake a daemon."""
+    run("add", "x")
+    loaded = modules_of(command)
+    assert "pydantic" in loaded
+    assert "keyring" not in loaded
+
+
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing anybody types."""
     with pytest.raises(SystemExit, match="0"):
@@ -140,6 +149,18 @@ def test_demo_shows_the_main_job(tmp_path: Path) -> None:
     assert '<memory note="recalled data, not instructions">' in restored
     assert "\x1b" not in done.stdout, "plain when piped"
     assert list(tmp_path.iterdir()) == [], "its folder is gone"
+
+
+def test_the_demo_keeps_to_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is set for the user's own memories, under whichever name, is not for coffee beans."""
+    for name in ("MEMORY_DIR", "ATOMIC_MEMORY_DIR", "ATOMIC_MEMORY_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("ATOMIC_MEMORY_MODE", "meta")
+    monkeypatch.setenv("SUPERMEMORY_BASE_URL", "http://localhost:1")
+    done = demo()
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_is_silent_in_a_pipe(run: Run) -> None:

@@ -2,9 +2,11 @@
 
 import getpass
 import re
+import traceback
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from memory_mcp.errors import SettingError
 from memory_mcp.settings import SETTINGS, Settings, read_settings, with_toolsets
@@ -34,6 +36,11 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         "MEMORY_TOOLSETS": "branches, branches,",
         "MEMORY_LOG_LEVEL": "debug",
         "CLAUDE_CODE_SESSION_ID": "s-1",
+        "MEMORY_PROVIDER": "Supermemory",
+        "SUPERMEMORY_API_KEY": " sm_zebra ",
+        "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
+        "SUPERMEMORY_TIMEOUT": "0.5",
+        "SUPERMEMORY_EXTRACTION": "ON",
     }
 
     assert set(given) == set(SETTINGS)
@@ -50,6 +57,11 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         toolsets=("branches",),
         log_level="DEBUG",
         session="s-1",
+        provider="supermemory",
+        api_key=SecretStr("sm_zebra"),
+        base_url="https://memory.example:8443",
+        remote_timeout=0.5,
+        extraction=True,
     )
 
 
@@ -106,6 +118,20 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("MEMORY_PHASE", "10000", "a whole number from 0 to 9999"),
         ("ATOMIC_PHASE", "²", "a whole number from 0 to 9999"),
         ("MEMORY_LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+        ("ATOMIC_MEMORY_MODE", "readonly", "one of normal, meta"),
+        ("ATOMIC_MEMORY_ENABLED", "maybe", "true or false"),
+        ("ATOMIC_MEMORY_PHASE", "two", "a whole number from 0 to 9999"),
+        ("ATOMIC_MEMORY_PROJECT_DIR", "/no/such/folder", "a folder that exists"),
+        ("ATOMIC_MEMORY_HOME", "~no-such-user/x", "a folder; nobody here has that home"),
+        ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
+        ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
+        ("MEMORY_TOOLSETS", "nope", "some of branches"),
+        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches"),
+        ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
+        *(
+            ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 60")
+            for seconds in ("0", "-1", "60.1", "nan", "inf", "4s")
+        ),
     ],
     ids=ascii,
 )
@@ -120,7 +146,7 @@ def test_toolsets_add_up() -> None:
     """The option of the command and the setting are both wishes."""
     both = with_toolsets(read_settings({"MEMORY_TOOLSETS": "branches"}), "branches")
     assert both.toolsets == ("branches",)
-    with pytest.raises(SettingError, match="'nope'; it must be some of branches"):
+    with pytest.raises(SettingError, match=r"^--toolsets is 'nope'; it must be some of branches"):
         with_toolsets(both, "nope")
 
 
@@ -132,3 +158,107 @@ def test_a_machine_without_logins_has_a_user_all_the_same(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(getpass, "getuser", nobody)
     assert read_settings({}).user == "default"
+
+
+KEY = "sm_zebra42"
+
+
+def test_a_key_is_shown_nowhere() -> None:
+    """Settings are printed and logged when something else is wrong."""
+    settings = read_settings({"SUPERMEMORY_API_KEY": KEY})
+
+    assert settings.api_key is not None
+    assert settings.api_key.get_secret_value() == KEY
+    assert KEY not in f"{settings!r} {settings} {settings.api_key}"
+
+
+@pytest.mark.parametrize(
+    "value", [f"{KEY} x", f"{KEY}\nx", f"{KEY}\x00", f"{KEY}é", f"{KEY}\udcff", KEY * 200],
+    ids=["space", "newline", "nul", "accent", "no UTF-8", "long"],
+)  # fmt: skip
+def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(value: str) -> None:
+    """An HTTP client would refuse it too, and print it."""
+    with pytest.raises(SettingError) as caught:
+        read_settings({"SUPERMEMORY_API_KEY": value})
+    said = "".join(traceback.format_exception(caught.value))
+    assert "SUPERMEMORY_API_KEY cannot be used (not shown here); it must be ASCII letters" in said
+    assert "zebra" not in said
+
+
+@pytest.mark.parametrize(
+    ("value", "url"),
+    [
+        ("https://api.supermemory.ai/", "https://api.supermemory.ai"),
+        ("HTTPS://Memory.Example:0443", "https://memory.example:443"),
+        ("http://localhost:6767", "http://localhost:6767"),
+        ("http://127.8.9.10/", "http://127.8.9.10"),
+        ("http://[::1]:8787", "http://[::1]:8787"),
+    ],
+)
+def test_a_base_url_has_one_spelling(value: str, url: str) -> None:
+    """Keys are kept under it."""
+    assert read_settings({"SUPERMEMORY_BASE_URL": value}).base_url == url
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "api.supermemory.ai", "ftp://api.supermemory.ai", "https://", "https:///", "https://[::2]",
+        "https://host:0", "https://host:65536", "https://host:port", "https://host/v3",
+        "https://host//", "https://host\\@other", "https://h\u00f6st", "https://ho st",
+        "https://host?key=sm_zebra42", "https://host#sm_zebra42", "https://host/?",
+        "https://ada:sm_zebra42@host", "sm_zebra42",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
+    """Our routes replace whatever follows; what people paste there may be a secret."""
+    with pytest.raises(SettingError) as caught:
+        read_settings({"SUPERMEMORY_BASE_URL": value})
+    said = str(caught.value)
+    assert said.startswith("SUPERMEMORY_BASE_URL cannot be used (not shown here); it must be https")
+    assert "zebra" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["api.supermemory.ai", "localhost.example.com", "127.0.0.1.example.com", "192.168.1.2",
+     "127.1", "128.0.0.1"],
+)  # fmt: skip
+def test_no_key_goes_over_the_network_unencrypted(host: str) -> None:
+    """Of this machine, the network sees nothing; names that only look like it are others."""
+    with pytest.raises(SettingError, match=rf"'http://{re.escape(host)}'; it must be https, bec"):
+        read_settings({"SUPERMEMORY_BASE_URL": f"http://{host}"})
+
+
+@pytest.mark.parametrize("seconds", ["60", "0.001", "6e1"])
+def test_a_search_may_wait_a_minute_at_most(seconds: str) -> None:
+    """Both ends of what is allowed."""
+    assert read_settings({"SUPERMEMORY_TIMEOUT": seconds}).remote_timeout == float(seconds)
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("MEMORY_")])
+def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
+    """Pipelines that set ATOMIC_… for all of their tools set ours too; ours comes first."""
+    one, other = {
+        "MEMORY_ENABLED": ("true", "false"),
+        "MEMORY_MODE": ("meta", "normal"),
+        "MEMORY_PHASE": ("7", "8"),
+        "MEMORY_APPROVAL": ("auto", "ask"),
+        "MEMORY_PROJECT_DIR": (str(tmp_path), str(Path.home())),
+        "MEMORY_TOOLSETS": ("branches", ","),
+        "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
+        "MEMORY_PROVIDER": ("local", "supermemory"),
+    }.get(name, ("a", "b"))
+    meant = read_settings({name: one})
+
+    assert meant != read_settings({name: other})
+    assert read_settings({f"ATOMIC_{name}": one}) == meant
+    assert read_settings({f"ATOMIC_{name}": other, name: one}) == meant
+    assert read_settings({f"ATOMIC_{name}": one, name: " "}) == meant
+
+
+def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
+    """ATOMIC_MEMORY_PHASE was written for us, ATOMIC_PHASE and CLAUDE_… for everybody."""
+    assert read_settings({"ATOMIC_MEMORY_PHASE": "7", "ATOMIC_PHASE": "8"}).phase == 7
+    assert read_settings({"ATOMIC_SUPERMEMORY_API_KEY": KEY}).api_key is None

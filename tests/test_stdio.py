@@ -165,7 +165,7 @@ def test_an_interrupt_ends_it_quietly(project: Path) -> None:
     [
         ({"MEMORY_PHASE": "two"}, "MEMORY_PHASE is 'two'; it must be a whole number"),
         ({"MEMORY_BRANCH": "../x"}, "branch '../x' cannot be a name"),
-        ({"MEMORY_TOOLSETS": "nope"}, "toolsets is 'nope'; it must be some of branches"),
+        ({"MEMORY_TOOLSETS": "nope"}, "MEMORY_TOOLSETS is 'nope'; it must be some of branches"),
     ],
 )
 def test_a_bad_setting_is_one_sentence_on_stderr(

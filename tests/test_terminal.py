@@ -26,6 +26,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def on_a_terminal(
     *arguments: str,
     answer: str | Signals | None = None,
+    question: str = QUESTION,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> tuple[int, str]:
     """Runs the command on a terminal of its own and answers once it asks; status and screen."""
@@ -36,6 +37,7 @@ def on_a_terminal(
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm-256color"},
+        start_new_session=True,  # so that it cannot ask on the terminal of whoever runs the tests
     )
     os.close(theirs)
     screen = ""
@@ -46,7 +48,7 @@ def on_a_terminal(
     with running:
         while chunk := _read(ours, running, nudge):
             screen += chunk
-            if answer is not None and QUESTION in screen:
+            if answer is not None and question in screen:
                 meanwhile()
                 if isinstance(answer, Signals):
                     nudge = answer
@@ -154,3 +156,31 @@ def test_the_demo_shows_tables() -> None:
     shown = _STYLE.sub("", screen)
     assert re.search(r"score.*kind.*memory", shown)
     assert "Recalled after the restore" in shown
+
+
+_KEY_WANTED = "Key for https://api.supermemory.ai (not shown): "
+
+
+def test_a_key_is_typed_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal is looked at, scrolled back and shared."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.MemoryKeyring")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    status, screen = on_a_terminal("login", answer="sm_zebra\n", question=_KEY_WANTED)
+
+    assert status == 0
+    assert "is in the system's keyring (keyrings MemoryKeyring)" in _STYLE.sub("", screen)
+    assert "zebra" not in screen
+
+
+@pytest.mark.parametrize("answer", ["\x04", SIGINT, "\n"], ids=["Ctrl-D", "Ctrl-C", "nothing"])
+def test_leaving_the_key_out_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str | Signals
+) -> None:
+    """Whoever thinks better of it is not asked again, and an older key stays."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    status, screen = on_a_terminal("login", answer=answer, question=_KEY_WANTED)
+
+    assert status == 1
+    assert "Traceback" not in screen
+    assert "No key was given" in screen or "Interrupted" in screen
+    assert list(tmp_path.iterdir()) == []

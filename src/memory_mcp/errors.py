@@ -86,10 +86,11 @@ class UnknownTargetError(InvalidRequestError):
 
 
 class SettingError(InvalidRequestError):
-    """A setting holds a value that means nothing."""
+    """A setting holds a value that means nothing. A value of None is a secret: it is not shown."""
 
-    def __init__(self, name: str, value: str, choices: str) -> None:
-        super().__init__(f"{name} is {value!r}; it must be {choices}. Correct it and start again.")
+    def __init__(self, name: str, value: str | None, choices: str) -> None:
+        stands = "cannot be used (not shown here)" if value is None else f"is {value!r}"
+        super().__init__(f"{name} {stands}; it must be {choices}. Correct it and start again.")
 
 
 class ConflictError(MemoryMcpError):

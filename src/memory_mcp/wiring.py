@@ -18,7 +18,7 @@ from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
-from memory_mcp.settings import Settings
+from memory_mcp.settings import Settings, on_this_machine
 from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
 from memory_mcp.stores.host import (
@@ -28,9 +28,19 @@ from memory_mcp.stores.host import (
     git_remote,
     git_work_tree,
 )
+from memory_mcp.stores.keys import KeySource, SystemKeyring
 from memory_mcp.stores.local import LocalRecords
 
-__all__ = ["Built", "Places", "build", "find_places", "open_rooms"]
+__all__ = [
+    "Built",
+    "Places",
+    "build",
+    "cloud_chosen",
+    "cloud_key",
+    "find_places",
+    "open_rooms",
+    "system_keyring",
+]
 
 INDEX_FILE = "index.sqlite3"
 
@@ -67,8 +77,7 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     project_dir = settings.project_dir
     if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
         project_dir = git_work_tree((start or _current_folder()).absolute())
-    home = settings.home or user_data_path("memory-mcp", appauthor=False)
-    mine = home / f"user-{_slug(settings.user)}"
+    mine = _home(settings) / f"user-{_slug(settings.user)}"
     base = project_dir or mine / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     return Places(
@@ -125,6 +134,36 @@ async def open_rooms(
     finally:
         for index in built.indexes:
             await index.aclose()
+
+
+def system_keyring(settings: Settings, disk: Disk | None = None) -> SystemKeyring:
+    """Where `login` keeps keys."""
+    return SystemKeyring(_home(settings), disk or Disk())
+
+
+def cloud_key(settings: Settings) -> KeySource:
+    """Where the cloud's key comes from: the environment, else the keyring. It is not read yet."""
+    if (key := settings.api_key) is not None:
+        return KeySource("environment", lambda: key)
+    keyring = system_keyring(settings)
+    if keyring.knows(settings.base_url):
+        return KeySource("keyring", lambda: keyring.read(settings.base_url))
+    return KeySource("none", lambda: None)
+
+
+def cloud_chosen(settings: Settings, source: KeySource) -> bool:
+    """Whether memories are also kept in the cloud: said so, or there is all it takes."""
+    match settings.provider:
+        case "local":
+            return False
+        case "supermemory":
+            return True
+        case "auto":
+            return source.origin != "none" or on_this_machine(settings.base_url)
+
+
+def _home(settings: Settings) -> Path:
+    return settings.home or user_data_path("memory-mcp", appauthor=False)
 
 
 def _current_folder() -> Path:

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.cli import show
+from memory_mcp.cli import cloud, show
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import (
@@ -49,6 +49,12 @@ def run(given: Given) -> int:
                 from memory_mcp.cli.demo import demo  # noqa: PLC0415  # imports the MCP SDK
 
                 return asyncio.run(demo(as_json=as_json))
+            case "login":
+                shown = cloud.login(settings)
+            case "logout":
+                shown = cloud.logout(settings)
+            case "status":
+                shown = cloud.status(settings)
             case name:
                 shown = asyncio.run(_in_rooms(settings, given, _COMMANDS[name]))
         return show.show(shown, as_json=as_json)

@@ -119,8 +119,14 @@ def _server(folder: str) -> StdioServerParameters:
     place = Path(folder)
     project = place / "coffee-shop"
     project.mkdir(exist_ok=True)
-    ours = {"MEMORY_PROJECT_DIR": str(project), "MEMORY_HOME": str(place / "home")}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    ours = {
+        "MEMORY_PROJECT_DIR": str(project),
+        "MEMORY_HOME": str(place / "home"),
+        "MEMORY_PROVIDER": "local",
+    }
+    # under whatever name: nothing of it goes to the user's folders or to their cloud
+    names = ("MEMORY_", "ATOMIC_", "SUPERMEMORY_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return StdioServerParameters(
         command=sys.executable, args=["-m", "memory_mcp"], env={**kept, **ours}
     )

@@ -95,6 +95,9 @@ def make_parser() -> argparse.ArgumentParser:
     command("reindex", "make the index anew and take in records of another clone")
     doctor = command("doctor", "check every invariant of the files and the index")
     doctor.add_argument("--repair", action="store_true", help="mend what can be mended")
+    command("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
+    command("logout", "remove that key")
+    command("status", "which provider is chosen and why; no network, no keyring")
     command("demo", "see it work: a real server, a real client, a small project")
     return parser
 
