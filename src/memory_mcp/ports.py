@@ -183,6 +183,7 @@ class Outbox(Protocol):
       settles nothing. `hurry` makes everything due at once, quiet parcels and paused ones too.
     - `known` names the records on their way to the cloud or there; `mark` notes that these are
       there; `gone` names those that are known to be there no longer.
+    - `seen_all` says whether everything in the cloud was taken in once, without a gap.
     - `standing` is shared by all processes: whether the cloud may be asked.
     - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
     """
@@ -200,6 +201,10 @@ class Outbox(Protocol):
     async def gone(self) -> set[RecordId]: ...
 
     async def mark(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def seen_all(self) -> bool: ...
+
+    async def see_all(self, *, done: bool) -> None: ...
 
     async def tally(self) -> Tally: ...
 

@@ -3,6 +3,7 @@
 Building does no I/O beyond looking for the project: files and indexes are opened on first use.
 """
 
+import asyncio
 import hashlib
 import re
 from collections.abc import AsyncGenerator
@@ -13,11 +14,13 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
+from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.settings import Settings, on_this_machine
 from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
@@ -30,6 +33,8 @@ from memory_mcp.stores.host import (
 )
 from memory_mcp.stores.keys import KeySource, SystemKeyring
 from memory_mcp.stores.local import LocalRecords
+from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
+from memory_mcp.stores.supermemory import Supermemory
 
 __all__ = [
     "Built",
@@ -67,6 +72,14 @@ class Built:
     records: tuple[LocalRecords, LocalRecords]
     indexes: tuple[SqliteIndex, SqliteIndex]
 
+    async def aclose(self) -> None:
+        """Close what was opened."""
+        for index in self.indexes:
+            await index.aclose()
+        for pool in self.rooms.pools:
+            if pool.mirror:
+                await pool.mirror.aclose()
+
 
 def find_places(settings: Settings, start: Path | None = None) -> Places:
     """The project in the order: setting, client, enclosing git work tree, none.
@@ -94,6 +107,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     """Everything, wired. Nothing is opened yet."""
     places = find_places(settings, start)
     writer = disk or Disk()
+    clock = SystemClock()
     folders = (
         (places.memory_dir, places.state_dir),
         (places.user_memory_dir, places.user_state_dir),
@@ -104,11 +118,13 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         for _, state in folders
     )
     heads = LocalHeads(places.state_dir, writer)
+    source = cloud_key(settings)
+    mirrors = _mirrors(settings, source, places, writer, clock)
     rooms = Rooms(
-        project=Pool(records[0], HealedIndex(indexes[0], records[0])),
-        user=Pool(records[1], HealedIndex(indexes[1], records[1])),
+        project=Pool(records[0], HealedIndex(indexes[0], records[0]), mirrors[0]),
+        user=Pool(records[1], HealedIndex(indexes[1], records[1]), mirrors[1]),
         heads=heads,
-        clock=SystemClock(),
+        clock=clock,
         ids=SystemIds(),
         provenance=GitProvenance(places.project_dir, session=settings.session),
         scope=places.scope,
@@ -117,10 +133,59 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             meta=settings.meta,
             approval=settings.approval,
             phase=settings.phase,
+            unusable=_unusable(settings, source),
         ),
         session=Session(clean_branch(settings.branch)),
     )
     return Built(rooms, places, heads, (records[0], records[1]), (indexes[0], indexes[1]))
+
+
+def _mirrors(
+    settings: Settings, source: KeySource, places: Places, disk: Disk, clock: SystemClock
+) -> tuple[Mirror | None, Mirror | None]:
+    """The cloud behind the project's pool and the user's: one client, an outbox and a name each."""
+    if not settings.enabled or not cloud_chosen(settings, source) or _unusable(settings, source):
+        return None, None
+
+    def key() -> str:
+        secret = source.read()
+        return secret.get_secret_value() if secret else ""
+
+    remote = Supermemory(
+        settings.base_url,
+        key,
+        search_seconds=settings.remote_timeout,
+        extraction=settings.extraction,
+    )
+    wake = asyncio.Event()
+
+    def mirror(state: Path, project: str | None) -> Mirror:
+        return Mirror(
+            remote=remote,
+            outbox=SqliteOutbox(state / OUTBOX_FILE, lambda: prepare_state(state, disk)),
+            namespace=namespace_of(places.scope.user, project),
+            clock=clock,
+            wake=wake,
+            search_seconds=settings.remote_timeout,
+            extract=settings.extraction,
+        )
+
+    return (
+        mirror(places.state_dir, places.scope.project),
+        mirror(places.user_state_dir, None),
+    )
+
+
+def _unusable(settings: Settings, source: KeySource) -> str:
+    """Why the memory cannot be used as it was asked for: the cloud or nothing, and no key."""
+    keyless = source.origin == "none" and not on_this_machine(settings.base_url)
+    if settings.enabled and settings.provider == "supermemory" and keyless:
+        return (
+            "MEMORY_PROVIDER is supermemory, but there is no key. Ask the user to set "
+            "SUPERMEMORY_API_KEY or to run `memory-mcp login`, then to start this server again; "
+            "MEMORY_PROVIDER=auto works without a key."
+        )
+    return ""
 
 
 @asynccontextmanager
@@ -132,8 +197,7 @@ async def open_rooms(
     try:
         yield built
     finally:
-        for index in built.indexes:
-            await index.aclose()
+        await built.aclose()
 
 
 def system_keyring(settings: Settings, disk: Disk | None = None) -> SystemKeyring:

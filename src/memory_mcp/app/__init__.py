@@ -6,7 +6,7 @@ from memory_mcp.app.checkpoint import Decision, checkpoint, decide, fork, switch
 from memory_mcp.app.context import memory_context
 from memory_mcp.app.doctor import doctor
 from memory_mcp.app.head import memory_head
-from memory_mcp.app.rooms import reads_refused
+from memory_mcp.app.rooms import reads_refused, writes_refused
 from memory_mcp.app.search import search_memories
 from memory_mcp.app.sync import Synced, keep_mirrored, sync, sync_status
 from memory_mcp.app.upkeep import catch_up, reindex
@@ -34,4 +34,5 @@ __all__ = [
     "sync",
     "sync_status",
     "update_memory",
+    "writes_refused",
 ]

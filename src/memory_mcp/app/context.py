@@ -1,8 +1,10 @@
 """The block for the start of a session or for a task."""
 
+import asyncio
 from functools import partial
 
 from memory_mcp.app.heads import current, view_on
+from memory_mcp.app.recall import profile
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import Read, newest, require_records, search_memories
 from memory_mcp.context.render import Block, Section, render_context
@@ -36,7 +38,23 @@ async def memory_context(rooms: Rooms, task: str, budget_tokens: int) -> Block |
             f"{limits.CONTEXT_TOKENS_MAX}."
         )
     head = await current(rooms)
-    of_kinds = partial(_of_kinds, rooms, head.timeline)
+    for pool in rooms.pools:
+        if pool.mirror:
+            pool.mirror.look_soon()
+    asked = asyncio.create_task(profile(rooms, head.timeline))
+    try:
+        sections, opening = await _recalled(rooms, head.timeline, task)
+        facts = await asked
+    finally:
+        asked.cancel()
+    if facts:
+        sections.append(Section("What the cloud makes of it (derived, may be stale)", facts=facts))
+    return render_context(opening, sections, budget_tokens)
+
+
+async def _recalled(rooms: Rooms, timeline: Timeline, task: str) -> tuple[list[Section], list[str]]:
+    """The sections, best first, and what is to be said before them."""
+    of_kinds = partial(_of_kinds, rooms, timeline)
     sections = {
         "Identity": await of_kinds("identity"),
         "Preferences and conventions": await of_kinds("preference", "convention", "pattern"),
@@ -46,13 +64,12 @@ async def memory_context(rooms: Rooms, task: str, budget_tokens: int) -> Block |
         "Newest": await of_kinds(),
     }
     if not any(read.records for read in sections.values()):
-        await require_records(rooms, view_on(rooms, head.timeline))
-    opening = [_opening(rooms, head.timeline)]
+        await require_records(rooms, view_on(rooms, timeline))
+    opening = [_opening(rooms, timeline)]
     lost = frozenset[RecordId]().union(*(read.unreadable for read in sections.values()))
     if lost:
         opening.append(unread(len(lost)))
-    shown = [Section(heading, read.records) for heading, read in sections.items()]
-    return render_context(opening, shown, budget_tokens)
+    return [Section(heading, read.records) for heading, read in sections.items()], opening
 
 
 async def _of_kinds(rooms: Rooms, timeline: Timeline, *kinds: Kind) -> Read:

@@ -27,6 +27,8 @@ async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
         found += await pool.index.findings(repair=repair)
         stored = [r async for r in pool.records.scan(await pool.records.ids())]
         found += await _against_index(pool, stored, repair=repair)
+        if pool.mirror:
+            found += await pool.mirror.outbox.findings(repair=repair)
         records += stored
     if any(finding.code.startswith("head-") and not finding.repaired for finding in found):
         return found  # what rests on the head cannot be judged

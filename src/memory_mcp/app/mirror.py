@@ -1,12 +1,13 @@
 """The cloud behind a pool, and what is noted for it when a record is written or erased."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from memory_mcp.domain.cloud import Letter
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import LOOK_SECONDS_MIN
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, Outbox, Remote
@@ -18,12 +19,12 @@ _NOT_QUEUED: Final = (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Mirror:
     """Where a pool's records go besides their folder: `namespace` of `remote`, by way of `outbox`.
 
-    `wake` is set when there is something to deliver. `looked_at` is when this session last looked
-    what other machines did (Unix seconds).
+    `wake` is set when there is something to do beside the calls: to deliver, or to look what
+    other machines did. `strangers` are documents that were looked at and will not be taken in.
     """
 
     remote: Remote
@@ -33,11 +34,46 @@ class Mirror:
     wake: asyncio.Event
     search_seconds: float
     extract: bool = False
-    looked_at: float = field(default=float("-inf"))
+    strangers: set[RecordId] = field(default_factory=set[RecordId])
+    _look: "asyncio.Task[object] | None" = None
+    _looked_at: float = field(default=float("-inf"))
+    _to_look: bool = False
 
     def now(self) -> float:
         """The time as the outbox keeps it: Unix seconds."""
         return self.clock.now().timestamp()
+
+    @property
+    def to_look(self) -> bool:
+        """Whether to look around beside the calls."""
+        return self._to_look
+
+    def look_soon(self) -> None:
+        """This session has begun to use the cloud, or goes on: look around, now and then."""
+        if self.now() - self._looked_at > LOOK_SECONDS_MIN:
+            self._to_look = True
+            self.wake.set()
+
+    def looked(self) -> None:
+        """This session looks around now."""
+        self._looked_at = self.now()
+        self._to_look = False
+
+    def looking(
+        self, look: Callable[[], Coroutine[object, object, object]]
+    ) -> asyncio.Task[object]:
+        """The look around that is under way, or this one, begun now. It outlives who asked."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(look())
+        return self._look
+
+    async def aclose(self) -> None:
+        """End what is under way; what was taken in so far stays."""
+        if self._look is not None:
+            self._look.cancel()
+            await asyncio.wait([self._look])
+        await self.outbox.aclose()
+        await self.remote.aclose()
 
     async def note(self, record: Record) -> tuple[str, ...]:
         """Note that the record is to be delivered, before it is written.

@@ -2,17 +2,19 @@
 
 import asyncio
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
-from memory_mcp.app.heads import current, view_of
+from memory_mcp.app.heads import current, view_on
+from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool, Rooms
-from memory_mcp.app.take_in import look_around, take_in_unknown
+from memory_mcp.app.take_in import look_around
 from memory_mcp.app.together import together
 from memory_mcp.domain.cloud import RemoteHit, Test
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.limits import (
-    LOOK_SECONDS_MIN,
     REMOTE_EXCLUDED_MAX,
     REMOTE_HITS_MAX,
     REMOTE_OVERFETCH,
@@ -24,14 +26,18 @@ from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.mirroring.backoff import after_failure, may_ask
 from memory_mcp.retrieval.filters import passes
 
-__all__ = ["Recalled", "excluded", "recall"]
+__all__ = ["Recalled", "profile", "recall"]
+
+_SPARE_SECONDS: Final = 0.2
+"""Of the deadline: for judging what was found."""
 
 
 @dataclass(frozen=True)
 class Recalled:
     """Visible hits of the cloud, best first, and why they are not all there could be, if so.
 
-    `unplaced` counts hits of another machine on a line of which nothing is known here yet.
+    `unplaced` counts hits of another machine that could not be taken in within the time, or lie on
+    a line of which nothing is known here yet.
     """
 
     hits: Sequence[Hit] = ()
@@ -45,7 +51,11 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
 
     What is here is shown as it is here; what another machine wrote is taken in first.
     """
-    answers = await together(_of_pool(rooms, pool, query, filters, limit) for pool in rooms.pools)
+    answers = await together(
+        _Question(rooms, pool, pool.mirror, query, filters, limit).answer()
+        for pool in rooms.pools
+        if pool.mirror
+    )
     failed = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
     hits = [hit for answer in answers for hit in answer.hits]
     hits.sort(key=lambda hit: (-hit.score, hit.record.id))
@@ -57,93 +67,119 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
     )
 
 
-def excluded(timeline: Timeline, branch: BranchName) -> list[Test]:
+async def profile(rooms: Rooms, timeline: Timeline) -> list[str]:
+    """What the cloud makes of the memories, if it may: of the project first, then of the user.
+
+    Facts are its own words; what was abandoned is excluded by what it is asked, not judged here.
+    Nothing within its time, nothing while it is left alone: a session does not wait for it.
+    """
+
+    async def of_pool(pool: Pool) -> list[str]:
+        mirror = pool.mirror
+        if mirror is None or not mirror.extract:
+            return []
+        with suppress(TimeoutError, RemoteError, StoreError):
+            if may_ask(await mirror.outbox.standing(), mirror.now()):
+                async with asyncio.timeout(mirror.search_seconds):
+                    tests = _excluded(timeline, rooms.session.branch)
+                    found = await mirror.remote.profile(mirror.namespace, tests)
+                    return [*found.static, *found.dynamic]
+        return []
+
+    answers = await together(of_pool(pool) for pool in rooms.pools)
+    return list(dict.fromkeys(fact for facts in answers for fact in facts))
+
+
+def _excluded(timeline: Timeline, branch: BranchName) -> list[Test]:
     """Keeps what was abandoned from crowding out the rest; who may be shown is judged here."""
     chain = timeline.chain(branch)
     left = sorted({ROOT, *timeline.segments} - chain, reverse=True)[:REMOTE_EXCLUDED_MAX]
     return [Test("segment", left, unlike=True)] if left else []
 
 
-async def _of_pool(rooms: Rooms, pool: Pool, query: str, filters: Filters, limit: int) -> Recalled:
-    mirror = pool.mirror
-    if mirror is None:
-        return Recalled()
-    try:
-        async with asyncio.timeout(mirror.search_seconds):
-            return await _asked(rooms, pool, query, filters, limit)
-    except TimeoutError:
-        error = RemoteUnavailableError(f"no answer within {mirror.search_seconds:g} s.")
-    except RemoteError as raised:
-        error = raised
-    except StoreError as raised:  # what it found could not be taken in, or not be judged
-        return Recalled(degraded=f"Supermemory: {raised}")
-    standing = await mirror.outbox.standing()
-    if may_ask(standing, mirror.now()):
-        chance = random.random()  # noqa: S311
-        standing = after_failure(standing, error, now=mirror.now(), chance=chance)
-        await mirror.outbox.stand(standing)
-    return Recalled(degraded=f"Supermemory: {error}")
+@dataclass(frozen=True)
+class _Question:
+    """One search of one pool's namespace."""
 
+    rooms: Rooms
+    pool: Pool
+    mirror: Mirror
+    query: str
+    filters: Filters
+    limit: int
 
-async def _asked(rooms: Rooms, pool: Pool, query: str, filters: Filters, limit: int) -> Recalled:
-    mirror = pool.mirror
-    if mirror is None:
-        return Recalled()
-    standing = await mirror.outbox.standing()
-    if not may_ask(standing, mirror.now()):
-        raise RemoteUnavailableError(f"left alone for now. {standing.reason}")
-    tests = _tests(filters)
-    if pool is rooms.project:
-        tests += excluded((await current(rooms)).timeline, rooms.session.branch)
-    wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * limit)
-    due = mirror.now() - mirror.looked_at > LOOK_SECONDS_MIN and not rooms.policy.meta
-    looking = asyncio.ensure_future(look_around(rooms, pool) if due else asyncio.sleep(0))
-    try:
-        found = await mirror.remote.search(mirror.namespace, query, tests, wanted)
-        await looking
-    finally:
-        looking.cancel()
-    recalled = await _judged(rooms, pool, found, filters)
-    if len(recalled.hits) < limit and len(found) == wanted < REMOTE_HITS_MAX:
-        found = await mirror.remote.search(mirror.namespace, query, tests, REMOTE_HITS_MAX)
-        recalled = await _judged(rooms, pool, found, filters)
-    return recalled
+    async def answer(self) -> Recalled:
+        """What can be shown, or why nothing can."""
+        mirror = self.mirror
+        try:
+            async with asyncio.timeout(mirror.search_seconds) as patience:
+                return await self._asked(patience)
+        except TimeoutError:
+            error = RemoteUnavailableError(f"no answer within {mirror.search_seconds:g} s.")
+        except RemoteError as raised:
+            error = raised
+        except StoreError as raised:  # what it found could not be taken in, or not be judged
+            return Recalled(degraded=f"Supermemory: {raised}")
+        standing = await mirror.outbox.standing()
+        if may_ask(standing, mirror.now()):
+            chance = random.random()  # noqa: S311
+            standing = after_failure(standing, error, now=mirror.now(), chance=chance)
+            await mirror.outbox.stand(standing)
+        return Recalled(degraded=f"Supermemory: {error}")
 
+    async def _asked(self, patience: asyncio.Timeout) -> Recalled:
+        mirror = self.mirror
+        standing = await mirror.outbox.standing()
+        if not may_ask(standing, mirror.now()):
+            raise RemoteUnavailableError(f"left alone for now. {standing.reason}")
+        tests = _tests(self.filters)
+        if self.pool is self.rooms.project:
+            tests += _excluded((await current(self.rooms)).timeline, self.rooms.session.branch)
+        wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
+        mirror.look_soon()
+        found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)
+        recalled = await self._judged(found, patience)
+        if len(recalled.hits) < self.limit and len(found) == wanted < REMOTE_HITS_MAX:
+            found = await mirror.remote.search(mirror.namespace, self.query, tests, REMOTE_HITS_MAX)
+            recalled = await self._judged(found, patience)
+        return recalled
 
-async def _judged(
-    rooms: Rooms, pool: Pool, found: Sequence[RemoteHit], filters: Filters
-) -> Recalled:
-    """One hit a memory, its best; only what is visible from here and wanted."""
-    best: dict[RecordId, float] = {}
-    for hit in found:
-        best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
-    named = best.keys() - await pool.index.erased()
-    unknown = named - await pool.index.ids()
-    if unknown and not rooms.policy.meta:
-        await take_in_unknown(rooms, pool, unknown)
-        if await _unplaced(rooms, pool, unknown):
-            await look_around(rooms, pool)
-    view = await view_of(rooms)
-    timeline = (await current(rooms)).timeline
-    seen = await pool.index.visible(named, view)
-    hits = [
-        Hit(
-            record,
-            round(best[record.id], 4),
-            _place(record, timeline) if record.id in unknown else "",
-        )
-        async for record in pool.records.scan(seen)
-        if passes(record, filters)
-    ]
-    hits.sort(key=lambda hit: (-hit.score, hit.record.id))
-    return Recalled(hits, ran=True, unplaced=await _unplaced(rooms, pool, unknown))
+    async def _judged(self, found: Sequence[RemoteHit], patience: asyncio.Timeout) -> Recalled:
+        """One hit a memory, its best; only what is visible from here and wanted."""
+        index, records = self.pool.index, self.pool.records
+        best: dict[RecordId, float] = {}
+        for hit in found:
+            best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
+        named = best.keys() - await index.erased() - self.mirror.strangers
+        unknown = named - await index.ids()
+        if unknown and not self.rooms.policy.meta:
+            await self._look(patience)
+        timeline = (await current(self.rooms)).timeline
+        seen = await index.visible(named, view_on(self.rooms, timeline))
+        hits = [
+            Hit(
+                record,
+                round(best[record.id], 4),
+                _place(record, timeline) if record.id in unknown else "",
+            )
+            async for record in records.scan(seen)
+            if passes(record, self.filters)
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.record.id))
+        placed = {ROOT, None, *timeline.segments}
+        known = {r.id async for r in records.scan(unknown) if r.segment in placed}
+        return Recalled(hits, ran=True, unplaced=len(unknown - self.mirror.strangers - known))
 
+    async def _look(self, patience: asyncio.Timeout) -> None:
+        """Take in what other machines wrote, in the time there is; the rest comes in beside.
 
-async def _unplaced(rooms: Rooms, pool: Pool, record_ids: Collection[RecordId]) -> int:
-    """How many of them lie on segments that this timeline does not know."""
-    known = {ROOT, *(await current(rooms)).timeline.segments}
-    segments = [r.segment async for r in pool.records.scan(record_ids) if r.segment]
-    return sum(segment not in known for segment in segments)
+        What hides a memory comes in before it: nothing is shown that was abandoned elsewhere.
+        """
+        left = (patience.when() or 0.0) - asyncio.get_running_loop().time() - _SPARE_SECONDS
+        look = self.mirror.looking(lambda: look_around(self.rooms, self.pool))
+        await asyncio.wait([look], timeout=max(0.0, left))
+        if look.done() and not look.cancelled():
+            look.exception()  # what it could not take in is counted, not raised
 
 
 def _place(record: Record, timeline: Timeline) -> str:

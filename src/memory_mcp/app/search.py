@@ -23,8 +23,8 @@ from memory_mcp.retrieval.rank import rank
 __all__ = ["Read", "load", "newest", "require_records", "search_memories"]
 
 _UNPLACED = (
-    "{} matching memories of another machine are not shown: it is not known here yet where on the "
-    "timeline they were written. Run `memory-mcp sync --pull`."
+    "{} matching memories of another machine are not shown: they, or the line they were written "
+    "on, are not here yet. Repeat in a moment, or run `memory-mcp sync --pull`."
 )
 
 _NO_WORDS = (

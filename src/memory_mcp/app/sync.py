@@ -10,7 +10,7 @@ from typing import Final
 from memory_mcp.app.deliver import deliver, drain, note_forgotten
 from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Pool, Rooms
-from memory_mcp.app.take_in import TakenIn, pull
+from memory_mcp.app.take_in import TakenIn, look_around
 from memory_mcp.domain.cloud import Letter, Tally, Test
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
@@ -56,7 +56,7 @@ async def sync(
     try:
         for pool in rooms.pools:
             if pull_all:
-                taken_in += await pull(rooms, pool, advance)
+                taken_in += await look_around(rooms, pool, advance, whole=True)
             if push_all:
                 await _note_all(pool, advance)
         for pool in rooms.pools:
@@ -76,13 +76,18 @@ async def keep_mirrored(rooms: Rooms, leaving: asyncio.Event) -> None:
     for pool in rooms.pools:
         await note_forgotten(pool)
     while not leaving.is_set():
-        handled = [await _delivered(pool) for pool in rooms.pools]
+        handled = [await _tended(rooms, pool) for pool in rooms.pools]
         if not any(handled):
             await _wait(rooms, leaving)
 
 
-async def _delivered(pool: Pool) -> int:
+async def _tended(rooms: Rooms, pool: Pool) -> int:
+    """Look around if that is due, and deliver once; how much was delivered."""
     try:
+        if pool.mirror and pool.mirror.to_look:
+            pool.mirror.looked()
+            with suppress(RemoteError):  # the next search wants it again
+                await pool.mirror.looking(lambda: look_around(rooms, pool))
         return await deliver(pool)
     except MemoryMcpError as error:  # the outbox, not the cloud: it may be mended while we run
         _LOG.warning("%s", error)

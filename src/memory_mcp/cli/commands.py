@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
+from memory_mcp.cli.syncing import sync
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import (
@@ -227,6 +228,7 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "fork": _fork,
     "context": _context,
     "reindex": _reindex,
+    "sync": sync,
     "doctor": _doctor,
 }
 

@@ -5,7 +5,7 @@ that a memory cannot close it and speak as the system.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,10 +23,14 @@ _LINE_CHARS_MAX: Final = 320
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and its records, best first. Earlier sections are filled first."""
+    """A heading and its records, best first. Earlier sections are filled first.
+
+    `facts` are lines that stand for no record of ours.
+    """
 
     heading: str
-    records: Sequence[Record]
+    records: Sequence[Record] = ()
+    facts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,7 @@ def render_context(
     shown = left_out = 0
     for section in sections:
         heading: str | None = f"## {section.heading}"
-        for record in section.records:
-            if record.id in seen:
-                continue
-            seen.add(record.id)
-            entry = _entry(record)
+        for entry in _entries(section, seen):
             cost = len(entry) + 1 + (len(heading) + 1 if heading else 0)
             if used + cost > budget_chars:
                 left_out += 1
@@ -72,13 +72,20 @@ def render_context(
     return Block(text=text, tokens=tokens(text), shown=shown, left_out=left_out)
 
 
-def _entry(record: Record) -> str:
-    words = " ".join(record.content.split())
-    title = f"{' '.join(record.title.split())}: " if record.title else ""
-    line = _disarmed(f"{title}{words}")
-    if len(line) > _LINE_CHARS_MAX:
-        line = line[: _LINE_CHARS_MAX - 1].rstrip() + "…"
-    return f"- {line} [{record.id}]"
+def _entries(section: Section, seen: set[str]) -> Iterator[str]:
+    """A line for each record that no earlier section had, and for each fact."""
+    for record in section.records:
+        if record.id not in seen:
+            seen.add(record.id)
+            title = f"{record.title}: " if record.title else ""
+            yield f"- {_line(title + record.content)} [{record.id}]"
+    for fact in section.facts:
+        yield f"- {_line(fact)}"
+
+
+def _line(text: str) -> str:
+    line = _disarmed(" ".join(text.split()))
+    return line if len(line) <= _LINE_CHARS_MAX else line[: _LINE_CHARS_MAX - 1].rstrip() + "…"
 
 
 def _disarmed(text: str) -> str:

@@ -17,13 +17,10 @@ from pydantic import ValidationError
 from memory_mcp.domain.cloud import Document, Stored
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
 
-__all__ = ["BOOKKEEPING", "NOTHING", "document_of", "record_of"]
+__all__ = ["document_of", "record_of"]
 
 NOTHING: Final = "none"
 """Stands for no category and no segment in the flat fields."""
-
-BOOKKEEPING: Final = ("checkpoint", "move", "tombstone")
-"""The kinds that say what holds, and where: needed before anything else can be judged."""
 
 _LINK: Final = "Link: "
 """Goes before a text that is nothing but a URL, which the service would fetch and not store."""

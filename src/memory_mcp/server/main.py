@@ -51,6 +51,9 @@ forget and abort they want unless they said so.
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
+_LEAVE_SECONDS_MAX: Final = 1.0
+"""How long a request under way may still take: clients do not wait much longer for our end."""
+
 
 def make_server(settings: Settings) -> MCPServer[Rooms]:
     """The server with its tools. Files are opened by the first call that needs them.
@@ -66,11 +69,15 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         async with open_rooms(settings) as built:
             leaving = asyncio.Event()
             upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
+            mirroring = asyncio.create_task(_mirror(built.rooms, leaving))
             try:
                 yield built.rooms
             finally:
                 leaving.set()
                 await upkeep
+                await asyncio.wait([mirroring], timeout=_LEAVE_SECONDS_MAX)
+                mirroring.cancel()  # what it was about to learn, the next one asks for
+                await asyncio.wait([mirroring])
 
     return MCPServer[Rooms](
         "memory-mcp",
@@ -128,6 +135,15 @@ async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> N
         _LOG.warning("%s", error)
     except _LeavingError:
         pass
+
+
+async def _mirror(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Deliver to the cloud beside the calls. A session that writes nothing delivers nothing."""
+    if rooms.mirrored and not rooms.policy.meta:
+        try:
+            await app.keep_mirrored(rooms, leaving)
+        except MemoryMcpError as error:
+            _LOG.warning("%s", error)
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:

@@ -68,8 +68,8 @@ UPDATE parcel SET lease = :token, lease_until = :until, attempts = attempts + 1,
     was = stage, stage = iif(op = 'add' AND stage = 'new', 'sent', stage)
 WHERE seq IN (
     SELECT due.seq FROM due JOIN first USING (op, stage, alone) ORDER BY due.seq
-    LIMIT (SELECT iif(alone, 1, iif(op = 'add' AND stage != 'accepted',
-        {BATCH_ADDS_MAX}, {BATCH_IDS_MAX})) FROM first)
+    LIMIT coalesce((SELECT iif(alone, 1, iif(op = 'add' AND stage != 'accepted',
+        {BATCH_ADDS_MAX}, {BATCH_IDS_MAX})) FROM first), 0)
 )
 RETURNING seq, record, op, was, attempts, lost, alone, noted_at
 """
@@ -136,6 +136,14 @@ class SqliteOutbox:
         if record_ids:
             rows = [(record_id,) for record_id in sorted(record_ids)]
             await self._file.write("INSERT OR IGNORE INTO ledger VALUES (?, 1)", rows)
+
+    async def seen_all(self) -> bool:
+        return bool((await self._file.rows("SELECT count(*) FROM seen_all"))[0][0])
+
+    async def see_all(self, *, done: bool) -> None:
+        await self._file.rows(
+            "INSERT OR IGNORE INTO seen_all VALUES (1)" if done else "DELETE FROM seen_all"
+        )
 
     async def tally(self) -> Tally:
         ((pending, quiet, checking, dead, next_due, delivered),) = await self._file.rows(

@@ -35,6 +35,8 @@ CREATE TABLE standing (
     reason TEXT NOT NULL
 );
 
+CREATE TABLE seen_all (one INTEGER PRIMARY KEY CHECK (one = 1));
+
 CREATE VIEW letter AS SELECT record, op, quiet, noted_at FROM parcel;
 
 CREATE TRIGGER letter_noted INSTEAD OF INSERT ON letter

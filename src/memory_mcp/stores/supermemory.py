@@ -17,7 +17,12 @@ from memory_mcp.domain.cloud import Document, Listing, Profile, RemoteHit, Store
 from memory_mcp.domain.cloud import State as DocumentState
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import BATCH_IDS_MAX, REMOTE_DELIVERY_SECONDS_MAX
-from memory_mcp.errors import RemoteRejectedError, RemoteUnavailableError
+from memory_mcp.errors import (
+    RemoteBlockedError,
+    RemoteRejectedError,
+    RemoteUnavailableError,
+    StoreUnavailableError,
+)
 from memory_mcp.stores.supermemory_answers import (
     AcceptedAnswer,
     BatchAnswer,
@@ -43,7 +48,11 @@ _THRESHOLD: Final = 0.3
 
 
 class Supermemory:
-    """Implements `ports.Remote`. The key is asked for with the first request, not before."""
+    """Implements `ports.Remote`.
+
+    `key` is asked with the first request, not before, and in a thread: somebody may have to unlock
+    a keyring. Without one (a server on this machine) none is sent.
+    """
 
     def __init__(
         self,
@@ -212,9 +221,13 @@ class Supermemory:
     ) -> Json | None:
         async with self._opening:
             if self._wire is None:
-                self._wire = await asyncio.to_thread(self._open)
+                try:
+                    self._wire = await asyncio.to_thread(self._open)
+                except StoreUnavailableError as error:  # the keyring; its message says what to do
+                    raise RemoteBlockedError(str(error)) from error
+            wire = self._wire
         given = None if body is None else dict(body)
-        return await self._wire.ask(
+        return await wire.ask(
             method, path, seconds=seconds, body=given, params=params, missing=missing
         )
 

@@ -31,6 +31,8 @@ _LOG: Final = logging.getLogger("memory_mcp.cloud")
 _SAID_CHARS_MAX: Final = 200
 """How much of the service's own words an error repeats."""
 
+_CONNECTIONS_MAX: Final = 10
+
 _BUSY_SECONDS: Final = 10.0
 """How long to leave alone what is still being worked on (409)."""
 
@@ -43,9 +45,13 @@ class Wire:
     def __init__(self, base_url: str, key: str) -> None:
         host = urlsplit(base_url).hostname or ""
         self._name = host
+        headers = {"Accept": "application/json"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
         self._client = httpx.AsyncClient(
             base_url=base_url,
-            headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
+            headers=headers,
+            limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
             follow_redirects=False,
             trust_env=not is_loopback(host),  # a proxy has no way to this machine
         )
