@@ -3,9 +3,12 @@
 import io
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from cloud import Cloud
+from cloud_server import serving
 from command_line import Run
 from doors import Era
 
@@ -48,6 +51,15 @@ def project(tmp_path: Path) -> Path:
 def settings(tmp_path: Path, project: Path) -> Settings:
     """A session in that project which approves without asking."""
     return Settings(project_dir=project, home=tmp_path / "home", user="ada", approval="auto")
+
+
+@pytest.fixture
+def cloud() -> Generator[Cloud]:
+    """The cloud service at `cloud.url`; nobody may have broken its contract in the end."""
+    cloud = Cloud()
+    with serving(cloud):
+        yield cloud
+    assert cloud.violations == []
 
 
 @pytest.fixture
