@@ -43,7 +43,7 @@ def on_a_terminal(
     screen = ""
     nudge: Signals | None = None
     # a command that waits for ever must fail its test, not stop all of them
-    watchdog = threading.Timer(60, running.kill)
+    watchdog = threading.Timer(180, running.kill)
     watchdog.start()
     with running:
         while chunk := _read(ours, running, nudge):

@@ -34,7 +34,6 @@ from memory_mcp.stores.host import (
 from memory_mcp.stores.keys import KeySource, SystemKeyring
 from memory_mcp.stores.local import LocalRecords
 from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
-from memory_mcp.stores.supermemory import Supermemory
 
 __all__ = [
     "Built",
@@ -150,6 +149,8 @@ def _mirrors(
     def key() -> str:
         secret = source.read()
         return secret.get_secret_value() if secret else ""
+
+    from memory_mcp.stores.supermemory import Supermemory  # noqa: PLC0415  # 10 ms of models
 
     remote = Supermemory(
         settings.base_url,

@@ -210,7 +210,9 @@ async def _asked_for(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId
 
 
 async def _without_record(pool: Pool, mirror: Mirror, parcel: Parcel) -> Fate:
-    """Noted, but not there: being written just now, forgotten, never written; or an outage."""
+    """Noted, but not there: forgotten, being written just now, never written; or an outage."""
+    if parcel.record in await pool.index.erased():
+        return Dropped()  # its deletion comes next, whether or not it arrived
     old = mirror.now() - parcel.noted_at > LITTER_SECONDS_MIN
     if old and await pool.records.ids():
         return Dropped()

@@ -55,8 +55,8 @@ async def sync(
     taken_in = TakenIn()
     try:
         for pool in rooms.pools:
-            if pull_all:
-                taken_in += await look_around(rooms, pool, advance, whole=True)
+            if pull_all or push_all:  # what was forgotten elsewhere must not be sent again
+                taken_in += await look_around(rooms, pool, advance, whole=pull_all)
             if push_all:
                 await _note_all(pool, advance)
         for pool in rooms.pools:

@@ -114,7 +114,7 @@ async def memory_context(
         case Block() as block:
             return prose(block.text)
         case Skipped(reason):
-            return prose(reason)
+            return answer({"success": False, "message": reason})
 
 
 async def update_memory(

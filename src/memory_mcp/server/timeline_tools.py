@@ -52,7 +52,7 @@ async def memory_head(*, ctx: Rs) -> CallToolResult:
         case HeadReport() as report:
             return prose(head_text(report))
         case Skipped(reason):
-            return prose(reason)
+            return answer({"success": False, "message": reason})
 
 
 async def checkpoint(

@@ -3,7 +3,7 @@
 Shapes from the vendor's OpenAPI document of SDK 5.0.1; answers may grow, so more is ignored.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -127,5 +127,3 @@ class NamespacesAnswer(BaseModel):
     namespaces: list[Any]
     pagination: _Pagination
 
-
-TaskType = Literal["memory", "superrag"]

@@ -36,6 +36,12 @@ _CONNECTIONS_MAX: Final = 10
 _BUSY_SECONDS: Final = 10.0
 """How long to leave alone what is still being worked on (409)."""
 
+_REMEDIES: Final[dict[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: "Check the key: SUPERMEMORY_API_KEY, or `memory-mcp login`.",
+    HTTPStatus.PAYMENT_REQUIRED: "The account is out of credit.",
+    HTTPStatus.FORBIDDEN: "The key or the plan does not allow it.",
+}
+
 _AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
 
@@ -105,7 +111,7 @@ class Wire:
         why = f"{self._name} answered {response.status_code}: {_words(said)}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
-                return RemoteBlockedError(why)
+                return RemoteBlockedError(f"{why} {_REMEDIES[response.status_code]}")
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return RemoteUnavailableError(
                     why, retry_after=_retry_after(response, said), refused=True

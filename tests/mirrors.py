@@ -1,0 +1,66 @@
+"""Sessions whose memories are mirrored to a cloud, on one machine or several."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cloud import Cloud, Document
+from pydantic import SecretStr
+
+from memory_mcp import app
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
+
+KEY = "sm_test"
+PATIENCE_SECONDS = 20
+"""How long a test waits for what happens beside the calls: no measure of speed."""
+
+
+def mirrored(settings: Settings, cloud: Cloud, **changes: Any) -> Settings:
+    """The same session with a key for the cloud."""
+    return replace(settings, api_key=SecretStr(KEY), base_url=cloud.url, **changes)
+
+
+def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
+    """A machine of its own with a clone of the one project that all of them work on."""
+    project = folder / "shop"
+    (project / ".git").mkdir(parents=True)
+    remote = '[remote "origin"]\n\turl = https://git.example.org/ada/shop.git\n'
+    (project / ".git" / "config").write_text(remote, "utf-8")
+    own = Settings(project_dir=project, home=folder / "home", user="ada", approval="auto")
+    return mirrored(own, cloud, **changes)
+
+
+async def synced(settings: Settings, **how: bool) -> app.Synced:
+    """Everything delivered that can be, as `memory-mcp sync` does it."""
+    async with open_rooms(settings) as built:
+        return await app.sync(built.rooms, lambda _done, _total: None, **how)
+
+
+async def pending(settings: Settings) -> int:
+    """What the outboxes still hold."""
+    async with open_rooms(settings) as built:
+        return (await app.sync_status(built.rooms)).tally.pending
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for what happens beside the calls."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():  # noqa: ASYNC110  # what happens elsewhere sets no event here
+            await asyncio.sleep(0.02)
+
+
+def kept(cloud: Cloud) -> dict[str, Document]:
+    """Every document of every namespace, by our ids."""
+    return {
+        id_: document
+        for namespace in cloud.namespaces()
+        for id_, document in cloud.documents(namespace).items()
+    }
+
+
+def texts(cloud: Cloud) -> list[str]:
+    """What every document says."""
+    return sorted(document.content for document in kept(cloud).values())
