@@ -37,13 +37,15 @@ class Recalled:
     """Visible hits of the cloud, best first, and why they are not all there could be, if so.
 
     `unplaced` counts hits of another machine that could not be taken in within the time, or lie on
-    a line of which nothing is known here yet.
+    a line of which nothing is known here yet. `looked`: records may have come in meanwhile, so
+    what was read before may hold no longer.
     """
 
     hits: Sequence[Hit] = ()
     degraded: str = ""
     ran: bool = False
     unplaced: int = 0
+    looked: bool = False
 
 
 async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Recalled:
@@ -64,6 +66,7 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
         degraded=" ".join(failed),
         ran=any(answer.ran for answer in answers),
         unplaced=sum(answer.unplaced for answer in answers),
+        looked=any(answer.looked for answer in answers),
     )
 
 
@@ -168,7 +171,8 @@ class _Question:
         hits.sort(key=lambda hit: (-hit.score, hit.record.id))
         placed = {ROOT, None, *timeline.segments}
         known = {r.id async for r in records.scan(unknown) if r.segment in placed}
-        return Recalled(hits, ran=True, unplaced=len(unknown - self.mirror.strangers - known))
+        unplaced = len(unknown - self.mirror.strangers - known)
+        return Recalled(hits, ran=True, unplaced=unplaced, looked=bool(unknown))
 
     async def _look(self, patience: asyncio.Timeout) -> None:
         """Take in what other machines wrote, in the time there is; the rest comes in beside.

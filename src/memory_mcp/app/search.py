@@ -138,6 +138,8 @@ async def _here_and_there(
         there = await asked
     finally:
         asked.cancel()
+    if there.looked:  # another machine's moves may have come in
+        here = await _here(rooms, query, await view_of(rooms), filters, limits.RESULTS_MAX)
     return _fused(here, there, limit)
 
 

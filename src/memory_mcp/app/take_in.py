@@ -43,15 +43,18 @@ async def look_around(
         return done
     mirror.looked()
     whole = whole or not await mirror.outbox.seen_all()
+    # after a loss the index may still know what is gone
+    known = await pool.records.ids() if whole else await pool.index.ids()
     seen, page, more = 0, 1, True
     while more:
         listing = await mirror.remote.listing(
             mirror.namespace, (), page, content=True, newest_first=True
         )
-        new = {document.id for document in listing.documents} - await pool.index.ids()
+        new = {document.id for document in listing.documents} - known
         if new and listing.more and not whole:
             await mirror.outbox.see_all(done=False)
-        done += await _take_in(rooms, pool, listing.documents)
+        done += await _take_in(rooms, pool, listing.documents, known)
+        known |= new
         seen += len(listing.documents)
         advance(min(seen, listing.total), listing.total)
         page, more = page + 1, listing.more and (whole or bool(new))
@@ -59,12 +62,13 @@ async def look_around(
     return done
 
 
-async def _take_in(rooms: Rooms, pool: Pool, documents: Sequence[Stored]) -> TakenIn:
+async def _take_in(
+    rooms: Rooms, pool: Pool, documents: Sequence[Stored], known: set[RecordId]
+) -> TakenIn:
     """Write what is new, the newest first. A forgotten memory stays forgotten."""
     mirror = pool.mirror
     if mirror is None:
         return TakenIn()
-    known = await pool.index.ids()
     missing = await _with_content(mirror, [d for d in documents if d.id not in known])
     found = {document.id: record_of(document) for document in missing}
     records = [record for record in found.values() if record and _belongs(rooms, pool, record)]

@@ -126,4 +126,3 @@ class NamespacesAnswer(BaseModel):
 
     namespaces: list[Any]
     pagination: _Pagination
-
