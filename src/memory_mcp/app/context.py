@@ -1,12 +1,12 @@
 """The block for the start of a session or for a task."""
 
-import asyncio
 from functools import partial
 
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.recall import profile
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import Read, newest, require_records, search_memories
+from memory_mcp.app.together import beside
 from memory_mcp.context.render import Block, Section, render_context
 from memory_mcp.context.words import unread
 from memory_mcp.domain import limits
@@ -41,12 +41,9 @@ async def memory_context(rooms: Rooms, task: str, budget_tokens: int) -> Block |
     for pool in rooms.pools:
         if pool.mirror:
             pool.mirror.look_soon()
-    asked = asyncio.create_task(profile(rooms, head.timeline))
-    try:
+    async with beside(profile(rooms, head.timeline)) as asked:
         sections, opening = await _recalled(rooms, head.timeline, task)
         facts = await asked
-    finally:
-        asked.cancel()
     if facts:
         sections.append(Section("What the cloud makes of it (derived, may be stale)", facts=facts))
     return render_context(opening, sections, budget_tokens)

@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Final
 
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool
@@ -45,6 +46,10 @@ __all__ = ["deliver", "drain", "note_forgotten"]
 
 Advance = Callable[[int, int], None]
 
+_LOOK_SECONDS_MIN: Final = 0.05
+_LOOK_SECONDS_MAX: Final = 0.25
+"""While waiting: another session may be delivering what is pending."""
+
 
 async def deliver(pool: Pool) -> int:
     """Carry out one claim; how many parcels it held. 0: nothing can be done now."""
@@ -62,6 +67,9 @@ async def deliver(pool: Pool) -> int:
         standing = _after(standing, error, mirror)
         await mirror.outbox.stand(standing)
         fates = {p.seq: _postponed(p, claim, error, standing, mirror) for p in claim.parcels}
+    except asyncio.CancelledError:  # this session ends: the next need not wait for its lease
+        await mirror.outbox.settle(claim, {p.seq: Later(now) for p in claim.parcels})
+        raise
     else:
         if standing != Standing():
             await mirror.outbox.stand(Standing())
@@ -91,7 +99,7 @@ async def drain(pool: Pool, advance: Advance) -> Tally:
             wait = max(tally.next_due or 0.0, tally.standing.paused_until) - mirror.now()
             if tally.standing.blocked or wait > SYNC_WAIT_SECONDS_MAX:
                 break
-            await asyncio.sleep(max(wait, 0.05))
+            await asyncio.sleep(min(max(wait, _LOOK_SECONDS_MIN), _LOOK_SECONDS_MAX))
         tally = await mirror.outbox.tally()
     advance(max(0, total - tally.pending), total)
     return tally

@@ -1,6 +1,5 @@
 """Finding what holds."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +7,7 @@ from memory_mcp.app.heads import view_of
 from memory_mcp.app.healing import RECORDS_GONE
 from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused
-from memory_mcp.app.together import together
+from memory_mcp.app.together import beside, together
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found, Skipped
@@ -130,14 +129,10 @@ async def _here_and_there(
     rooms: Rooms, query: str, view: View, filters: Filters, limit: int
 ) -> Found:
     """Both start together. The cloud has its deadline; what is here never depends on it."""
-    asked = asyncio.create_task(
-        recall(rooms, query[: limits.REMOTE_QUERY_CHARS_MAX], filters, limit)
-    )
-    try:
+    asked = recall(rooms, query[: limits.REMOTE_QUERY_CHARS_MAX], filters, limit)
+    async with beside(asked) as asking:
         here = await _here(rooms, query, view, filters, limits.RESULTS_MAX)
-        there = await asked
-    finally:
-        asked.cancel()
+        there = await asking
     if there.looked:  # another machine's moves may have come in
         here = await _here(rooms, query, await view_of(rooms), filters, limits.RESULTS_MAX)
     return _fused(here, there, limit)

@@ -22,6 +22,10 @@ Advance = Callable[[int, int], None]
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
+_HELD: Final = (
+    "another session is delivering the rest, or was ended in the middle of it. Repeat in a minute."
+)
+
 _PAUSE_SECONDS_MIN: Final = 0.2
 """Between two looks that found nothing to do: another session may hold what is due."""
 
@@ -64,7 +68,7 @@ async def sync(
     except RemoteError as error:
         return Synced(await tally_of(rooms), await _unmirrored(rooms), taken_in, str(error))
     tally = await tally_of(rooms)
-    stopped = tally.standing.reason if tally.pending else ""
+    stopped = (tally.standing.reason or _HELD) if tally.pending else ""
     return Synced(tally, await _unmirrored(rooms), taken_in, stopped)
 
 
