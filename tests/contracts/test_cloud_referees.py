@@ -24,6 +24,8 @@ from cloud import Cloud
 from cloud_contract import DOCUMENT
 from cloud_server import serving
 from cloud_tour import tour, vendor_client
+from doors import add, agent, call, read, seal
+from mirrors import eventually, kept, machine, synced
 from supermemory.core.api_error import ApiError
 
 pytestmark = pytest.mark.referees
@@ -158,3 +160,36 @@ def test_prism_lets_the_vendors_client_through_and_nothing_wrong(tmp_path: Path)
     assert answer.status_code == 500
     assert "stoplight.io/prism" in answer.json()["type"]
     assert cloud.violations == []
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not node_is_there(), reason=f"Prism needs Node {NODE_OLDEST}, with npx")
+@pytest.mark.parametrize("own_ids", [True, False], ids=["our ids", "vendor ids"])
+async def test_prism_lets_our_own_client_through(tmp_path: Path, own_ids: bool) -> None:  # noqa: FBT001  # parametrised
+    """Every request that we make is one of the contract, and we need no more than it promises."""
+    cloud = Cloud(answers_own_ids=own_ids)
+    with serving(cloud) as url, prism(url, tmp_path) as proxy:
+        cloud.url = proxy
+        desk = machine(tmp_path / "desk", cloud, extraction=True, remote_timeout=20.0)
+        laptop = machine(tmp_path / "laptop", cloud, remote_timeout=20.0)
+        async with agent(desk, "auto") as client:
+            ids = [await add(client, f"Rule {number} of the house.") for number in range(25)]
+            await seal(client, "One", phase=1)
+            await call(client, "forget_memory", memory_id=ids[0])
+            await add(client, "Sessions live in Redis.", metadata={"tags": ["db"]})
+            await call(client, "backtrack", to=1, mode="forget")
+            await synced(desk)
+            await eventually(lambda: ids[1] in kept(cloud))
+            assert "Rule" in (await read(client, "memory_context")).split("What the cloud")[1]
+        async with agent(laptop, "auto") as client:
+            found = await call(
+                client, "search_memories", query="rule house", category="", kind="fact", limit=10
+            )
+        await synced(laptop, push_all=True)
+
+    assert found["mode"] == "lexical+supermemory"
+    assert len(found["results"]) == 10
+    assert ids[0] not in kept(cloud)
+    assert {request.status for request in cloud.requests} <= {200, 404}
+    assert cloud.violations == []
+    assert cloud.appended == []
