@@ -30,8 +30,7 @@ def test_a_command_notes_what_it_stored_and_sync_delivers_it(mirror: Run, cloud:
     status, out, error = mirror("sync")
 
     assert (status, error) == (0, "")
-    assert out.startswith("Supermemory holds 0 records; nothing is pending.")
-    assert "1 record handed over, to be confirmed." in out
+    assert out == "Nothing is pending. Supermemory holds 0 records, and is processing 1 change.\n"
     assert texts(cloud) == ["Orders live in PostgreSQL."]
     assert as_json(mirror, "sync", "--status")["pending"] == 0
 
@@ -49,6 +48,16 @@ def test_a_program_gets_the_figures(mirror: Run) -> None:
     }
     assert said["undelivered"] == []
     assert said["unmirrored"] == 0
+
+
+def test_a_search_says_what_did_not_run(mirror: Run, cloud: Cloud) -> None:
+    """A person at the prompt reads the same as a program."""
+    as_json(mirror, "add", "Orders live in PostgreSQL.")
+    cloud.faults.always("503")
+    _, out, _ = mirror("search", "orders")
+
+    assert out.splitlines()[-2].startswith("Supermemory: ")
+    assert out.endswith("(lexical)\n")
 
 
 def test_a_key_that_is_refused_is_said_and_nothing_is_lost(mirror: Run, cloud: Cloud) -> None:

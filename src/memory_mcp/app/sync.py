@@ -137,7 +137,7 @@ async def _note_all(pool: Pool, advance: Advance) -> None:
         advance(start, len(missing))
         ids = missing[start : start + BATCH_IDS_MAX]
         found = await mirror.remote.listing(mirror.namespace, [Test("memory_id", ids)], 1)
-        there = {document.id for document in found.documents}
+        there = {document.id for document in found.documents if document.state != "failed"}
         await mirror.outbox.mark(there)
         await mirror.outbox.note(
             [Letter(id_, "add") for id_ in ids if id_ not in there], mirror.now()

@@ -20,13 +20,21 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TakenIn:
-    """How many records came in, and which documents are no records of ours, or were changed."""
+    """How many records came in, and which documents are no records of ours, or were changed.
+
+    `unripe` are still being processed, and tell their text later.
+    """
 
     records: int = 0
     unreadable: tuple[RecordId, ...] = ()
+    unripe: int = 0
 
     def __add__(self, other: "TakenIn") -> "TakenIn":
-        return TakenIn(self.records + other.records, (*self.unreadable, *other.unreadable))
+        return TakenIn(
+            self.records + other.records,
+            (*self.unreadable, *other.unreadable),
+            self.unripe + other.unripe,
+        )
 
 
 async def look_around(
@@ -46,19 +54,22 @@ async def look_around(
     # after a loss the index may still know what is gone
     known = await pool.records.ids() if whole else await pool.index.ids()
     seen, page, more = 0, 1, True
+    most = total = 0
     while more:
         listing = await mirror.remote.listing(
             mirror.namespace, (), page, content=True, newest_first=True
         )
-        new = {document.id for document in listing.documents} - known
+        total, most = listing.total, max(most, listing.total)
+        new = {document.id for document in listing.documents} - known - mirror.strangers
         if new and listing.more and not whole:
             await mirror.outbox.see_all(done=False)
         done += await _take_in(rooms, pool, listing.documents, known)
         known |= new
         seen += len(listing.documents)
-        advance(min(seen, listing.total), listing.total)
+        advance(min(seen, total), total)
         page, more = page + 1, listing.more and (whole or bool(new))
-    await mirror.outbox.see_all(done=True)
+    # of what is removed meanwhile the pages move up, and something may be skipped
+    await mirror.outbox.see_all(done=total == most and not done.unripe)
     return done
 
 
@@ -70,14 +81,16 @@ async def _take_in(
     if mirror is None:
         return TakenIn()
     missing = await _with_content(mirror, [d for d in documents if d.id not in known])
-    found = {document.id: record_of(document) for document in missing}
+    ripe = [d for d in missing if d.content is not None or d.state != "processing"]
+    found = {document.id: record_of(document) for document in ripe}
     records = [record for record in found.values() if record and _belongs(rooms, pool, record)]
     erased = await pool.index.erased() | {id_ for record in records for id_ in record.erases}
     fresh = [record for record in records if record.id not in erased]
     for record in sorted(fresh, key=lambda r: r.id, reverse=True):
         await pool.records.put(record)
     await pool.index.add(fresh)
-    await mirror.outbox.mark([*(known & {d.id for d in documents}), *(r.id for r in fresh)])
+    lasting = {document.id for document in documents if document.state != "failed"}
+    await mirror.outbox.mark(lasting & (known | {record.id for record in fresh}))
     if any(record.erases for record in fresh):
         late = await pool.index.to_erase()
         await pool.records.erase(late)
@@ -87,7 +100,7 @@ async def _take_in(
         await absorb(rooms)
     unreadable = tuple(id_ for id_, record in found.items() if record is None)
     mirror.strangers.update(found.keys() - {record.id for record in fresh})
-    return TakenIn(len(fresh), unreadable)
+    return TakenIn(len(fresh), unreadable, unripe=len(missing) - len(ripe))
 
 
 async def _with_content(mirror: Mirror, documents: Iterable[Stored]) -> list[Stored]:

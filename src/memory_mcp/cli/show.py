@@ -87,8 +87,8 @@ def results(fields: Fields) -> str:
     if "results" not in fields:
         return str(fields["message"])
     lines = [_result(result) for result in fields["results"]]
-    note = [fields["message"]] if fields["message"] else []
-    return "\n".join([*lines, *note, f"({fields['mode']})"])
+    notes = [fields[name] for name in ("message", "degraded") if fields[name]]
+    return "\n".join([*lines, *notes, f"({fields['mode']})"])
 
 
 def findings(fields: Fields) -> str:

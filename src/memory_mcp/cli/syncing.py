@@ -60,10 +60,10 @@ def _lines(fields: Fields) -> Iterator[str]:
     if fields["unreadable"]:
         names = ", ".join(fields["unreadable"])
         yield f"Left there, changed or not of this version: {names}."
-    state = f"sync pending ({fields['pending']})" if fields["pending"] else "nothing is pending"
-    yield f"Supermemory holds {_records(fields['delivered'])}; {state}."
-    if fields["checking"]:
-        yield f"{_records(fields['checking'])} handed over, to be confirmed."
+    state = f"sync pending ({fields['pending']})" if fields["pending"] else "Nothing is pending"
+    working = counted(fields["checking"], "change", "changes")
+    also = f", and is processing {working}" if fields["checking"] else ""
+    yield f"{state}. Supermemory holds {_records(fields['delivered'])}{also}."
     if fields["quiet"]:
         yield f"{counted(fields['quiet'], 'move', 'moves')} will go along with the next memory."
     if fields["refused"]:

@@ -111,7 +111,8 @@ class Wire:
         why = f"{self._name} answered {response.status_code}: {_words(said)}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
-                return RemoteBlockedError(f"{why} {_REMEDIES[response.status_code]}")
+                remedy = _REMEDIES[response.status_code]
+                return RemoteBlockedError(f"{why.removesuffix('.')}. {remedy}")
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return RemoteUnavailableError(
                     why, retry_after=_retry_after(response, said), refused=True
