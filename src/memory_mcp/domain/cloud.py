@@ -158,7 +158,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Later:
-    """Try again at `due`. `unsent`: the cloud said itself that it did nothing."""
+    """Try again at `due`. `unsent`: this time the cloud did nothing; the stage is what it was."""
 
     due: float
     error: str = ""

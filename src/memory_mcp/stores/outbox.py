@@ -220,7 +220,7 @@ def _fields(fate: Fate) -> tuple[str, float, str, int, int]:
         case Later(due, error, unsent, alone):
             return "later", due, error, int(unsent), int(alone)
         case Lost(due, error):
-            return "lost", due, error, 1, 0
+            return "lost", due, error, 0, 0
         case Dead(error):
             return "dead", 0, error, 0, 0
         case Dropped():

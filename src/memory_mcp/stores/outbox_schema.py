@@ -75,7 +75,8 @@ BEGIN
         attempts = iif(NEW.what = 'accepted', 0, attempts),
         stage = CASE
             WHEN NEW.what = 'accepted' THEN 'accepted'
-            WHEN NEW.unsent THEN 'new'
+            WHEN NEW.what = 'lost' THEN 'new'
+            WHEN NEW.unsent THEN was             -- an earlier try may have arrived
             ELSE stage END
     WHERE seq = NEW.seq;
 END;
