@@ -121,14 +121,15 @@ class SqliteOutbox:
 
     async def known(self) -> set[RecordId]:
         rows = await self._file.rows(
-            "SELECT record FROM ledger WHERE there UNION SELECT record FROM parcel WHERE NOT dead"
+            "SELECT record FROM ledger WHERE there UNION "
+            "SELECT record FROM parcel WHERE op = 'add' AND NOT dead"
         )
         return {RecordId(row[0]) for row in rows}
 
     async def gone(self) -> set[RecordId]:
         rows = await self._file.rows(
             "SELECT record FROM ledger WHERE NOT there "
-            "UNION SELECT record FROM parcel WHERE op = 'delete'"
+            "UNION SELECT record FROM parcel WHERE op = 'delete' AND NOT dead"
         )
         return {RecordId(row[0]) for row in rows}
 
