@@ -56,11 +56,13 @@ _MAKE: Final = Make(
     comfort="Another session is delivering; try again.",
 )
 
+_FIRST: Final = """NOT EXISTS (SELECT 1 FROM parcel older
+    WHERE older.record = parcel.record AND older.seq < parcel.seq AND NOT older.dead)"""
+"""Of the parcels of one record: what is noted later waits for what was noted before."""
+
 _CLAIM: Final = f"""
 WITH due AS MATERIALIZED (
-    SELECT * FROM parcel p WHERE NOT dead AND due <= :now AND lease_until <= :now
-    AND NOT EXISTS (SELECT 1 FROM parcel older
-        WHERE older.record = p.record AND older.seq < p.seq AND NOT older.dead)
+    SELECT * FROM parcel WHERE NOT dead AND due <= :now AND lease_until <= :now AND {_FIRST}
 ), first AS (
     SELECT op, stage, alone FROM due WHERE NOT quiet ORDER BY seq LIMIT 1
 )
@@ -152,7 +154,7 @@ class SqliteOutbox:
             "count(*) FILTER (WHERE NOT dead AND quiet), "
             "count(*) FILTER (WHERE NOT dead AND stage = 'accepted'), "
             "count(*) FILTER (WHERE dead), "
-            "min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet), "
+            f"min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet AND {_FIRST}), "
             "(SELECT count(*) FROM ledger WHERE there) FROM parcel"
         )
         lost = await self._file.rows(
