@@ -82,7 +82,10 @@ class Supermemory:
         return answers
 
     async def get(self, namespace: str, record_id: RecordId) -> Stored | None:
-        path = f"{_in(namespace)}/document/{quote(record_id, safe='')}"
+        space = _in(namespace)
+        if not is_record_id(record_id):  # as `..` it would name another route
+            return None
+        path = f"{space}/document/{quote(record_id, safe='')}"
         said = await self._ask("GET", path, missing=True)
         if said is None:
             return None
