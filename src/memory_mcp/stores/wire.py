@@ -7,6 +7,7 @@ and neither may be taken for the service's word. Ids and status codes are logged
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -141,9 +142,10 @@ def _json(response: httpx.Response) -> Json | None:
 def _words(said: Json) -> str:
     """`error` is a text, or a list of issues."""
     match said.get("error"):
-        case [{"message": str(message), **rest}, *_]:
-            path = ".".join(map(str, rest.get("path") or ()))
-            words = f"{path}: {message}" if path else message
+        case [{"message": str(message), "path": [_, *_] as path}, *_]:
+            words = f"{'.'.join(map(str, path))}: {message}"
+        case [{"message": str(message)}, *_]:
+            words = message
         case error:
             words = ", ".join(str(part) for part in (error, said.get("details")) if part)
     return words if len(words) <= _SAID_CHARS_MAX else f"{words[:_SAID_CHARS_MAX]}…"
@@ -152,7 +154,9 @@ def _words(said: Json) -> str:
 def _retry_after(response: httpx.Response, said: Json) -> float | None:
     for value in (said.get("retryAfterSeconds"), response.headers.get("Retry-After")):
         try:
-            return max(0.0, float(str(value)))
+            seconds = float(str(value))
         except ValueError:  # absent, or a date
             continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
     return None
