@@ -46,6 +46,7 @@ class Wire:
     def __init__(self, base_url: str, key: str) -> None:
         host = urlsplit(base_url).hostname or ""
         self._name = host
+        self._key = key
         headers = {"Accept": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
@@ -103,7 +104,7 @@ class Wire:
         await self._client.aclose()
 
     def _refusal(self, response: httpx.Response, said: Json) -> RemoteError:
-        why = f"{self._name} answered {response.status_code}: {_words(said)}"
+        why = f"{self._name} answered {response.status_code}: {_words(said, hide=self._key)}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
                 return RemoteBlockedError(why)
@@ -139,8 +140,8 @@ def _json(response: httpx.Response) -> Json | None:
     return known if response.is_success or "error" in known else None
 
 
-def _words(said: Json) -> str:
-    """`error` is a text, or a list of issues."""
+def _words(said: Json, *, hide: str) -> str:
+    """`error` is a text, or a list of issues. It may repeat the key, which we do not."""
     match said.get("error"):
         case [{"message": str(message), "path": [_, *_] as path}, *_]:
             words = f"{'.'.join(map(str, path))}: {message}"
@@ -148,6 +149,7 @@ def _words(said: Json) -> str:
             words = message
         case error:
             words = ", ".join(str(part) for part in (error, said.get("details")) if part)
+    words = words.replace(hide, "***") if hide else words
     return words if len(words) <= _SAID_CHARS_MAX else f"{words[:_SAID_CHARS_MAX]}…"
 
 
