@@ -50,13 +50,20 @@ class Wire:
         headers = {"Accept": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        self._client = httpx.AsyncClient(
-            base_url=base_url,
-            headers=headers,
-            limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
-            follow_redirects=False,
-            trust_env=not is_loopback(host),  # a proxy has no way to this machine
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=base_url,
+                headers=headers,
+                limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+                follow_redirects=False,
+                trust_env=not is_loopback(host),  # a proxy has no way to this machine
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            raise RemoteBlockedError(
+                f"This machine's settings leave no way to {host} ({type(error).__name__}): look at "
+                "HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE. A SOCKS proxy needs `pip install "
+                "'httpx[socks]'`."
+            ) from error
 
     async def ask(
         self,
