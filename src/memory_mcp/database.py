@@ -95,9 +95,7 @@ class Database:
         except ValueError as error:  # closed in between: another call found it broken
             raise self._make.damaged(f"{self.path} was replaced ({error}).") from error
 
-    async def change(
-        self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()
-    ) -> Rows:
+    async def change(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
         """Run one statement that writes, never within the transaction of another call's batch.
 
         What it returns is on the medium then, and no batch that fails takes it back.

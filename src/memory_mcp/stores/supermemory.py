@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
@@ -85,8 +84,7 @@ class Supermemory:
         space = _in(namespace)
         if not is_record_id(record_id):  # as `..` it would name another route
             return None
-        path = f"{space}/document/{quote(record_id, safe='')}"
-        said = await self._ask("GET", path, missing=True)
+        said = await self._ask("GET", f"{space}/document/{record_id}", missing=True)
         if said is None:
             return None
         found = _read(DocumentAnswer, said)
