@@ -163,7 +163,7 @@ class Cloud:
         ids = dict.fromkeys(sent["ids"])
         for name in ids:
             try:
-                del self._spaces[namespace][self.find(namespace, name).id]
+                del self.space(namespace)[self.find(namespace, name).id]
             except Refusal:
                 errors.append({"id": name, "error": _NOT_FOUND})
         return {"count": len(ids) - len(errors), "errors": errors}

@@ -182,7 +182,7 @@ class Outbox(Protocol):
     - `settle` records the fates under the claim's token; a lease that ran out and was taken over
       settles nothing. `hurry` makes everything due at once, quiet parcels and paused ones too.
     - `known` names the records on their way to the cloud or there; `mark` notes that these are
-      there; `gone` names those that are known to be there no longer.
+      there; `gone` names those that are there no longer, or are on their way out.
     - `seen_all` says whether everything in the cloud was taken in once, without a gap.
     - `standing` is shared by all processes: whether the cloud may be asked.
     - `StoreUnavailableError` and `StoreDamagedError` are the only failures.

@@ -158,7 +158,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Later:
-    """Try again at `due`. `unsent`: the cloud said itself that it did nothing."""
+    """Try again at `due`. `unsent`: this time the cloud did nothing; the stage is what it was."""
 
     due: float
     error: str = ""
@@ -217,7 +217,8 @@ class Tally:
     """What an outbox holds.
 
     `pending` is to be sent, `quiet` goes along with the next that is, `checking` was taken and is
-    not confirmed yet; `delivered` counts the records that the cloud is known to hold.
+    not confirmed yet; `delivered` counts the records that the cloud is known to hold. Before
+    `next_due` there is nothing to claim.
     """
 
     pending: int = 0

@@ -109,6 +109,9 @@ PAUSE_SECONDS_MIN: Final = 1.0
 PAUSE_SECONDS_MAX: Final = 300.0
 """The pauses after failures double from the one to the other."""
 
+RETRY_AFTER_SECONDS_MAX: Final = 3_600.0
+"""The longest pause that the cloud may ask for: milliseconds taken for seconds would be weeks."""
+
 PROBE_SECONDS: Final = 300.0
 """How often a key that was refused is tried again; `memory-mcp sync` tries at once."""
 

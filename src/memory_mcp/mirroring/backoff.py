@@ -11,6 +11,7 @@ from memory_mcp.domain.limits import (
     PAUSE_SECONDS_MAX,
     PAUSE_SECONDS_MIN,
     PROBE_SECONDS,
+    RETRY_AFTER_SECONDS_MAX,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
 
@@ -35,9 +36,10 @@ def after_failure(standing: Standing, error: RemoteError, *, now: float, chance:
             )
         case RemoteUnavailableError(retry_after=asked):
             own = pause(standing.failures, chance=chance)
+            waits = own if asked is None else max(asked, PAUSE_SECONDS_MIN)
             return Standing(
                 failures=standing.failures + 1,
-                paused_until=now + (own if asked is None else max(asked, PAUSE_SECONDS_MIN)),
+                paused_until=now + min(waits, RETRY_AFTER_SECONDS_MAX),
                 blocked=standing.blocked,
                 reason=str(error),
             )

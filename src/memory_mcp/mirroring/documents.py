@@ -3,7 +3,7 @@
 The text is the document's content, so that the cloud can search it. Everything else is in the
 metadata twice: flat fields that filters can ask for (each of them always there, because whether a
 filter matches a missing key is not documented), and the whole record but its text as JSON, so that
-it comes back exactly as it was. A digest of the text tells whether the cloud kept it as it was.
+it comes back exactly as it was. A digest of both tells whether the cloud kept them as they were.
 """
 
 import hashlib
@@ -11,8 +11,6 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-
-from pydantic import ValidationError
 
 from memory_mcp.domain.cloud import Document, Stored
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
@@ -33,6 +31,7 @@ def document_of(record: Record, *, extract: bool) -> Document:
     fields = record.as_json()
     content: str = fields.pop("content")
     del fields["container_tags"]  # they follow from the rest
+    rest = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     return Document(
         id=record.id,
         content=f"{_LINK}{content}" if _URL.fullmatch(content) else content,
@@ -44,8 +43,8 @@ def document_of(record: Record, *, extract: bool) -> Document:
             "tags": [tag.casefold() for tag in record.tags],
             "phase": -1 if record.phase is None else record.phase,
             "segment": record.segment or NOTHING,
-            "digest": _digest(content),
-            "record": json.dumps(fields, ensure_ascii=False, separators=(",", ":")),
+            "digest": _digest(content, rest),
+            "record": rest,
         },
         date=iso(record.created_at),
         extract=extract and record.recalled,
@@ -54,26 +53,31 @@ def document_of(record: Record, *, extract: bool) -> Document:
 
 def record_of(stored: Stored) -> Record | None:
     """The record of a document; None if it is not one of ours, was changed, or is newer than we."""
-    if stored.content is None:
+    rest = stored.metadata.get("record")
+    if stored.content is None or not isinstance(rest, str):
         return None
-    content = _as_written(stored.content, stored.metadata)
+    content = _as_written(stored.content, rest, stored.metadata)
+    if content is None:
+        return None
     try:
-        fields = json.loads(stored.metadata["record"])
-        record = Record.model_validate({**fields, "content": content})
-    except (KeyError, TypeError, ValueError, ValidationError, RecursionError):
+        fields = {**json.loads(rest), "content": content}
+        json.dumps(fields, ensure_ascii=False).encode()  # half a character fits in no file
+        record = Record.model_validate(fields)
+    except (TypeError, ValueError, RecursionError):
         return None
-    if content is None or record.id != stored.id or record.schema_version > SCHEMA_VERSION:
+    if record.id != stored.id or record.schema_version > SCHEMA_VERSION:
         return None
     return record
 
 
-def _as_written(content: str, metadata: Mapping[str, Any]) -> str | None:
+def _as_written(content: str, rest: str, metadata: Mapping[str, Any]) -> str | None:
     """The text as it was before it was sent, if it is that."""
     for text in (content, content.removeprefix(_LINK)):
-        if _digest(text) == metadata.get("digest"):
+        if _digest(text, rest) == metadata.get("digest"):
             return text
     return None
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+def _digest(content: str, rest: str) -> str:
+    whole = f"{len(content)}:{content}{rest}"
+    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()

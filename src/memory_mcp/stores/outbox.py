@@ -56,11 +56,13 @@ _MAKE: Final = Make(
     comfort="Another session is delivering; try again.",
 )
 
+_FIRST: Final = """NOT EXISTS (SELECT 1 FROM parcel older
+    WHERE older.record = parcel.record AND older.seq < parcel.seq AND NOT older.dead)"""
+"""Of the parcels of one record: what is noted later waits for what was noted before."""
+
 _CLAIM: Final = f"""
 WITH due AS MATERIALIZED (
-    SELECT * FROM parcel p WHERE NOT dead AND due <= :now AND lease_until <= :now
-    AND NOT EXISTS (SELECT 1 FROM parcel older
-        WHERE older.record = p.record AND older.seq < p.seq AND NOT older.dead)
+    SELECT * FROM parcel WHERE NOT dead AND due <= :now AND lease_until <= :now AND {_FIRST}
 ), first AS (
     SELECT op, stage, alone FROM due WHERE NOT quiet ORDER BY seq LIMIT 1
 )
@@ -89,7 +91,7 @@ class SqliteOutbox:
 
     async def claim(self, now: float, until: float) -> Claim | None:
         token = uuid4().hex
-        rows = await self._file.rows(_CLAIM, {"now": now, "until": until, "token": token})
+        rows = await self._file.change(_CLAIM, {"now": now, "until": until, "token": token})
         if not rows:
             return None
         parcels = tuple(
@@ -115,20 +117,21 @@ class SqliteOutbox:
             await self._file.write("INSERT INTO fate VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     async def hurry(self, now: float) -> None:
-        await self._file.rows(
+        await self._file.change(
             "UPDATE parcel SET quiet = 0, due = min(due, :now) WHERE NOT dead", {"now": now}
         )
 
     async def known(self) -> set[RecordId]:
         rows = await self._file.rows(
-            "SELECT record FROM ledger WHERE there UNION SELECT record FROM parcel WHERE NOT dead"
+            "SELECT record FROM ledger WHERE there UNION "
+            "SELECT record FROM parcel WHERE op = 'add' AND NOT dead"
         )
         return {RecordId(row[0]) for row in rows}
 
     async def gone(self) -> set[RecordId]:
         rows = await self._file.rows(
             "SELECT record FROM ledger WHERE NOT there "
-            "UNION SELECT record FROM parcel WHERE op = 'delete'"
+            "UNION SELECT record FROM parcel WHERE op = 'delete' AND NOT dead"
         )
         return {RecordId(row[0]) for row in rows}
 
@@ -141,7 +144,7 @@ class SqliteOutbox:
         return bool((await self._file.rows("SELECT count(*) FROM seen_all"))[0][0])
 
     async def see_all(self, *, done: bool) -> None:
-        await self._file.rows(
+        await self._file.change(
             "INSERT OR IGNORE INTO seen_all VALUES (1)" if done else "DELETE FROM seen_all"
         )
 
@@ -151,7 +154,7 @@ class SqliteOutbox:
             "count(*) FILTER (WHERE NOT dead AND quiet), "
             "count(*) FILTER (WHERE NOT dead AND stage = 'accepted'), "
             "count(*) FILTER (WHERE dead), "
-            "min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet), "
+            f"min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet AND {_FIRST}), "
             "(SELECT count(*) FROM ledger WHERE there) FROM parcel"
         )
         lost = await self._file.rows(
@@ -173,7 +176,7 @@ class SqliteOutbox:
         return Standing(*rows[0]) if rows else Standing()
 
     async def stand(self, standing: Standing) -> None:
-        await self._file.rows(
+        await self._file.change(
             "INSERT OR REPLACE INTO standing VALUES (1, ?, ?, ?, ?)",
             (standing.failures, standing.paused_until, standing.blocked, standing.reason),
         )
@@ -220,7 +223,7 @@ def _fields(fate: Fate) -> tuple[str, float, str, int, int]:
         case Later(due, error, unsent, alone):
             return "later", due, error, int(unsent), int(alone)
         case Lost(due, error):
-            return "lost", due, error, 1, 0
+            return "lost", due, error, 0, 0
         case Dead(error):
             return "dead", 0, error, 0, 0
         case Dropped():

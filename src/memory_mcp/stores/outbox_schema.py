@@ -41,14 +41,14 @@ CREATE VIEW letter AS SELECT record, op, quiet, noted_at FROM parcel;
 
 CREATE TRIGGER letter_noted INSTEAD OF INSERT ON letter
 BEGIN
-    -- what was never sent need not be deleted over there
-    INSERT OR REPLACE INTO ledger SELECT NEW.record, 0 WHERE NEW.op = 'delete' AND EXISTS (
+    -- what was never sent, and is not there all the same, need not be deleted over there
+    INSERT OR IGNORE INTO ledger SELECT NEW.record, 0 WHERE NEW.op = 'delete' AND EXISTS (
         SELECT 1 FROM parcel
         WHERE record = NEW.record AND op = 'add' AND stage = 'new' AND NOT lost);
     DELETE FROM parcel WHERE NEW.op = 'delete' AND record = NEW.record AND op = 'add'
         AND (dead OR (stage = 'new' AND NOT lost));
     UPDATE parcel SET dead = 0, alone = 0, attempts = 0, lost = 0, due = NEW.noted_at
-        WHERE record = NEW.record AND op = NEW.op AND dead;
+        WHERE record = NEW.record AND op = NEW.op AND dead;  -- none beside a delete: see below
     -- neither what is there already, nor what is gone or going
     INSERT OR IGNORE INTO parcel (record, op, quiet, noted_at, due)
         SELECT NEW.record, NEW.op, NEW.quiet, NEW.noted_at, NEW.noted_at
@@ -75,8 +75,12 @@ BEGIN
         attempts = iif(NEW.what = 'accepted', 0, attempts),
         stage = CASE
             WHEN NEW.what = 'accepted' THEN 'accepted'
-            WHEN NEW.unsent THEN 'new'
+            WHEN NEW.what = 'lost' THEN 'new'
+            WHEN NEW.unsent THEN was             -- an earlier try may have arrived
             ELSE stage END
     WHERE seq = NEW.seq;
+    -- a delete that was noted meanwhile takes the dead back too
+    DELETE FROM parcel WHERE seq = NEW.seq AND dead AND op = 'add' AND EXISTS (
+        SELECT 1 FROM parcel going WHERE going.record = parcel.record AND going.op = 'delete');
 END;
 """

@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
@@ -82,8 +81,10 @@ class Supermemory:
         return answers
 
     async def get(self, namespace: str, record_id: RecordId) -> Stored | None:
-        path = f"{_in(namespace)}/document/{quote(record_id, safe='')}"
-        said = await self._ask("GET", path, missing=True)
+        space = _in(namespace)
+        if not is_record_id(record_id):  # as `..` it would name another route
+            return None
+        said = await self._ask("GET", f"{space}/document/{record_id}", missing=True)
         if said is None:
             return None
         found = _read(DocumentAnswer, said)

@@ -5,7 +5,7 @@ Shapes from the vendor's OpenAPI document of SDK 5.0.1; answers may grow, so mor
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 __all__ = [
     "AcceptedAnswer",
@@ -70,9 +70,9 @@ class DocumentAnswer(BaseModel):
 
 
 class _Pagination(BaseModel):
-    currentPage: float  # noqa: N815  # the service's names
-    totalItems: float  # noqa: N815
-    totalPages: float  # noqa: N815
+    currentPage: FiniteFloat  # noqa: N815  # the service's names
+    totalItems: FiniteFloat  # noqa: N815
+    totalPages: FiniteFloat  # noqa: N815
 
 
 class ListAnswer(BaseModel):
@@ -95,7 +95,7 @@ class _Hit(BaseModel):
     memory: str = ""
     chunk: str = ""
     metadata: Metadata
-    similarity: float
+    similarity: FiniteFloat
     included: _Included = _Included()
 
 
@@ -103,7 +103,7 @@ class SearchAnswer(BaseModel):
     """Passages, best first."""
 
     results: list[_Hit]
-    searchTime: float  # noqa: N815
+    searchTime: FiniteFloat  # noqa: N815
 
 
 class _Fact(BaseModel):

@@ -7,6 +7,7 @@ and neither may be taken for the service's word. Ids and status codes are logged
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -51,16 +52,24 @@ class Wire:
     def __init__(self, base_url: str, key: str) -> None:
         host = urlsplit(base_url).hostname or ""
         self._name = host
+        self._key = key
         headers = {"Accept": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        self._client = httpx.AsyncClient(
-            base_url=base_url,
-            headers=headers,
-            limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
-            follow_redirects=False,
-            trust_env=not is_loopback(host),  # a proxy has no way to this machine
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=base_url,
+                headers=headers,
+                limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+                follow_redirects=False,
+                trust_env=not is_loopback(host),  # a proxy has no way to this machine
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            raise RemoteBlockedError(
+                f"This machine's settings leave no way to {host} ({type(error).__name__}): look at "
+                "HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE. A SOCKS proxy needs `pip install "
+                "'httpx[socks]'`."
+            ) from error
 
     async def ask(
         self,
@@ -108,7 +117,7 @@ class Wire:
         await self._client.aclose()
 
     def _refusal(self, response: httpx.Response, said: Json) -> RemoteError:
-        why = f"{self._name} answered {response.status_code}: {_words(said)}"
+        why = f"{self._name} answered {response.status_code}: {_words(said, hide=self._key)}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
                 remedy = _REMEDIES[response.status_code]
@@ -145,21 +154,25 @@ def _json(response: httpx.Response) -> Json | None:
     return known if response.is_success or "error" in known else None
 
 
-def _words(said: Json) -> str:
-    """`error` is a text, or a list of issues."""
+def _words(said: Json, *, hide: str) -> str:
+    """`error` is a text, or a list of issues. It may repeat the key, which we do not."""
     match said.get("error"):
-        case [{"message": str(message), **rest}, *_]:
-            path = ".".join(map(str, rest.get("path") or ()))
-            words = f"{path}: {message}" if path else message
+        case [{"message": str(message), "path": [_, *_] as path}, *_]:
+            words = f"{'.'.join(map(str, path))}: {message}"
+        case [{"message": str(message)}, *_]:
+            words = message
         case error:
             words = ", ".join(str(part) for part in (error, said.get("details")) if part)
+    words = words.replace(hide, "***") if hide else words
     return words if len(words) <= _SAID_CHARS_MAX else f"{words[:_SAID_CHARS_MAX]}…"
 
 
 def _retry_after(response: httpx.Response, said: Json) -> float | None:
     for value in (said.get("retryAfterSeconds"), response.headers.get("Retry-After")):
         try:
-            return max(0.0, float(str(value)))
+            seconds = float(str(value))
         except ValueError:  # absent, or a date
             continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
     return None
