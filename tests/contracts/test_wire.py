@@ -37,10 +37,12 @@ async def outcomes(*pieces: bytes) -> dict[str, RemoteError]:
     return found
 
 
-async def outcome(*pieces: bytes, call: Call = CALLS["probe"], **given: float) -> RemoteError:
-    """The error that comes of an answer."""
-    async with saying(*pieces, seconds=given.pop("seconds", 0.0)) as parrot:
-        remote = remote_of(parrot.url, **given)
+async def outcome(
+    *pieces: bytes, call: Call = CALLS["probe"], seconds: float = 0.0, patience: float = 10.0
+) -> RemoteError:
+    """The error that comes of an answer, of which each piece takes some seconds."""
+    async with saying(*pieces, seconds=seconds) as parrot:
+        remote = remote_of(parrot.url, search_seconds=patience)
         with pytest.raises(RemoteError) as caught:
             await call(remote)
         await remote.aclose()
@@ -199,7 +201,7 @@ async def test_an_answer_that_drips_is_given_up_in_time() -> None:
     """Each byte comes in time, and the whole never does."""
     whole = answer(200, {"results": [], "searchTime": 1}, JSON)
     pieces = [whole[n : n + 1] for n in range(len(whole))]
-    error = await outcome(*pieces, seconds=0.02, call=CALLS["search"], search_seconds=0.3)
+    error = await outcome(*pieces, seconds=0.02, call=CALLS["search"], patience=0.3)
 
     assert "within 0.3 s" in str(error)
 
