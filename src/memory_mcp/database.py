@@ -95,6 +95,14 @@ class Database:
         except ValueError as error:  # closed in between: another call found it broken
             raise self._make.damaged(f"{self.path} was replaced ({error}).") from error
 
+    async def change(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
+        """Like `rows`, for a statement that writes: it takes no part in the batch of another call.
+
+        Else it would be undone if that fails, and be durable only when that is.
+        """
+        async with self._writing:
+            return await self.rows(statement, values)
+
     async def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each of the rows, all or none of them; cancelled calls included."""
         await asyncio.shield(self._write(statement, rows))

@@ -89,7 +89,7 @@ class SqliteOutbox:
 
     async def claim(self, now: float, until: float) -> Claim | None:
         token = uuid4().hex
-        rows = await self._file.rows(_CLAIM, {"now": now, "until": until, "token": token})
+        rows = await self._file.change(_CLAIM, {"now": now, "until": until, "token": token})
         if not rows:
             return None
         parcels = tuple(
@@ -115,7 +115,7 @@ class SqliteOutbox:
             await self._file.write("INSERT INTO fate VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     async def hurry(self, now: float) -> None:
-        await self._file.rows(
+        await self._file.change(
             "UPDATE parcel SET quiet = 0, due = min(due, :now) WHERE NOT dead", {"now": now}
         )
 
@@ -141,7 +141,7 @@ class SqliteOutbox:
         return bool((await self._file.rows("SELECT count(*) FROM seen_all"))[0][0])
 
     async def see_all(self, *, done: bool) -> None:
-        await self._file.rows(
+        await self._file.change(
             "INSERT OR IGNORE INTO seen_all VALUES (1)" if done else "DELETE FROM seen_all"
         )
 
@@ -173,7 +173,7 @@ class SqliteOutbox:
         return Standing(*rows[0]) if rows else Standing()
 
     async def stand(self, standing: Standing) -> None:
-        await self._file.rows(
+        await self._file.change(
             "INSERT OR REPLACE INTO standing VALUES (1, ?, ?, ?, ?)",
             (standing.failures, standing.paused_until, standing.blocked, standing.reason),
         )

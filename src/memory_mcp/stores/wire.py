@@ -40,7 +40,11 @@ _AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
 
 class Wire:
-    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed."""
+    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed.
+
+    Raises:
+        RemoteBlockedError: what the environment says of proxies and certificates cannot be used.
+    """
 
     def __init__(self, base_url: str, key: str) -> None:
         host = urlsplit(base_url).hostname or ""
@@ -48,13 +52,20 @@ class Wire:
         headers = {"Accept": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        self._client = httpx.AsyncClient(
-            base_url=base_url,
-            headers=headers,
-            limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
-            follow_redirects=False,
-            trust_env=not is_loopback(host),  # a proxy has no way to this machine
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=base_url,
+                headers=headers,
+                limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+                follow_redirects=False,
+                trust_env=not is_loopback(host),  # a proxy has no way to this machine
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            raise RemoteBlockedError(
+                f"No connection to {host} can be made ({type(error).__name__}): look at the "
+                "variables that name a proxy (ALL_PROXY and the like) or certificates "
+                "(SSL_CERT_FILE). SOCKS proxies are not supported."
+            ) from error
 
     async def ask(
         self,
