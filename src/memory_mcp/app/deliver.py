@@ -35,6 +35,7 @@ from memory_mcp.domain.limits import (
     LEASE_SECONDS,
     LITTER_SECONDS_MIN,
     LOST_MAX,
+    REMOTE_DELIVERY_SECONDS_MAX,
     SYNC_WAIT_SECONDS_MAX,
     TOGETHER_ATTEMPTS_MAX,
 )
@@ -57,12 +58,13 @@ async def deliver(pool: Pool) -> int:
     if mirror is None or not await _ready(mirror):
         return 0
     now = mirror.now()
-    claim = await mirror.outbox.claim(now, now + LEASE_SECONDS)
+    until = now + LEASE_SECONDS
+    claim = await mirror.outbox.claim(now, until)
     if claim is None:
         return 0
     standing = await mirror.outbox.standing()
     try:
-        fates = await _carried_out(pool, mirror, claim)
+        fates = await _carried_out(pool, mirror, claim, until)
     except RemoteError as error:
         standing = _after(standing, error, mirror)
         await mirror.outbox.stand(standing)
@@ -141,21 +143,25 @@ def _after(standing: Standing, error: RemoteError, mirror: Mirror) -> Standing:
 def _postponed(
     parcel: Parcel, claim: Claim, error: RemoteError, standing: Standing, mirror: Mirror
 ) -> Fate:
-    """What becomes of a parcel whose request failed as a whole."""
+    """What becomes of a parcel whose request failed as a whole.
+
+    One whose answer was lost before stays sent: what was refused now may have been the question.
+    """
     now = mirror.now()
+    new = claim.stage == "new"
     match error:
         case RemoteRejectedError() if claim.stage == "accepted":
             return Later(now + CONFIRM_SECONDS[-1], str(error))
         case RemoteRejectedError() if len(claim.parcels) == 1:
             return Dead(str(error))
         case RemoteRejectedError():
-            return Later(now, str(error), unsent=True, alone=True)
+            return Later(now, str(error), unsent=new, alone=True)
         case RemoteBlockedError():
-            return Later(now, str(error), unsent=claim.stage != "accepted")
+            return Later(now, str(error), unsent=new)
         case _:
             # a parcel that fails again and again must not take the others down with it
             due = max(standing.paused_until, now + _patience(parcel))
-            unsent = getattr(error, "refused", False) and claim.stage != "accepted"
+            unsent = getattr(error, "refused", False) and new
             alone = parcel.attempts >= TOGETHER_ATTEMPTS_MAX
             return Later(due, str(error), unsent=unsent, alone=alone)
 
@@ -164,19 +170,19 @@ def _patience(parcel: Parcel) -> float:
     return pause(max(0, parcel.attempts - 1), chance=random.random())  # noqa: S311
 
 
-async def _carried_out(pool: Pool, mirror: Mirror, claim: Claim) -> dict[int, Fate]:
+async def _carried_out(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
     match claim.op, claim.stage:
         case "add", "accepted":
             return await _confirm(mirror, claim.parcels)
         case "add", _:
-            return await _send(pool, mirror, claim)
+            return await _send(pool, mirror, claim, until)
         case "delete", "accepted":
             return await _verify(mirror, claim.parcels)
         case _:
             return await _erase(mirror, claim.parcels)
 
 
-async def _send(pool: Pool, mirror: Mirror, claim: Claim) -> dict[int, Fate]:
+async def _send(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
     records = {r.id: r async for r in pool.records.scan([p.record for p in claim.parcels])}
     fates: dict[int, Fate] = {
         p.seq: await _without_record(pool, mirror, p)
@@ -189,7 +195,8 @@ async def _send(pool: Pool, mirror: Mirror, claim: Claim) -> dict[int, Fate]:
         arrived = [p for p in to_send if there[p.record] is not None]
         fates |= {p.seq: _taken(there[p.record], p, mirror) for p in arrived}
         to_send = [p for p in to_send if there[p.record] is None]
-    if to_send:
+    # past the lease (the machine slept) others have sent it, and perhaps removed it again since
+    if to_send and mirror.now() < until - REMOTE_DELIVERY_SECONDS_MAX:
         documents = [document_of(records[p.record], extract=mirror.extract) for p in to_send]
         answers = await mirror.remote.deliver(mirror.namespace, documents)
         fates |= {p.seq: _answered(answers.get(p.record, ""), p, mirror) for p in to_send}
@@ -219,12 +226,13 @@ async def _asked_for(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId
 
 async def _without_record(pool: Pool, mirror: Mirror, parcel: Parcel) -> Fate:
     """Noted, but not there: forgotten, being written just now, never written; or an outage."""
-    if parcel.record in await pool.index.erased():
-        return Dropped()  # its deletion comes next, whether or not it arrived
+    if parcel.record in await mirror.outbox.gone():  # its removal waits behind it
+        return Dropped()
     old = mirror.now() - parcel.noted_at > LITTER_SECONDS_MIN
     if old and await pool.records.ids():
         return Dropped()
-    return Later(mirror.now() + _patience(parcel), "its record is not there", unsent=True)
+    unsent = parcel.stage == "new"
+    return Later(mirror.now() + _patience(parcel), "its record is not there", unsent=unsent)
 
 
 async def _listed(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State]:

@@ -12,7 +12,7 @@ from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import look_around
 from memory_mcp.app.together import together
-from memory_mcp.domain.cloud import RemoteHit, Test
+from memory_mcp.domain.cloud import RemoteHit, Standing, Test
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.limits import (
     REMOTE_EXCLUDED_MAX,
@@ -132,15 +132,18 @@ class _Question:
 
     async def _asked(self, patience: asyncio.Timeout) -> Recalled:
         mirror = self.mirror
-        standing = await mirror.outbox.standing()
-        if not may_ask(standing, mirror.now()):
-            raise RemoteUnavailableError(f"left alone for now. {standing.reason}")
+        outboxes = [pool.mirror.outbox for pool in self.rooms.pools if pool.mirror]
+        for standing in [await outbox.standing() for outbox in outboxes]:  # it is one cloud
+            if not may_ask(standing, mirror.now()):
+                return Recalled(degraded=f"Supermemory: left alone for now. {standing.reason}")
         tests = _tests(self.filters)
         if self.pool is self.rooms.project:
             tests += _excluded((await current(self.rooms)).timeline, self.rooms.session.branch)
         wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
         mirror.look_soon()
         found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)
+        if await mirror.outbox.standing() != Standing():
+            await mirror.outbox.stand(Standing())
         recalled = await self._judged(found, patience)
         if len(recalled.hits) < self.limit and len(found) == wanted < REMOTE_HITS_MAX:
             found = await mirror.remote.search(mirror.namespace, self.query, tests, REMOTE_HITS_MAX)

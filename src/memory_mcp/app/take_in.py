@@ -84,7 +84,8 @@ async def _take_in(
     ripe = [d for d in missing if d.content is not None or d.state != "processing"]
     found = {document.id: record_of(document) for document in ripe}
     records = [record for record in found.values() if record and _belongs(rooms, pool, record)]
-    erased = await pool.index.erased() | {id_ for record in records for id_ in record.erases}
+    erased = await pool.index.erased() | await mirror.outbox.gone()
+    erased |= {id_ for record in records for id_ in record.erases}
     fresh = [record for record in records if record.id not in erased]
     for record in sorted(fresh, key=lambda r: r.id, reverse=True):
         await pool.records.put(record)

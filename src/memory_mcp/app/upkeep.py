@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from memory_mcp.app.deliver import note_forgotten
 from memory_mcp.app.heads import absorb
 from memory_mcp.app.healing import CaughtUp, Progress
 from memory_mcp.app.rooms import Rooms
@@ -15,6 +16,7 @@ async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
     done = CaughtUp()
     for pool in rooms.pools:
         done += await pool.index.catch_up(progress)
+        await note_forgotten(pool)  # what was completed here has yet to be completed in the cloud
     await absorb(rooms)
     with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
         for pool in rooms.pools:

@@ -72,7 +72,9 @@ BEGIN
         dead = NEW.what = 'dead',
         alone = max(alone, NEW.alone),
         lost = lost + (NEW.what = 'lost'),
-        attempts = iif(NEW.what = 'accepted', 0, attempts),
+        -- a look that was not answered is none
+        attempts = iif(NEW.what = 'accepted', 0,
+            attempts - (NEW.what = 'later' AND stage = 'accepted' AND NEW.error != '')),
         stage = CASE
             WHEN NEW.what = 'accepted' THEN 'accepted'
             WHEN NEW.what = 'lost' THEN 'new'

@@ -8,6 +8,7 @@ traps: the vendor's OpenAPI document of SDK 5.0.1.
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -18,6 +19,7 @@ from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import BATCH_IDS_MAX, REMOTE_DELIVERY_SECONDS_MAX
 from memory_mcp.errors import (
     RemoteBlockedError,
+    RemoteError,
     RemoteRejectedError,
     RemoteUnavailableError,
     StoreUnavailableError,
@@ -40,6 +42,7 @@ __all__ = ["Supermemory"]
 
 A = TypeVar("A", bound=BaseModel)
 Json = dict[str, Any]
+Taken = dict[RecordId, str | None]
 
 _NAMESPACE: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _THRESHOLD: Final = 0.3
@@ -71,13 +74,13 @@ class Supermemory:
     async def deliver(
         self, namespace: str, documents: Sequence[Document]
     ) -> Mapping[RecordId, str | None]:
-        answers: dict[RecordId, str | None] = {}
-        for extract in (False, True):
+        answers: Taken = {}
+        for extract in sorted({document.extract for document in documents}):
             alike = [document for document in documents if document.extract is extract]
-            if len(alike) == 1:
-                answers |= await self._add(namespace, alike[0])
-            elif alike:
-                answers |= await self._add_batch(namespace, alike, extract=extract)
+            add = self._add_batch if len(alike) > 1 else self._add
+            # what was taken before a failure counts; the others are not named
+            with suppress(RemoteError) if answers else nullcontext():
+                answers |= await add(namespace, alike)
         return answers
 
     async def get(self, namespace: str, record_id: RecordId) -> Stored | None:
@@ -178,19 +181,18 @@ class Supermemory:
         if wire is not None:
             await wire.aclose()
 
-    async def _add(self, namespace: str, document: Document) -> dict[RecordId, str | None]:
+    async def _add(self, namespace: str, documents: Sequence[Document]) -> Taken:
+        (document,) = documents
         body = {**_fields(document), **_task(extract=document.extract)}
         said = await self._asked("POST", f"{_in(namespace)}/document", body)
         answer = _read(AcceptedAnswer, said)
         return {document.id: "failed" if answer.status == "failed" else None}
 
-    async def _add_batch(
-        self, namespace: str, documents: Sequence[Document], *, extract: bool
-    ) -> dict[RecordId, str | None]:
-        body = {"documents": [_fields(d) for d in documents], **_task(extract=extract)}
+    async def _add_batch(self, namespace: str, documents: Sequence[Document]) -> Taken:
+        body = {"documents": [_fields(d) for d in documents], **_task(extract=documents[0].extract)}
         said = await self._asked("POST", f"{_in(namespace)}/document/batch", body)
         ours = {document.id for document in documents}
-        answers: dict[RecordId, str | None] = {}
+        answers: Taken = {}
         for item in _read(BatchAnswer, said).results:
             failed = item.status in ("error", "failed")
             answers[RecordId(item.id)] = (
@@ -202,7 +204,7 @@ class Supermemory:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Json | None = None,
         *,
         params: Mapping[str, str | int] | None = None,
         seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
@@ -214,7 +216,7 @@ class Supermemory:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Json | None = None,
         *,
         params: Mapping[str, str | int] | None = None,
         seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
@@ -227,9 +229,8 @@ class Supermemory:
                 except StoreUnavailableError as error:  # the keyring; its message says what to do
                     raise RemoteBlockedError(str(error)) from error
             wire = self._wire
-        given = None if body is None else dict(body)
         return await wire.ask(
-            method, path, seconds=seconds, body=given, params=params, missing=missing
+            method, path, seconds=seconds, body=body, params=params, missing=missing
         )
 
     def _open(self) -> "Wire":

@@ -47,7 +47,11 @@ _AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
 
 class Wire:
-    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed."""
+    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed.
+
+    Raises:
+        RemoteBlockedError: what the environment says of proxies and certificates cannot be used.
+    """
 
     def __init__(self, base_url: str, key: str) -> None:
         host = urlsplit(base_url).hostname or ""

@@ -1,0 +1,77 @@
+"""How long a search waits for a cloud that does not answer, and how often."""
+
+from pathlib import Path
+
+import pytest
+from arrived import handed_over, mirror_of, remembered
+from cloud import Cloud
+from mirrored import mirrored
+from project import make_project
+
+from memory_mcp import app
+from memory_mcp.domain.cloud import Standing
+from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.views import Filters
+from memory_mcp.wiring import Built
+
+pytestmark = pytest.mark.anyio
+
+
+async def searched(built: Built) -> Found:
+    """A search for what every test remembers."""
+    found = await app.search_memories(built.rooms, "orders", Filters(), 5)
+    assert isinstance(found, Found)
+    assert [hit.record.content for hit in found.hits] == ["orders rest in PostgreSQL"]
+    return found
+
+
+async def test_a_search_waits_once_for_a_cloud_that_hangs(tmp_path: Path, cloud: Cloud) -> None:
+    """The deadline is over for both namespaces at once; the next searches do not wait at all."""
+    async with mirrored(make_project(tmp_path), cloud.url) as built:
+        mirror = mirror_of(built)
+        mirror.search_seconds = 0.2
+        await remembered(built, "orders rest in PostgreSQL")
+        await handed_over(built)
+        cloud.faults.always("hang")
+        first = await searched(built)
+        asked = len(cloud.requests)
+        second = await searched(built)
+
+    assert "no answer within" in first.degraded
+    assert "left alone for now" in second.degraded
+    assert (first.mode, second.mode) == ("lexical", "lexical")
+    assert len(cloud.requests) == asked
+
+
+@pytest.mark.parametrize("paused", [0, 1])
+async def test_a_cloud_that_one_pool_leaves_alone_is_not_waited_for_by_the_other(
+    paused: int, tmp_path: Path, cloud: Cloud
+) -> None:
+    """It is one cloud: each with a pause of its own, a person would wait for it twice as often."""
+    async with mirrored(make_project(tmp_path), cloud.url) as built:
+        await remembered(built, "orders rest in PostgreSQL")
+        mirrors = [pool.mirror for pool in built.rooms.pools if pool.mirror]
+        standing = Standing(failures=3, paused_until=mirrors[0].now() + 60, reason="It was down.")
+        await mirrors[paused].outbox.stand(standing)
+        found = await searched(built)
+        standings = [await mirror.outbox.standing() for mirror in mirrors]
+
+    assert found.degraded == "Supermemory: left alone for now. It was down."
+    assert cloud.requests == []
+    assert standings[paused] == standing
+    assert standings[1 - paused] == Standing(), "what was not asked has not failed"
+
+
+async def test_an_answer_ends_an_outage(tmp_path: Path, cloud: Cloud) -> None:
+    """Else the next short one would be followed by the long pause that ended the last one."""
+    async with mirrored(make_project(tmp_path), cloud.url) as built:
+        await remembered(built, "orders rest in PostgreSQL")
+        await handed_over(built)
+        mirror = mirror_of(built)
+        over = Standing(failures=8, paused_until=mirror.now() - 1, reason="It was down.")
+        await mirror.outbox.stand(over)
+        found = await searched(built)
+        now = await mirror.outbox.standing()
+
+    assert found.mode == "lexical+supermemory"
+    assert now == Standing()
