@@ -34,6 +34,7 @@ from memory_mcp.stores.supermemory_answers import (
     ProfileAnswer,
     SearchAnswer,
 )
+from memory_mcp.stores.supermemory_requests import fields, filtered, task
 
 if TYPE_CHECKING:
     from memory_mcp.stores.wire import Wire
@@ -111,7 +112,7 @@ class Supermemory:
             "limit": limit,
             "threshold": _THRESHOLD,
             "include": {"documents": True},
-            **_filter(tests),
+            **filtered(tests),
         }
         path = f"{_in(namespace)}/search"
         answer = _read(
@@ -138,7 +139,7 @@ class Supermemory:
         said = await self._asked(
             "POST",
             f"{_in(namespace)}/list/documents",
-            {"include": {"content": content}, **_filter(tests)},
+            {"include": {"content": content}, **filtered(tests)},
             params={
                 "page": page,
                 "limit": BATCH_IDS_MAX,
@@ -160,7 +161,7 @@ class Supermemory:
 
     async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile:
         path = f"{_in(namespace)}/profile"
-        said = await self._asked("POST", path, _filter(tests), seconds=self._search_seconds)
+        said = await self._asked("POST", path, filtered(tests), seconds=self._search_seconds)
         facts = _read(ProfileAnswer, said).profile
         return Profile(
             static=tuple(fact.memory for fact in facts.static),
@@ -183,13 +184,13 @@ class Supermemory:
 
     async def _add(self, namespace: str, documents: Sequence[Document]) -> Taken:
         (document,) = documents
-        body = {**_fields(document), **_task(extract=document.extract)}
+        body = {**fields(document), **task(extract=document.extract)}
         said = await self._asked("POST", f"{_in(namespace)}/document", body)
         answer = _read(AcceptedAnswer, said)
         return {document.id: "failed" if answer.status == "failed" else None}
 
     async def _add_batch(self, namespace: str, documents: Sequence[Document]) -> Taken:
-        body = {"documents": [_fields(d) for d in documents], **_task(extract=documents[0].extract)}
+        body = {"documents": [fields(d) for d in documents], **task(extract=documents[0].extract)}
         said = await self._asked("POST", f"{_in(namespace)}/document/batch", body)
         ours = {document.id for document in documents}
         answers: Taken = {}
@@ -264,38 +265,3 @@ def _our_id(metadata: Mapping[str, Any], document_id: str = "") -> RecordId | No
         if isinstance(value, str) and is_record_id(value):
             return RecordId(value)
     return None
-
-
-def _fields(document: Document) -> Json:
-    return {
-        "id": document.id,
-        "content": document.content,
-        "metadata": dict(document.metadata),
-        "date": document.date,
-    }
-
-
-def _task(*, extract: bool) -> Json:
-    return {"taskType": "memory", "dreaming": "instant"} if extract else {"taskType": "superrag"}
-
-
-def _filter(tests: Sequence[Test]) -> Json:
-    """The tests as the service's filter: all of them must hold."""
-    operands = [part for test in tests for part in _operands(test)]
-    match operands:
-        case []:
-            return {}
-        case [one]:
-            return {"filter": one}
-        case _:
-            return {"filter": {"operator": "and", "operands": operands}}
-
-
-def _operands(test: Test) -> list[Json]:
-    operator = "arrayContains" if test.contains else "neq" if test.unlike else "eq"
-    parts: list[Json] = [
-        {"field": test.field, "operator": operator, "value": value} for value in test.values
-    ]
-    if test.contains or test.unlike or len(parts) == 1:
-        return parts
-    return [{"operator": "or", "operands": parts}]
