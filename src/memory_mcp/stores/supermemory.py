@@ -95,7 +95,7 @@ class Supermemory:
         return Stored(record_id, found.content, found.metadata, _state(found.system.status))
 
     async def erase(self, namespace: str, record_ids: Sequence[RecordId]) -> Mapping[RecordId, str]:
-        said = await self._asked("DELETE", f"{_in(namespace)}/document", {"ids": list(record_ids)})
+        said = await self._ask("DELETE", f"{_in(namespace)}/document", {"ids": list(record_ids)})
         answer = _read(DeletedAnswer, said)
         failed = {RecordId(failure.id): failure.error for failure in answer.errors}
         if failed.keys() <= set(record_ids):
@@ -116,7 +116,7 @@ class Supermemory:
         }
         path = f"{_in(namespace)}/search"
         answer = _read(
-            SearchAnswer, await self._asked("POST", path, body, seconds=self._search_seconds)
+            SearchAnswer, await self._ask("POST", path, body, seconds=self._search_seconds)
         )
         hits: list[RemoteHit] = []
         for hit in answer.results:
@@ -136,7 +136,7 @@ class Supermemory:
         content: bool = False,
         newest_first: bool = False,
     ) -> Listing:
-        said = await self._asked(
+        said = await self._ask(
             "POST",
             f"{_in(namespace)}/list/documents",
             {"include": {"content": content}, **filtered(tests)},
@@ -161,7 +161,7 @@ class Supermemory:
 
     async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile:
         path = f"{_in(namespace)}/profile"
-        said = await self._asked("POST", path, filtered(tests), seconds=self._search_seconds)
+        said = await self._ask("POST", path, filtered(tests), seconds=self._search_seconds)
         facts = _read(ProfileAnswer, said).profile
         return Profile(
             static=tuple(fact.memory for fact in facts.static),
@@ -170,7 +170,7 @@ class Supermemory:
 
     async def probe(self) -> None:
         try:
-            said = await self._asked("GET", "/ns", params={"limit": 1})
+            said = await self._ask("GET", "/ns", params={"limit": 1})
         except RemoteRejectedError as error:
             raise RemoteRejectedError(
                 f"{error} This server does not speak Supermemory's v5: see SUPERMEMORY_BASE_URL."
@@ -185,13 +185,13 @@ class Supermemory:
     async def _add(self, namespace: str, documents: Sequence[Document]) -> Taken:
         (document,) = documents
         body = {**fields(document), **task(extract=document.extract)}
-        said = await self._asked("POST", f"{_in(namespace)}/document", body)
+        said = await self._ask("POST", f"{_in(namespace)}/document", body)
         answer = _read(AcceptedAnswer, said)
         return {document.id: "failed" if answer.status == "failed" else None}
 
     async def _add_batch(self, namespace: str, documents: Sequence[Document]) -> Taken:
         body = {"documents": [fields(d) for d in documents], **task(extract=documents[0].extract)}
-        said = await self._asked("POST", f"{_in(namespace)}/document/batch", body)
+        said = await self._ask("POST", f"{_in(namespace)}/document/batch", body)
         ours = {document.id for document in documents}
         answers: Taken = {}
         for item in _read(BatchAnswer, said).results:
@@ -200,18 +200,6 @@ class Supermemory:
                 (item.error or item.details or item.status) if failed else None
             )
         return {record_id: said for record_id, said in answers.items() if record_id in ours}
-
-    async def _asked(
-        self,
-        method: str,
-        path: str,
-        body: Json | None = None,
-        *,
-        params: Mapping[str, str | int] | None = None,
-        seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
-    ) -> Json:
-        said = await self._ask(method, path, body, params=params, seconds=seconds)
-        return said or {}
 
     async def _ask(
         self,
@@ -247,9 +235,9 @@ def _in(namespace: str) -> str:
     return f"/ns/{namespace}"
 
 
-def _read(shape: type[A], said: Mapping[str, Any]) -> A:
+def _read(shape: type[A], said: Json | None) -> A:
     try:
-        return shape.model_validate(said)
+        return shape.model_validate(said or {})
     except ValidationError as error:
         raise RemoteUnavailableError(
             f"The service answered in a shape that is not its own ({error.error_count()} fields)."
