@@ -19,8 +19,9 @@ from footprint import measure_footprint
 from many_writers import measure_writers
 from report import machine, show
 from searching import measure_reading, measure_searches
+from with_cloud import measure_cloud
 
-_PARTS: Final = ("start", "search", "read", "memory", "processes", "add")
+_PARTS: Final = ("start", "search", "read", "memory", "processes", "cloud", "add")
 """Adding comes last: it makes the projects larger that the others look at."""
 
 
@@ -63,6 +64,10 @@ async def _measure(part: str, folder: Path, sizes: list[int]) -> None:
         case "processes":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 show(await measure_writers(Path(own)))
+        case "cloud":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                for table in measure_cloud(Path(own)):
+                    show(table)
         case "add":
             show(await measure_adds(folder, sizes))
         case _:

@@ -61,7 +61,7 @@ class Wire:
 
 
 @contextmanager
-def started(command: tuple[str, ...], folder: Path) -> Generator[Wire]:
+def started(command: tuple[str, ...], folder: Path, **settings: str) -> Generator[Wire]:
     """A server over the memories of that folder, until the block ends."""
     ours = ("MEMORY_", "ATOMIC_", "SUPERMEMORY_")
     known = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -78,6 +78,7 @@ def started(command: tuple[str, ...], folder: Path) -> Generator[Wire]:
             "MEMORY_HOME": str(folder / "home"),
             "MEMORY_USER": "bench",
             "MEMORY_APPROVAL": "auto",
+            **settings,
         },
     )
     try:

@@ -77,12 +77,14 @@ class CloudApp:
             self._note("answer", noted, contract().answer(call, response.status_code, kind, sent))
             if response.status_code == 500:
                 self._note("answer", noted, [sent.decode()])
+        if fault == "lost-hang" and not await self._patient(receive):
+            return
         if fault in CUT:
             self._cut(scope["client"], fault == "reset")
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
-        if fault not in (None, "hang"):
+        if fault not in (None, "hang", "lost-hang"):
             response = cloud.faults.answer(fault)
         assert response is not None
         noted.status = response.status_code

@@ -19,6 +19,7 @@ Kind = Literal[
     "reset",  # the connection is cut, and nothing was done
     "lost",  # done, and then the connection is cut
     "lost-500",  # done, and then a 500
+    "lost-hang",  # done, and then no answer until healed
     "500",
     "503",
     "429",  # with Retry-After and retryAfterSeconds
@@ -37,7 +38,7 @@ PASSING: Final[tuple[Kind, ...]] = (
     "reset", "lost", "lost-500", "500", "503", "429", "html", "html-lost", "empty", "other-json",
 )  # fmt: skip
 """What a client should get over alone by trying again."""
-CARRIED_OUT: Final[frozenset[Kind]] = frozenset({"lost", "lost-500", "html-lost"})
+CARRIED_OUT: Final[frozenset[Kind]] = frozenset({"lost", "lost-500", "lost-hang", "html-lost"})
 CUT: Final[frozenset[Kind]] = frozenset({"reset", "lost"})
 
 _PAGE: Final = "<!doctype html><title>Sign in</title><p>Sign in to use this network."

@@ -1,15 +1,10 @@
 """Four processes on one project, killed in the middle of whatever they are doing."""
 
 import random
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 
 import pytest
+from crew import Crew, crew_on
 from project import (
     all_records,
     doctor_is_content,
@@ -32,80 +27,12 @@ pytestmark = pytest.mark.anyio
 
 WORKER = Path(__file__).with_name("worker.py")
 PROCESSES = 4
-ANSWER_SECONDS_MAX = 60
-"""How long a worker may say nothing before the test gives up on it: no measure of speed."""
-
-
-class Crew:
-    """Processes on one project, and everything that they were told is safe."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._lines: Queue[tuple[str, str]] = Queue()
-        self._running: list[tuple[subprocess.Popen[str], Thread]] = []
-        self._started = 0
-        self.safe: list[tuple[str, str]] = []
-
-    def start(self, count: int) -> None:
-        """Further processes."""
-        for _ in range(count):
-            self._started += 1
-            command = [sys.executable, str(WORKER), str(self._root), f"worker{self._started}"]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            reader = Thread(target=self._read, args=(process,))
-            reader.start()
-            self._running.append((process, reader))
-
-    def hear(self, count: int) -> None:
-        """Wait until so many further things were acknowledged."""
-        for _ in range(count):
-            self.safe.append(self._lines.get(timeout=ANSWER_SECONDS_MAX))
-
-    def kill(self, count: int) -> None:
-        """Kill the oldest ones, wherever they are; what they still could say counts."""
-        for process, reader in self._running[:count]:
-            assert process.poll() is None, "a worker ended by itself"
-            process.kill()
-            reader.join()
-            process.wait()
-        del self._running[:count]
-        while not self._lines.empty():
-            self.safe.append(self._lines.get())
-
-    def named(self, what: str) -> list[str]:
-        """The names of what was acknowledged as this."""
-        return [name for kind, name in self.safe if kind == what]
-
-    def end(self) -> None:
-        """Leave no process behind, also when a test fails."""
-        for process, reader in self._running:
-            process.kill()
-            reader.join()
-            process.wait()
-
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        if process.stdout is None:
-            raise AssertionError("started without a pipe")
-        with process.stdout:
-            for line in process.stdout:
-                what, _, name = line.rstrip("\n").partition(" ")
-                self._lines.put((what, name))
-
-
-@contextmanager
-def crew_on(root: Path) -> Generator[Crew]:
-    """Processes that are gone after the block."""
-    crew = Crew(root)
-    try:
-        yield crew
-    finally:
-        crew.end()
 
 
 async def _kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
     make_project(root)
-    with crew_on(root) as crew:
+    with crew_on(WORKER, str(root)) as crew:
         for _ in range(rounds):
             crew.start(PROCESSES)
             crew.hear(chance.randint(60, 120))

@@ -1,0 +1,118 @@
+"""What is asked of a mirrored project afterwards: what did the cloud get, and how often?"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import anyio
+from cloud import Cloud
+from cloud_views import Document
+from fakes import FakeClock
+
+from memory_mcp import app
+from memory_mcp.app.deliver import deliver
+from memory_mcp.app.mirror import Mirror
+from memory_mcp.app.pending import tally_of
+from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.record import Record
+from memory_mcp.mirroring.documents import document_of
+from memory_mcp.wiring import Built
+
+__all__ = [
+    "drained",
+    "handed_over",
+    "hands_over",
+    "later",
+    "mirror_of",
+    "project_documents",
+    "remembered",
+    "sent_of",
+    "stored_as_written",
+    "until",
+]
+
+HOURS_MAX = 12
+"""Twice as long as an add and a delete after it can take, with every look that is due."""
+
+SECONDS_MAX = 60
+"""How long something may take to happen: no measure of speed."""
+
+
+def mirror_of(built: Built) -> Mirror:
+    """What is behind the project's pool."""
+    mirror = built.rooms.project.mirror
+    assert mirror is not None
+    return mirror
+
+
+def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
+    """A clock of the outboxes that is so far ahead, and from now on moves only when told."""
+    clock = FakeClock(datetime.now(UTC).replace(microsecond=0) + by)
+    for pool in built.rooms.pools:
+        assert pool.mirror is not None
+        pool.mirror.clock = clock
+    return clock
+
+
+async def remembered(built: Built, text: str) -> Record:
+    """A memory that was acknowledged."""
+    outcome = await app.add_memory(built.rooms, Draft(text))
+    assert isinstance(outcome, Added)
+    return outcome.record
+
+
+async def handed_over(built: Built) -> None:
+    """Deliver what can be delivered within half a minute."""
+    known = mirror_of(built).clock
+    clock = known if isinstance(known, FakeClock) else later(built)
+    for _ in range(5):
+        for pool in built.rooms.pools:
+            while await deliver(pool):
+                pass
+        clock.advance(timedelta(seconds=6))
+
+
+async def drained(built: Built) -> Tally:
+    """Deliver and confirm all there is, hours after whatever happened before."""
+    clock = later(built, timedelta(hours=2))
+    await app.sync(built.rooms, lambda _done, _total: None)
+    for _ in range(HOURS_MAX):
+        clock.advance(timedelta(hours=1))
+        for pool in built.rooms.pools:
+            while await deliver(pool):
+                pass
+    return await tally_of(built.rooms)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what happens in another process or thread."""
+    with anyio.fail_after(SECONDS_MAX):
+        while not condition():  # noqa: ASYNC110  # there is no event that crosses over
+            await anyio.sleep(0.01)
+
+
+def project_documents(cloud: Cloud, built: Built) -> dict[str, Document]:
+    """What the cloud holds of the project."""
+    return cloud.documents(mirror_of(built).namespace)
+
+
+def stored_as_written(document: Document, record: Record) -> bool:
+    """Whether the document says what the record says, all of it."""
+    sent = document_of(record, extract=False)
+    return (document.content, document.metadata) == (sent.content, dict(sent.metadata))
+
+
+def hands_over(method: str, path: str) -> bool:
+    """Whether a request hands documents over: for faults that hit nothing else."""
+    return method == "POST" and path.endswith(("/document", "/document/batch"))
+
+
+def sent_of(cloud: Cloud) -> dict[str, list[str]]:
+    """Every text that was ever posted for an id, whether or not it arrived."""
+    texts: dict[str, list[str]] = {}
+    for asked in cloud.requests:
+        if hands_over(asked.method, asked.path):
+            for sent in asked.body.get("documents", [asked.body]):
+                texts.setdefault(sent["id"], []).append(sent["content"])
+    return texts

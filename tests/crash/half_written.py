@@ -1,0 +1,37 @@
+"""A mirrored session that stops between the note for the cloud and the record, and says so.
+
+    python half_written.py ROOT URL
+
+Whoever reads the line kills it there.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mirrored import mirrored
+
+from memory_mcp import app
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.stores.disk import Disk
+
+
+class Stopping(Disk):
+    """Stops before the first byte of a record."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        if path.parents[1].name == "memory":
+            sys.stdout.write("noted\n")
+            sys.stdout.flush()
+            sys.stdin.read()
+        super().write(path, data)
+
+
+async def half_a_memory(root: Path, url: str) -> None:
+    """Never acknowledged."""
+    async with mirrored(root, url, Stopping()) as built:
+        await app.add_memory(built.rooms, Draft("orders rest in PostgreSQL"))
+
+
+if __name__ == "__main__":
+    asyncio.run(half_a_memory(Path(sys.argv[1]), sys.argv[2]))

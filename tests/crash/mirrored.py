@@ -1,0 +1,37 @@
+"""A session on a project behind which there is a cloud, in this process or in another."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from project import settings_in
+from pydantic import SecretStr
+
+from memory_mcp.settings import Settings
+from memory_mcp.stores.disk import Disk
+from memory_mcp.wiring import Built, open_rooms
+
+__all__ = ["mirrored", "mirrored_settings"]
+
+
+def mirrored_settings(root: Path, url: str, *, extraction: bool = False) -> Settings:
+    """The settings of a session on the project that `make_project` made."""
+    return replace(
+        settings_in(root),
+        user="ada",
+        approval="auto",
+        api_key=SecretStr("sm_test"),
+        base_url=url,
+        remote_timeout=1.0,
+        extraction=extraction,
+    )
+
+
+@asynccontextmanager
+async def mirrored(
+    root: Path, url: str, disk: Disk | None = None, *, extraction: bool = False
+) -> AsyncGenerator[Built]:
+    """A fresh session: nothing in memory of those before it, and nothing delivered beside it."""
+    async with open_rooms(mirrored_settings(root, url, extraction=extraction), disk=disk) as built:
+        yield built
