@@ -22,6 +22,9 @@ Advance = Callable[[int, int], None]
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
+_TOGETHER_SECONDS: Final = 0.1
+"""What is noted in so short a time travels together."""
+
 _HELD: Final = (
     "another session is delivering the rest, or was ended in the middle of it. Repeat in a minute."
 )
@@ -113,6 +116,8 @@ async def _wait(rooms: Rooms, leaving: asyncio.Event) -> None:
     await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
+    if mirror.wake.is_set() and not leaving.is_set():
+        await asyncio.sleep(_TOGETHER_SECONDS)
     mirror.wake.clear()
 
 
