@@ -146,6 +146,8 @@ class PlainOutbox:
                 entry.stage, entry.due, entry.error, entry.lost = "new", due, error, entry.lost + 1
             case Later(due, error, unsent, alone):
                 entry.due, entry.error, entry.alone = due, error, entry.alone or alone
+                if entry.stage == "accepted" and error:
+                    entry.attempts -= 1
                 if unsent:
                     entry.stage = entry.before
 

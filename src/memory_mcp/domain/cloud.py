@@ -158,7 +158,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Later:
-    """Try again at `due`. `unsent`: this time the cloud did nothing; the stage is what it was."""
+    """Try again at `due`. `unsent`: this time the cloud did nothing; the stage is what it was.
+
+    With an `error` a look at what was taken got no answer, and is not counted.
+    """
 
     due: float
     error: str = ""
