@@ -62,7 +62,7 @@ async def test_a_session_that_only_starts_and_reads_here_asks_nothing(
     """A start is quick, and the cloud's business is nobody's before it is used."""
     async with agent(mine, era) as client:
         await client.list_tools()
-        assert "in sync" in await read(client, "memory_head")
+        assert "nothing is pending" in await read(client, "memory_head")
         await asyncio.sleep(0.5)
 
     assert cloud.requests == []

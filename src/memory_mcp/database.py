@@ -17,7 +17,7 @@ from typing import Any, Final
 import aiosqlite
 
 from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
-from memory_mcp.errors import StoreError, StoreUnavailableError
+from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
 
 __all__ = ["Database", "Make", "Rows"]
 
@@ -35,7 +35,8 @@ class Make:
     """How a file of this kind is made, and what is said when it is not to be had.
 
     `version` is kept in PRAGMA user_version. `full`: a commit is on the medium when it returns; a
-    derivative, which may be made anew, goes without.
+    derivative, which may be made anew, goes without. `opening` statements are run, with the values
+    that the file was opened with, each time it is.
     """
 
     schema: str
@@ -44,13 +45,21 @@ class Make:
     busy: type[StoreError]
     damaged: type[StoreError]
     comfort: str
+    opening: tuple[str, ...] = ()
 
 
 class Database:
     """Statements in, rows out. `prepare` makes the folder before the file is created."""
 
-    def __init__(self, path: Path, make: Make, prepare: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        make: Make,
+        prepare: Callable[[], None],
+        values: Mapping[str, str] | None = None,
+    ) -> None:
         self.path = path
+        self._values = values or {}
         self._make = make
         self._prepare = prepare
         self._db: aiosqlite.Connection | None = None
@@ -160,7 +169,7 @@ class Database:
             if self._db is None or not self._current():
                 await self.aclose()
                 self._prepare()
-                self._db = await _open(self.path, self._make)
+                self._db = await _open(self.path, self._make, self._values)
                 self._opened = self._on_disk()
                 self._openings += 1
             return self._db
@@ -201,7 +210,7 @@ def _tells_of_damage(error: sqlite3.Error) -> bool:
     return any(sign in str(error) for sign in _DAMAGE)
 
 
-async def _open(path: Path, make: Make) -> aiosqlite.Connection:
+async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.Connection:
     """A connection to a file that has our tables, made now if it is new.
 
     A call that is cancelled here must not leave a half-opened connection, so it is waited for.
@@ -225,12 +234,17 @@ async def _open(path: Path, make: Make) -> aiosqlite.Connection:
             for statement in _statements(make.schema):
                 await db.execute_fetchall(statement)
             await db.execute_fetchall(f"PRAGMA user_version = {make.version}")
+        if version in (0, make.version):
+            for statement in make.opening:
+                await db.execute_fetchall(statement, values)
         await db.execute_fetchall("COMMIT")
     except BaseException:
         await db.close()
         raise
     if version not in (0, make.version):
         await db.close()
+        if version > make.version and make.full:  # not ours to begin anew
+            raise NewerSchemaError(str(path), version, make.version)
         raise make.damaged(f"{path} is of version {version}, not {make.version}.")
     return db
 

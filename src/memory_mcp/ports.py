@@ -182,8 +182,9 @@ class Outbox(Protocol):
     - `settle` records the fates under the claim's token; a lease that ran out and was taken over
       settles nothing. `hurry` makes everything due at once, quiet parcels and paused ones too.
     - `known` names the records on their way to the cloud or there; `mark` notes that these are
-      there; `gone` names those that are there no longer, or are on their way out.
-    - `seen_all` says whether everything in the cloud was taken in once, without a gap.
+      there, `unmark` that it is not known; `gone` names those that are there no longer, or are on
+      their way out.
+    - `seen_until` is when (by the cloud's clock) the newest was taken that a whole look has seen.
     - `standing` is shared by all processes: whether the cloud may be asked.
     - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
     """
@@ -202,9 +203,11 @@ class Outbox(Protocol):
 
     async def mark(self, record_ids: Collection[RecordId]) -> None: ...
 
-    async def seen_all(self) -> bool: ...
+    async def seen_until(self) -> str: ...
 
-    async def see_all(self, *, done: bool) -> None: ...
+    async def see_until(self, at: str) -> None: ...
+
+    async def unmark(self, record_ids: Collection[RecordId]) -> None: ...
 
     async def tally(self) -> Tally: ...
 

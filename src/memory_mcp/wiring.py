@@ -161,10 +161,13 @@ def _mirrors(
     wake = asyncio.Event()
 
     def mirror(state: Path, project: str | None) -> Mirror:
+        namespace = namespace_of(places.scope.user, project)
+        address = f"{settings.base_url}/ns/{namespace}"
+        outbox = SqliteOutbox(state / OUTBOX_FILE, lambda: prepare_state(state, disk), address)
         return Mirror(
             remote=remote,
-            outbox=SqliteOutbox(state / OUTBOX_FILE, lambda: prepare_state(state, disk)),
-            namespace=namespace_of(places.scope.user, project),
+            outbox=outbox,
+            namespace=namespace,
             clock=clock,
             wake=wake,
             search_seconds=settings.remote_timeout,

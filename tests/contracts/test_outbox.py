@@ -35,7 +35,7 @@ async def test_an_empty_outbox_has_nothing_to_do_and_knows_nothing(outbox: Outbo
     assert await outbox.known() == await outbox.gone() == set()
     assert await outbox.tally() == Tally()
     assert await outbox.standing() == Standing()
-    assert not await outbox.seen_all()
+    assert await outbox.seen_until() == ""
 
 
 async def test_a_note_is_there_for_every_process_and_after_the_next_start(

@@ -12,9 +12,9 @@ import pytest
 from outboxes import Doors, claim, delivered, left, named, note, settle, some
 
 from memory_mcp import database
-from memory_mcp.domain.cloud import Dead
+from memory_mcp.domain.cloud import Dead, Standing
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
+from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.stores.outbox import SqliteOutbox
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +99,7 @@ def be_of_tomorrow(path: Path) -> None:
         db.execute("PRAGMA user_version = 99")
 
 
-@pytest.mark.parametrize("damage", [overwrite, cut, forget_a_table, be_of_tomorrow])
+@pytest.mark.parametrize("damage", [overwrite, cut, forget_a_table])
 async def test_a_damaged_file_says_so_and_is_begun_anew_by_a_repair(
     doors: Doors, damage: Callable[[Path], None]
 ) -> None:
@@ -128,11 +128,49 @@ async def test_a_repair_reaches_the_sessions_that_are_running(doors: Doors) -> N
     """The file is another one then: they must not go on writing into the old."""
     running, doctor = doors.open(), doors.open()
     await note(running, A)
-    be_of_tomorrow(doors.path)
+    forget_a_table(doors.path)
     assert [f.repaired for f in await doctor.findings(repair=True)] == [True]
     await note(running, B)
 
     assert await doctor.known() == {B}
+
+
+async def test_a_file_of_a_newer_version_is_left_as_it_is(doors: Doors) -> None:
+    """What it holds is waiting to be delivered by whoever wrote it."""
+    outbox = doors.open()
+    await note(outbox, A)
+    await outbox.aclose()
+    be_of_tomorrow(doors.path)
+    with pytest.raises(NewerSchemaError, match="Update memory-mcp"):
+        await note(outbox, B)
+    (found,) = await outbox.findings(repair=True)
+    assert (found.code, found.repaired) == ("outbox-unusable", False)
+    with closing(sqlite3.connect(doors.path)) as db:
+        db.execute("PRAGMA user_version = 1")
+
+    assert await outbox.known() == {A}
+
+
+async def test_what_is_known_of_one_cloud_says_nothing_of_another(tmp_path: Path) -> None:
+    """Another address, another namespace: what is on its way begins anew, and no forget is done."""
+    path = tmp_path / "outbox.sqlite3"
+    here = SqliteOutbox(path, lambda: None, "https://a/ns/x")
+    there = SqliteOutbox(path, lambda: None, "https://b/ns/x")
+    await here.mark([A])
+    await note(here, B)
+    await claim(here)
+    await here.see_until("1")
+    await here.stand(Standing(failures=3))
+    await here.aclose()
+
+    assert await there.known() == {B}
+    assert await there.seen_until() == ""
+    assert await there.standing() == Standing()
+    (parcel,) = (await claim(there)).parcels
+    assert parcel.stage == "new"
+    await there.aclose()
+    assert await here.known() == {B}
+    await here.aclose()
 
 
 async def test_a_file_that_vanished_is_begun_anew(doors: Doors) -> None:

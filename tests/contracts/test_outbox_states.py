@@ -69,11 +69,22 @@ async def test_each_fate_does_what_it_says(outbox: Outbox) -> None:
     assert [(p.attempts, p.lost) for p in parcels] == [(1, 0), (2, 0), (2, 1)]
 
 
-async def test_seen_all_is_kept_until_it_is_taken_back(outbox: Outbox, other: Outbox) -> None:
-    """A look that was cut short must be finished by whoever comes next."""
-    for done in (True, True, False, False, True):
-        await outbox.see_all(done=done)
-        assert await other.seen_all() is done
+async def test_how_far_was_seen_is_known_to_all(outbox: Outbox, other: Outbox) -> None:
+    """A look goes on where the last whole one, whoever's it was, began."""
+    for at in ("0", "2026-11-21T08:00:00.000Z", "2026-11-21T08:00:00.000Z", ""):
+        await outbox.see_until(at)
+        assert await other.seen_until() == at
+
+
+async def test_what_is_no_longer_known_to_be_there_can_be_noted_again(outbox: Outbox) -> None:
+    """Somebody emptied the namespace; a deletion that was carried out stays known."""
+    await outbox.mark([A, B])
+    await note(outbox, B, op="delete")
+    await outbox.unmark([A, B])
+    await note(outbox, A)
+
+    assert await outbox.known() == {A}
+    assert await outbox.gone() == {B}
 
 
 async def test_the_standing_is_one_for_all(outbox: Outbox, other: Outbox) -> None:

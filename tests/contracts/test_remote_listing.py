@@ -1,5 +1,8 @@
 """The contract of `ports.Remote`, for Supermemory over the fake cloud: what is there."""
 
+from dataclasses import replace
+from datetime import datetime
+
 import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id
@@ -42,11 +45,12 @@ async def test_listing_tells_the_content_only_if_asked(cloud: Cloud, remote: Sup
     """A look at the states of a hundred documents need not carry their texts."""
     await remote.deliver(SPACE, [sent := document("Orders live in MySQL", kind="fact")])
 
-    without = Stored(sent.id, None, dict(sent.metadata), "done")
     for tests in ((), [Condition("kind", ["fact"])]):
-        assert (await remote.listing(SPACE, tests, 1)).documents == (without,)
-        whole = await remote.listing(SPACE, tests, 1, content=True)
-        assert whole.documents == (Stored(sent.id, sent.content, dict(sent.metadata), "done"),)
+        (bare,) = (await remote.listing(SPACE, tests, 1)).documents
+        assert bare == Stored(sent.id, None, dict(sent.metadata), "done", bare.created_at)
+        assert datetime.fromisoformat(bare.created_at).tzinfo
+        (whole,) = (await remote.listing(SPACE, tests, 1, content=True)).documents
+        assert whole == replace(bare, content=sent.content)
     assert (await remote.listing(SPACE, [Condition("kind", ["event"])], 1)).documents == ()
     assert cloud.requests[-1].namespace == SPACE
 

@@ -287,7 +287,7 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
         found = await app.search_memories(built.rooms, "orders", Filters(), 5)
         assert isinstance(found, Found)
         assert [hit.record.id for hit in found.hits] == [record.id]
-        assert "SOCKS proxies are not supported" in found.degraded
+        assert "SSL_CERT_FILE" in found.degraded
         await handed_over(built)
         tally = await tally_of(built.rooms)
 

@@ -56,7 +56,7 @@ async def test_a_cloud_that_one_pool_leaves_alone_is_not_waited_for_by_the_other
         found = await searched(built)
         standings = [await mirror.outbox.standing() for mirror in mirrors]
 
-    assert found.degraded == "Supermemory: left alone for now. It was down."
+    assert found.degraded == "Supermemory is left alone for now. It was down."
     assert cloud.requests == []
     assert standings[paused] == standing
     assert standings[1 - paused] == Standing(), "what was not asked has not failed"

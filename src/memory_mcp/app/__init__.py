@@ -4,6 +4,7 @@ from memory_mcp.app.add import add_memory, forget_memory, update_memory
 from memory_mcp.app.backtrack import Choice, backtrack, preview_backtrack
 from memory_mcp.app.checkpoint import Decision, checkpoint, decide, fork, switch
 from memory_mcp.app.context import memory_context
+from memory_mcp.app.deliver import drain
 from memory_mcp.app.doctor import doctor
 from memory_mcp.app.head import memory_head
 from memory_mcp.app.rooms import reads_refused, writes_refused
@@ -21,6 +22,7 @@ __all__ = [
     "checkpoint",
     "decide",
     "doctor",
+    "drain",
     "forget_memory",
     "fork",
     "keep_mirrored",

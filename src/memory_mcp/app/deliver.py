@@ -94,16 +94,17 @@ async def drain(pool: Pool, advance: Advance) -> Tally:
     if tally.pending or tally.standing.blocked:
         await _probe(mirror)
     total = tally.pending
-    while tally.pending:
+    while True:
         advance(max(0, total - tally.pending), total)
         if not await deliver(pool):
             tally = await mirror.outbox.tally()
+            if not tally.pending:  # what was handed over is confirmed when that is due
+                break
             wait = max(tally.next_due or 0.0, tally.standing.paused_until) - mirror.now()
             if tally.standing.blocked or wait > SYNC_WAIT_SECONDS_MAX:
                 break
             await asyncio.sleep(min(max(wait, _LOOK_SECONDS_MIN), _LOOK_SECONDS_MAX))
         tally = await mirror.outbox.tally()
-    advance(max(0, total - tally.pending), total)
     return tally
 
 
@@ -131,7 +132,9 @@ async def _probe(mirror: Mirror) -> None:
     try:
         await mirror.remote.probe()
     except RemoteError as error:
-        await mirror.outbox.stand(_after(await mirror.outbox.standing(), error, mirror))
+        # a server that knows no such route needs a person too
+        why = RemoteBlockedError(str(error)) if isinstance(error, RemoteRejectedError) else error
+        await mirror.outbox.stand(_after(await mirror.outbox.standing(), why, mirror))
         raise
     await mirror.outbox.stand(Standing())
 

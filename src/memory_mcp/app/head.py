@@ -1,17 +1,26 @@
 """Where the project stands."""
 
+from typing import Final
+
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain import limits
+from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.errors import StoreError
 from memory_mcp.timeline.plans import phase_again
 
 __all__ = ["memory_head"]
+
+_UNSEEN: Final = (
+    "What other machines wrote to Supermemory may not be here yet; `memory-mcp sync --pull` brings "
+    "it."
+)
 
 _SHOWN = 10
 """Checkpoints and lines reported one by one; older ones are counted."""
@@ -29,6 +38,14 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         await pool.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
         for pool in rooms.pools
     ]
+    warnings = _warnings(rooms, timeline)
+    mirrored: Tally | None = None
+    if rooms.mirrored:
+        try:
+            mirrored = await tally_of(rooms)
+            warnings += await _unseen(rooms)
+        except StoreError as error:  # the head is here, whatever becomes of the mirror
+            warnings += (str(error),)
     return HeadReport(
         project=head.project,
         branch=branch,
@@ -44,9 +61,17 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         invalidated=timeline.invalidated(branch)[-_SHOWN:],
         pending=timeline.pending(branch)[-_SHOWN:],
         lines=await _lines(rooms, view, timeline),
-        warnings=_warnings(rooms, timeline),
-        mirrored=await tally_of(rooms) if rooms.mirrored else None,
+        warnings=warnings,
+        mirrored=mirrored,
     )
+
+
+async def _unseen(rooms: Rooms) -> tuple[str, ...]:
+    """Nothing may look like everything while the other machines' memories are not here yet."""
+    outboxes = [pool.mirror.outbox for pool in rooms.pools if pool.mirror]
+    if all([await outbox.seen_until() for outbox in outboxes]):
+        return ()
+    return (_UNSEEN,)
 
 
 async def _between(

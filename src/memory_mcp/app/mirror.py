@@ -37,6 +37,7 @@ class Mirror:
     strangers: set[RecordId] = field(default_factory=set[RecordId])
     _look: "asyncio.Task[object] | None" = None
     _looked_at: float = field(default=float("-inf"))
+    _waits_from: float = field(default=float("-inf"))
     _to_look: bool = False
 
     def now(self) -> float:
@@ -58,6 +59,16 @@ class Mirror:
         """This session looks around now."""
         self._looked_at = self.now()
         self._to_look = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether a search may wait for a look around: not soon after it did so in vain."""
+        return self.now() >= self._waits_from
+
+    def waited(self, *, in_vain: bool) -> None:
+        """A search waited for a look around, which was done in time or not."""
+        if in_vain and self.waits:
+            self._waits_from = self.now() + LOOK_SECONDS_MIN
 
     def looking(
         self, look: Callable[[], Coroutine[object, object, object]]

@@ -73,24 +73,53 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
 async def profile(rooms: Rooms, timeline: Timeline) -> list[str]:
     """What the cloud makes of the memories, if it may: of the project first, then of the user.
 
-    Facts are its own words; what was abandoned is excluded by what it is asked, not judged here.
-    Nothing within its time, nothing while it is left alone: a session does not wait for it.
+    Facts are its own words and cannot be judged here: what does not hold is excluded by what it is
+    asked. Where that is too much to name, or something is still to be removed there, nothing is
+    shown; nor what comes too late, or while it is left alone.
     """
 
     async def of_pool(pool: Pool) -> list[str]:
         mirror = pool.mirror
         if mirror is None or not mirror.extract:
             return []
-        with suppress(TimeoutError, RemoteError, StoreError):
-            if may_ask(await mirror.outbox.standing(), mirror.now()):
+        with suppress(StoreError):
+            hidden = await _hidden(rooms, pool, timeline)
+            if hidden is None or not may_ask(await mirror.outbox.standing(), mirror.now()):
+                return []
+            try:
                 async with asyncio.timeout(mirror.search_seconds):
-                    tests = _excluded(timeline, rooms.session.branch)
+                    tests = [*_excluded(timeline, rooms.session.branch), *hidden]
                     found = await mirror.remote.profile(mirror.namespace, tests)
                     return [*found.static, *found.dynamic]
+            except TimeoutError:
+                seconds = mirror.search_seconds
+                await _leave_alone(mirror, RemoteUnavailableError(f"No answer in {seconds:g} s."))
+            except RemoteError as error:
+                await _leave_alone(mirror, error)
         return []
 
     answers = await together(of_pool(pool) for pool in rooms.pools)
     return list(dict.fromkeys(fact for facts in answers for fact in facts))
+
+
+async def _hidden(rooms: Rooms, pool: Pool, timeline: Timeline) -> list[Test] | None:
+    """Keeps out what does not hold. None: it cannot be kept out."""
+    if pool.mirror is None or (await pool.mirror.outbox.tally()).pending:
+        return None
+    every = await pool.index.ids() - set(await pool.index.moves())
+    hidden = sorted(every - await pool.index.visible(every, view_on(rooms, timeline)))
+    if len(hidden) > REMOTE_EXCLUDED_MAX // 2:
+        return None
+    return [Test("memory_id", hidden, unlike=True)] if hidden else []
+
+
+async def _leave_alone(mirror: Mirror, error: RemoteError) -> None:
+    """So that the next call does not wait for what is down."""
+    standing = await mirror.outbox.standing()
+    if standing.paused_until <= mirror.now():
+        chance = random.random()  # noqa: S311
+        standing = after_failure(standing, error, now=mirror.now(), chance=chance)
+        await mirror.outbox.stand(standing)
 
 
 def _excluded(timeline: Timeline, branch: BranchName) -> list[Test]:
@@ -115,27 +144,24 @@ class _Question:
         """What can be shown, or why nothing can."""
         mirror = self.mirror
         try:
-            async with asyncio.timeout(mirror.search_seconds) as patience:
-                return await self._asked(patience)
-        except TimeoutError:
-            error = RemoteUnavailableError(f"no answer within {mirror.search_seconds:g} s.")
-        except RemoteError as raised:
-            error = raised
+            try:
+                async with asyncio.timeout(mirror.search_seconds) as patience:
+                    return await self._asked(patience)
+            except TimeoutError:
+                error = RemoteUnavailableError(f"No answer within {mirror.search_seconds:g} s.")
+            except RemoteError as raised:
+                error = raised
+            await _leave_alone(mirror, error)
         except StoreError as raised:  # what it found could not be taken in, or not be judged
             return Recalled(degraded=f"Supermemory: {raised}")
-        standing = await mirror.outbox.standing()
-        if may_ask(standing, mirror.now()):
-            chance = random.random()  # noqa: S311
-            standing = after_failure(standing, error, now=mirror.now(), chance=chance)
-            await mirror.outbox.stand(standing)
         return Recalled(degraded=f"Supermemory: {error}")
 
     async def _asked(self, patience: asyncio.Timeout) -> Recalled:
         mirror = self.mirror
         outboxes = [pool.mirror.outbox for pool in self.rooms.pools if pool.mirror]
         for standing in [await outbox.standing() for outbox in outboxes]:  # it is one cloud
-            if not may_ask(standing, mirror.now()):
-                return Recalled(degraded=f"Supermemory: left alone for now. {standing.reason}")
+            if standing.paused_until > mirror.now():  # over: this search finds out
+                return Recalled(degraded=f"Supermemory is left alone for now. {standing.reason}")
         tests = _tests(self.filters)
         if self.pool is self.rooms.project:
             tests += _excluded((await current(self.rooms)).timeline, self.rooms.session.branch)
@@ -184,7 +210,8 @@ class _Question:
         """
         left = (patience.when() or 0.0) - asyncio.get_running_loop().time() - _SPARE_SECONDS
         look = self.mirror.looking(lambda: look_around(self.rooms, self.pool))
-        await asyncio.wait([look], timeout=max(0.0, left))
+        await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
+        self.mirror.waited(in_vain=not look.done())
         if look.done() and not look.cancelled():
             look.exception()  # what it could not take in is counted, not raised
 

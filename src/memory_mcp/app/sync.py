@@ -11,6 +11,7 @@ from memory_mcp.app.deliver import deliver, drain, note_forgotten
 from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import TakenIn, look_around
+from memory_mcp.app.together import together
 from memory_mcp.domain.cloud import Letter, Tally, Test
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
@@ -54,16 +55,16 @@ async def sync_status(rooms: Rooms) -> Synced:
 async def sync(
     rooms: Rooms, advance: Advance, *, push_all: bool = False, pull_all: bool = False
 ) -> Synced:
-    """Deliver everything now. What is done stays done: repeating it goes on where it ended.
+    """Take in what is new there, and deliver everything that waits here. Repeating it goes on.
 
-    With `push_all` also what was written before there was a cloud; with `pull_all` what is in the
-    cloud and not here comes in first.
+    With `push_all` also what was written before there was a cloud; with `pull_all` the whole of the
+    cloud is looked at, as after a loss.
     """
     taken_in = TakenIn()
     try:
         for pool in rooms.pools:
-            if pull_all or push_all:  # what was forgotten elsewhere must not be sent again
-                taken_in += await look_around(rooms, pool, advance, whole=pull_all)
+            # first: what was forgotten elsewhere must not be sent again
+            taken_in += await look_around(rooms, pool, advance, whole=pull_all)
             if push_all:
                 await _note_all(pool, advance)
         for pool in rooms.pools:
@@ -133,17 +134,21 @@ async def _missing(pool: Pool) -> set[RecordId]:
 
 
 async def _note_all(pool: Pool, advance: Advance) -> None:
-    """Note what the cloud is not known to hold; what it holds after all is not sent again."""
+    """Note what the cloud does not hold, whatever was known of it; what it holds is not sent."""
     mirror = pool.mirror
     if mirror is None:
         return
-    missing = sorted(await _missing(pool))
-    for start in range(0, len(missing), BATCH_IDS_MAX):
-        advance(start, len(missing))
-        ids = missing[start : start + BATCH_IDS_MAX]
-        found = await mirror.remote.listing(mirror.namespace, [Test("memory_id", ids)], 1)
-        there = {document.id for document in found.documents if document.state != "failed"}
+    every = sorted(await pool.records.ids() - await mirror.outbox.gone())
+    for start in range(0, len(every), BATCH_IDS_MAX):
+        advance(start, len(every))
+        ids = every[start : start + BATCH_IDS_MAX]
+        listed = await mirror.remote.listing(mirror.namespace, [Test("memory_id", ids)], 1)
+        there = {document.id for document in listed.documents if document.state != "failed"}
         await mirror.outbox.mark(there)
-        await mirror.outbox.note(
-            [Letter(id_, "add") for id_ in ids if id_ not in there], mirror.now()
-        )
+        missing = [id_ for id_ in ids if id_ not in there]
+        known = await mirror.outbox.known()
+        doubted = [id_ for id_ in missing if id_ in known]  # a listing may lag: asked one by one
+        found = await together(mirror.remote.get(mirror.namespace, id_) for id_ in doubted)
+        lost = {id_ for id_, document in zip(doubted, found, strict=True) if document is None}
+        await mirror.outbox.unmark(lost)
+        await mirror.outbox.note([Letter(id_, "add") for id_ in missing], mirror.now())

@@ -1,82 +1,129 @@
 """Taking in what is in the cloud and not here: from other machines, or after a loss."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
 from memory_mcp.app.deliver import note_forgotten
-from memory_mcp.app.heads import absorb
+from memory_mcp.app.heads import absorb, current
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.together import together
-from memory_mcp.domain.cloud import Stored
-from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.cloud import Listing, Stored, Test
+from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX
+from memory_mcp.domain.record import Record, iso
 from memory_mcp.mirroring.documents import record_of
 
 __all__ = ["TakenIn", "look_around"]
 
 Advance = Callable[[int, int], None]
 
+_FIRST: Final = ("checkpoint", "move", "tombstone")
+"""The kinds that say what holds, and where."""
+
+_EVER: Final = "0"
+"""A time before all others."""
+
+_AGAIN_MAX: Final = 3
+"""How often a listing is begun again because it shrank; a last one is taken as it is."""
+
 
 @dataclass(frozen=True)
 class TakenIn:
     """How many records came in, and which documents are no records of ours, or were changed.
 
-    `unripe` are still being processed, and tell their text later.
+    `unripe` are still being processed, and tell their text later; `looked_at` were listed at all.
     """
 
     records: int = 0
     unreadable: tuple[RecordId, ...] = ()
     unripe: int = 0
+    looked_at: int = 0
 
     def __add__(self, other: "TakenIn") -> "TakenIn":
         return TakenIn(
             self.records + other.records,
             (*self.unreadable, *other.unreadable),
             self.unripe + other.unripe,
+            self.looked_at + other.looked_at,
         )
 
 
 async def look_around(
     rooms: Rooms, pool: Pool, advance: Advance = lambda _done, _total: None, *, whole: bool = False
 ) -> TakenIn:
-    """Everything of the pool that is in the cloud and not here, newest first.
+    """Everything of the pool that is in the cloud and not here.
 
-    What hides or moves a memory is newer than the memory, so it comes in before it. Ends at the
-    first page that holds nothing new, unless the `whole` is wanted, or the last look was cut short.
+    What hides, moves and forgets comes in first, so that nothing is recalled that was abandoned
+    elsewhere, however this ends. A look goes back to where the last whole one began; the `whole`
+    of it after a loss, or where none was ever completed.
     """
     mirror = pool.mirror
     done = TakenIn()
     if mirror is None:
         return done
     mirror.looked()
-    whole = whole or not await mirror.outbox.seen_all()
+    since = "" if whole else await mirror.outbox.seen_until()
     # after a loss the index may still know what is gone
     known = await pool.records.ids() if whole else await pool.index.ids()
-    seen, page, more = 0, 1, True
-    most = total = 0
+    newest = since
+    for kinds in (_FIRST, ()):
+        async for listing, at in _pages(mirror, kinds, since):
+            done += await _take_in(rooms, pool, listing.documents, known)
+            newest = max(newest, at)
+            if not kinds:
+                advance(done.looked_at, listing.total)
+        await _put_in_place(rooms, pool)
+    if not done.unripe:
+        await mirror.outbox.see_until(_with_overlap(newest))
+    return done
+
+
+async def _pages(
+    mirror: Mirror, kinds: Sequence[str], since: str
+) -> AsyncIterator[tuple[Listing, str]]:
+    """Pages of these kinds (none: of all), newest first, back to what the last look began with."""
+    tests = [Test("kind", kinds)] if kinds else []
+    page, more, most, again = 1, True, 0, _AGAIN_MAX
     while more:
         listing = await mirror.remote.listing(
-            mirror.namespace, (), page, content=True, newest_first=True
+            mirror.namespace, tests, page, content=True, newest_first=True
         )
-        total, most = listing.total, max(most, listing.total)
-        new = {document.id for document in listing.documents} - known - mirror.strangers
-        if new and listing.more and not whole:
-            await mirror.outbox.see_all(done=False)
-        done += await _take_in(rooms, pool, listing.documents, known)
-        known |= new
-        seen += len(listing.documents)
-        advance(min(seen, total), total)
-        page, more = page + 1, listing.more and (whole or bool(new))
-    # of what is removed meanwhile the pages move up, and something may be skipped
-    await mirror.outbox.see_all(done=total == most and not done.unripe)
-    return done
+        if listing.total < most and again:  # something was removed, so the pages moved up
+            page, most, again = 1, 0, again - 1
+            continue
+        most = listing.total
+        times = [document.created_at for document in listing.documents]
+        yield listing, max(times, default="")
+        page, more = page + 1, listing.more and min(times, default="") >= since
+
+
+def _with_overlap(at: str) -> str:
+    """A while before that time: what was taken then may have been listed late."""
+    try:
+        return iso(datetime.fromisoformat(at) - timedelta(seconds=LISTED_LATE_SECONDS_MAX))
+    except ValueError:  # an empty namespace, or a clock that writes otherwise: look at all again
+        return _EVER
+
+
+async def _put_in_place(rooms: Rooms, pool: Pool) -> None:
+    """What came in moves the head, and erases what was forgotten elsewhere."""
+    if pool is rooms.project:
+        await absorb(rooms)
+        forgotten = (await current(rooms)).timeline.forgotten
+        await pool.erase(await pool.index.of_segments(forgotten))
+    late = await pool.index.to_erase()
+    await pool.records.erase(late)
+    await pool.index.remove(late)
+    await note_forgotten(pool)
 
 
 async def _take_in(
     rooms: Rooms, pool: Pool, documents: Sequence[Stored], known: set[RecordId]
 ) -> TakenIn:
-    """Write what is new, the newest first. A forgotten memory stays forgotten."""
+    """Write what is new. A forgotten memory stays forgotten, one on a forgotten line as well."""
     mirror = pool.mirror
     if mirror is None:
         return TakenIn()
@@ -86,22 +133,21 @@ async def _take_in(
     records = [record for record in found.values() if record and _belongs(rooms, pool, record)]
     erased = await pool.index.erased() | await mirror.outbox.gone()
     erased |= {id_ for record in records for id_ in record.erases}
-    fresh = [record for record in records if record.id not in erased]
-    for record in sorted(fresh, key=lambda r: r.id, reverse=True):
+    forgotten: frozenset[SegmentId] = frozenset()
+    if pool is rooms.project:
+        forgotten = (await current(rooms)).timeline.forgotten
+    doomed = {record.id for record in records if record.segment in forgotten and not record.move}
+    await mirror.note_erased(doomed - erased)
+    fresh = [record for record in records if record.id not in erased | doomed]
+    for record in fresh:
         await pool.records.put(record)
     await pool.index.add(fresh)
+    known |= {record.id for record in fresh}
     lasting = {document.id for document in documents if document.state != "failed"}
-    await mirror.outbox.mark(lasting & (known | {record.id for record in fresh}))
-    if any(record.erases for record in fresh):
-        late = await pool.index.to_erase()
-        await pool.records.erase(late)
-        await pool.index.remove(late)
-        await note_forgotten(pool)
-    if any(record.move for record in fresh) and pool is rooms.project:
-        await absorb(rooms)
+    await mirror.outbox.mark(lasting & known)
     unreadable = tuple(id_ for id_, record in found.items() if record is None)
     mirror.strangers.update(found.keys() - {record.id for record in fresh})
-    return TakenIn(len(fresh), unreadable, unripe=len(missing) - len(ripe))
+    return TakenIn(len(fresh), unreadable, len(missing) - len(ripe), len(documents))
 
 
 async def _with_content(mirror: Mirror, documents: Iterable[Stored]) -> list[Stored]:
@@ -116,5 +162,5 @@ async def _with_content(mirror: Mirror, documents: Iterable[Stored]) -> list[Sto
 
 
 def _belongs(rooms: Rooms, pool: Pool, record: Record) -> bool:
-    """A user's own records and those of no project share a namespace."""
-    return record.scope.project == (None if pool is rooms.user else rooms.scope.project)
+    """The namespace is the scope; a project's name here may have changed since."""
+    return (record.scope.project is None) is (pool is rooms.user)

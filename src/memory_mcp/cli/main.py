@@ -95,7 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
     command("reindex", "make the index anew and take in records of another clone")
     doctor = command("doctor", "check every invariant of the files and the index")
     doctor.add_argument("--repair", action="store_true", help="mend what can be mended")
-    _add_sync(command("sync", "deliver to the cloud now what is still to be delivered"))
+    _add_sync(command("sync", "deliver to the cloud and take in what is new there, now"))
     command("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
     command("logout", "remove that key")
     command("status", "which provider is chosen and why; no network, no keyring")
@@ -181,7 +181,9 @@ def _add_sync(parser: argparse.ArgumentParser) -> None:
     only.add_argument("--status", action="store_true", help="show it, deliver nothing")
     only.add_argument("--push-all", action="store_true",
                       help="also what was written while there was no cloud")  # fmt: skip
-    only.add_argument("--pull", action="store_true", help="take in what is there and not here")
+    only.add_argument(
+        "--pull", action="store_true", help="look at all that is there, as after a loss"
+    )
 
 
 def _add_fork(parser: argparse.ArgumentParser) -> None:

@@ -166,6 +166,7 @@ def _result(result: Fields) -> str:
             about["kind"],
             *([about["category"]] if "category" in about else []),
             *about.get("tags", ()),
+            *([about["place"]] if "place" in about else []),
         ]
     )
     content = result["content"].replace("\n", "\n     ")

@@ -50,10 +50,10 @@ def _lines(report: HeadReport) -> Iterator[str]:
 
 
 def _mirrored(tally: Tally) -> str:
-    state = f"sync pending ({tally.pending})" if tally.pending else "in sync"
+    state = f"sync pending ({tally.pending})" if tally.pending else "nothing is pending"
     dead = f", {tally.dead} refused (memory-mcp sync --status)" if tally.dead else ""
-    why = f"; {tally.standing.reason}" if tally.pending and tally.standing.reason else ""
-    return f"Supermemory: {state}{dead}{why}"
+    why = f" {tally.standing.reason}" if tally.standing.reason else ""
+    return f"Supermemory: {state}{dead}.{why}"
 
 
 def _checkpoint(state: CheckpointState) -> str:

@@ -54,12 +54,16 @@ State = Literal["processing", "done", "failed"]
 
 @dataclass(frozen=True)
 class Stored:
-    """A document as the cloud has it. `content` is None where it was not asked for, or not told."""
+    """A document as the cloud has it. `content` is None where it was not asked for, or not told.
+
+    `created_at` is when the cloud took it, by its own clock, as text that sorts by time.
+    """
 
     id: RecordId
     content: str | None
     metadata: Mapping[str, Any]
     state: State
+    created_at: str = ""
 
 
 @dataclass(frozen=True)

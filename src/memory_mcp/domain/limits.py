@@ -133,5 +133,8 @@ SYNC_WAIT_SECONDS_MAX: Final = 20.0
 LOOK_SECONDS_MIN: Final = 60.0
 """How often a session that searches the cloud looks what other machines did there."""
 
+LISTED_LATE_SECONDS_MAX: Final = 600.0
+"""How long after it was taken a document may be missing in the cloud's listings."""
+
 DELIVERY_IDLE_SECONDS_MAX: Final = 30.0
 """How often a session looks into an outbox that other sessions fill too."""

@@ -37,8 +37,8 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
-from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
-from memory_mcp.stores.outbox_schema import SCHEMA, VERSION
+from memory_mcp.errors import StoreDamagedError, StoreError, StoreUnavailableError
+from memory_mcp.stores.outbox_schema import ADDRESSED, SCHEMA, VERSION
 
 __all__ = ["OUTBOX_FILE", "SqliteOutbox"]
 
@@ -54,6 +54,7 @@ _MAKE: Final = Make(
     busy=StoreUnavailableError,
     damaged=StoreDamagedError,
     comfort="Another session is delivering; try again.",
+    opening=ADDRESSED,
 )
 
 _FIRST: Final = """NOT EXISTS (SELECT 1 FROM parcel older
@@ -78,11 +79,15 @@ RETURNING seq, record, op, was, attempts, lost, alone, noted_at
 
 
 class SqliteOutbox:
-    """Implements `ports.Outbox`. `prepare` makes the folder before the file is created."""
+    """Implements `ports.Outbox`. `prepare` makes the folder before the file is created.
 
-    def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
+    `address` names the cloud and the namespace. With another one than before, nothing is known of
+    what is there, and everything that is on its way begins anew.
+    """
+
+    def __init__(self, path: Path, prepare: Callable[[], None], address: str = "") -> None:
         self.path = path
-        self._file = Database(path, _MAKE, prepare)
+        self._file = Database(path, _MAKE, prepare, {"at": address})
 
     async def note(self, letters: Sequence[Letter], now: float) -> None:
         if letters:
@@ -140,13 +145,17 @@ class SqliteOutbox:
             rows = [(record_id,) for record_id in sorted(record_ids)]
             await self._file.write("INSERT OR IGNORE INTO ledger VALUES (?, 1)", rows)
 
-    async def seen_all(self) -> bool:
-        return bool((await self._file.rows("SELECT count(*) FROM seen_all"))[0][0])
+    async def unmark(self, record_ids: Collection[RecordId]) -> None:
+        if record_ids:
+            rows = [(record_id,) for record_id in sorted(record_ids)]
+            await self._file.write("DELETE FROM ledger WHERE record = ? AND there", rows)
 
-    async def see_all(self, *, done: bool) -> None:
-        await self._file.change(
-            "INSERT OR IGNORE INTO seen_all VALUES (1)" if done else "DELETE FROM seen_all"
-        )
+    async def seen_until(self) -> str:
+        rows = await self._file.rows("SELECT at FROM seen_until")
+        return rows[0][0] if rows else ""
+
+    async def see_until(self, at: str) -> None:
+        await self._file.change("INSERT OR REPLACE INTO seen_until VALUES (1, ?)", (at,))
 
     async def tally(self) -> Tally:
         ((pending, quiet, checking, dead, next_due, delivered),) = await self._file.rows(
@@ -190,6 +199,8 @@ class SqliteOutbox:
             tally = await self.tally() if said == "ok" else Tally()
         except StoreDamagedError as error:
             said, tally = str(error), Tally()
+        except StoreError as error:  # of a newer version, or held by another session
+            return [Finding("outbox-unusable", "should", str(error), "Nothing is lost.")]
         found = [
             Finding(
                 "undelivered", "should", f"{dead.op} of {dead.record} was refused: {dead.error}",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["SCHEMA", "VERSION"]
+__all__ = ["ADDRESSED", "SCHEMA", "VERSION"]
 
 VERSION: Final = 1
 """Kept in PRAGMA user_version."""
@@ -35,7 +35,10 @@ CREATE TABLE standing (
     reason TEXT NOT NULL
 );
 
-CREATE TABLE seen_all (one INTEGER PRIMARY KEY CHECK (one = 1));
+CREATE TABLE seen_until (one INTEGER PRIMARY KEY CHECK (one = 1), at TEXT NOT NULL);
+
+-- of which cloud and namespace all this speaks
+CREATE TABLE address (one INTEGER PRIMARY KEY CHECK (one = 1), at TEXT NOT NULL);
 
 CREATE VIEW letter AS SELECT record, op, quiet, noted_at FROM parcel;
 
@@ -86,3 +89,15 @@ BEGIN
         SELECT 1 FROM parcel going WHERE going.record = parcel.record AND going.op = 'delete');
 END;
 """
+
+_ELSEWHERE: Final = "WHERE NOT EXISTS (SELECT 1 FROM address WHERE at = :at)"
+
+ADDRESSED: Final = (
+    f"""UPDATE parcel SET stage = 'new', was = 'new', alone = 0, attempts = 0, lost = 0, dead = 0,
+        lease = NULL, lease_until = 0 {_ELSEWHERE}""",
+    f"DELETE FROM ledger {_ELSEWHERE}",
+    f"DELETE FROM seen_until {_ELSEWHERE}",
+    f"DELETE FROM standing {_ELSEWHERE}",
+    f"INSERT OR REPLACE INTO address SELECT 1, :at {_ELSEWHERE}",
+)
+"""Run when the file is opened: what is known of one cloud says nothing of another."""

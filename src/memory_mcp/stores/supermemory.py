@@ -7,6 +7,7 @@ traps: the vendor's OpenAPI document of SDK 5.0.1.
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Supermemory"]
 
 A = TypeVar("A", bound=BaseModel)
+T = TypeVar("T")
 Json = dict[str, Any]
 Taken = dict[RecordId, str | None]
 
@@ -70,7 +72,7 @@ class Supermemory:
         self._search_seconds = search_seconds
         self._mode = "hybrid" if extraction else "chunks"
         self._wire: Wire | None = None
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[Wire] | None = None
 
     async def deliver(
         self, namespace: str, documents: Sequence[Document]
@@ -151,7 +153,13 @@ class Supermemory:
         rows = [(_our_id(row.metadata, row.id), row) for row in answer.documents]
         return Listing(
             documents=tuple(
-                Stored(record_id, row.content, row.metadata, _state(row.system.status))
+                Stored(
+                    record_id,
+                    row.content,
+                    row.metadata,
+                    _state(row.system.status),
+                    row.system.createdAt,
+                )
                 for record_id, row in rows
                 if record_id
             ),
@@ -179,6 +187,8 @@ class Supermemory:
 
     async def aclose(self) -> None:
         wire, self._wire = self._wire, None
+        if self._opening is not None:
+            self._opening.cancel()
         if wire is not None:
             await wire.aclose()
 
@@ -211,14 +221,14 @@ class Supermemory:
         seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
         missing: bool = False,
     ) -> Json | None:
-        async with self._opening:
-            if self._wire is None:
-                try:
-                    self._wire = await asyncio.to_thread(self._open)
-                except StoreUnavailableError as error:  # the keyring; its message says what to do
-                    raise RemoteBlockedError(str(error)) from error
-            wire = self._wire
-        return await wire.ask(
+        if self._wire is None:
+            if self._opening is None or self._opening.done():  # one question for all who wait
+                self._opening = asyncio.create_task(_in_a_thread(self._open))
+            try:
+                self._wire = await asyncio.shield(self._opening)
+            except StoreUnavailableError as error:  # the keyring; its message says what to do
+                raise RemoteBlockedError(str(error)) from error
+        return await self._wire.ask(
             method, path, seconds=seconds, body=body, params=params, missing=missing
         )
 
@@ -226,6 +236,32 @@ class Supermemory:
         from memory_mcp.stores.wire import Wire  # noqa: PLC0415  # imports httpx
 
         return Wire(self._base_url, self._key())
+
+
+async def _in_a_thread(call: Callable[[], T]) -> T:
+    """Like `asyncio.to_thread`, but no process waits for it at its end.
+
+    Somebody may be asked to unlock a keyring, and may not be there.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def tell(tell: Callable[[Any], None], what: object) -> None:
+        if not answer.done():
+            tell(what)
+
+    def run() -> None:
+        try:
+            result = call()
+        except Exception as error:  # noqa: BLE001  # raised where it is awaited
+            told: tuple[Callable[[Any], None], object] = (answer.set_exception, error)
+        else:
+            told = (answer.set_result, result)
+        with suppress(RuntimeError):  # the loop is over
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await answer
 
 
 def _in(namespace: str) -> str:

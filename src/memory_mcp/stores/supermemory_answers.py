@@ -58,6 +58,7 @@ class DeletedAnswer(BaseModel):
 
 class _System(BaseModel):
     status: str
+    createdAt: str  # noqa: N815  # the service's names
 
 
 class DocumentAnswer(BaseModel):
@@ -70,7 +71,7 @@ class DocumentAnswer(BaseModel):
 
 
 class _Pagination(BaseModel):
-    currentPage: FiniteFloat  # noqa: N815  # the service's names
+    currentPage: FiniteFloat  # noqa: N815
     totalItems: FiniteFloat  # noqa: N815
     totalPages: FiniteFloat  # noqa: N815
 

@@ -1,0 +1,212 @@
+"""What a look around takes in, whatever the order in which it arrived and wherever it ends."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cloud import Cloud
+from doors import add, agent, call, files_with, read, recalled, seal
+from mirrors import kept, machine, mirrored, synced
+
+from memory_mcp import app
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def desk(tmp_path: Path, cloud: Cloud) -> Settings:
+    return machine(tmp_path / "desk", cloud)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, cloud: Cloud) -> Settings:
+    return machine(tmp_path / "laptop", cloud)
+
+
+async def many(settings: Settings, count: int) -> None:
+    """More than a page of the cloud's listings holds."""
+    async with open_rooms(settings) as built:
+        for number in range(count):
+            await app.add_memory(built.rooms, Draft(f"Rule {number} of the desk."))
+
+
+def listing(page: int) -> Callable[[str, str], bool]:
+    """That request, and none before it."""
+    asked = 0
+
+    def this(_method: str, path: str) -> bool:
+        nonlocal asked
+        asked += path.endswith("/list/documents")
+        return path.endswith("/list/documents") and asked >= page
+
+    return this
+
+
+async def test_ones_own_documents_do_not_end_a_look(
+    desk: Settings, laptop: Settings, cloud: Cloud
+) -> None:
+    """What was delivered from here in the meantime hides nothing of the others."""
+    async with agent(desk, "auto") as client:
+        await seal(client, "One", phase=1)
+        await add(client, "Sessions live in Redis.")
+    await synced(desk)
+    await synced(laptop)
+    async with agent(laptop, "auto") as client:
+        await call(client, "backtrack", to=1, mode="continue")
+        await add(client, "Sessions live in PostgreSQL.")
+    await synced(laptop)
+    await many(replace(desk, provider="auto"), 120)
+    async with open_rooms(desk) as built:  # delivered without a look
+        for pool in built.rooms.pools:
+            await app.drain(pool, lambda _done, _total: None)
+    assert len(kept(cloud)) > 120
+    async with agent(desk, "auto") as client:
+        assert await recalled(client, "where do sessions live") == ["Sessions live in PostgreSQL."]
+
+
+async def test_what_hides_comes_in_before_what_it_hides(
+    desk: Settings, laptop: Settings, cloud: Cloud
+) -> None:
+    """Also if it was delivered long before: a batch may have been sent again later."""
+    async with agent(replace(desk, provider="local"), "auto") as client:
+        for number in range(20):
+            await add(client, f"Sessions live in Redis {number}.")
+        await call(client, "backtrack", to="start", mode="continue")
+    await many(replace(desk, provider="local"), 110)
+    cloud.faults.next("503", where=lambda _method, path: path.endswith("/batch"))
+    await synced(desk, push_all=True)
+    await synced(desk, push_all=True)
+    assert len(kept(cloud)) == 131
+    cloud.faults.always("503", where=listing(4))
+    async with agent(laptop, "auto") as client:
+        found = await recalled(client, "sessions redis")
+    async with agent(replace(laptop, provider="local"), "auto") as client:
+        found += await recalled(client, "sessions redis")
+
+    assert found == []
+
+
+async def test_a_look_that_failed_half_way_is_made_good_by_the_next(
+    desk: Settings, laptop: Settings
+) -> None:
+    """The moves are here, and the head does not know them yet: whoever looks next tells it."""
+    async with agent(laptop, "auto") as client:
+        await add(client, "Here first.")
+    async with agent(desk, "auto") as client:
+        await add(client, "Sessions live in Redis.")
+        await call(client, "backtrack", to="start", mode="continue")
+        await add(client, "Sessions live in PostgreSQL.")
+    await synced(desk)
+    async with open_rooms(laptop) as built:
+        heads = built.rooms.project.index
+        moves, heads.moves = heads.moves, _broken
+        with pytest.raises(OSError, match="in the middle"):
+            await app.sync(built.rooms, lambda _done, _total: None)
+        heads.moves = moves
+    await synced(laptop)
+    async with agent(laptop, "auto") as client:
+        assert await recalled(client, "where do sessions live") == ["Sessions live in PostgreSQL."]
+
+
+async def _broken() -> list[RecordId]:
+    raise OSError("in the middle")
+
+
+async def test_a_line_given_up_for_good_takes_along_what_others_wrote_on_it(
+    desk: Settings, laptop: Settings, cloud: Cloud
+) -> None:
+    """Whoever forgets a road forgets all of it, also what it had not heard of."""
+    async with agent(desk, "auto") as client:
+        await seal(client, "One", phase=1)
+        await add(client, "Sessions live in Redis.")
+    await synced(desk)
+    await synced(laptop)
+    async with agent(laptop, "auto") as client:
+        await add(client, "The door code is 4711.")
+    async with agent(replace(desk, provider="local"), "auto") as client:
+        await call(client, "backtrack", to=1, mode="forget")
+    await synced(laptop)
+    for settings in (desk, laptop, desk, laptop):
+        await synced(settings, push_all=True)
+
+    assert not any("4711" in document.content for document in kept(cloud).values())
+    for settings in (desk, laptop):
+        assert settings.project_dir is not None
+        assert files_with(settings.project_dir, "4711") == []
+        async with open_rooms(settings) as built:
+            assert await app.doctor(built.rooms) == []
+
+
+async def test_another_address_knows_nothing_and_a_forget_is_done_at_both(
+    desk: Settings, cloud: Cloud
+) -> None:
+    """What was delivered to one cloud is not there in the next."""
+    async with agent(desk, "auto") as client:
+        memory_id = await add(client, "The door code is 4711.")
+        await add(client, "Orders live in PostgreSQL.")
+    await synced(desk)
+    away = replace(desk, base_url=cloud.url.replace("127.0.0.1", "localhost"))
+    async with agent(away, "auto") as client:
+        await call(client, "forget_memory", memory_id=memory_id)
+        cloud.faults.always("503", where=lambda method, _path: method == "DELETE")
+    cloud.faults.heal()
+    await synced(desk, push_all=True)
+
+    assert memory_id not in kept(cloud)
+
+
+async def test_a_namespace_that_was_emptied_is_filled_again(desk: Settings, cloud: Cloud) -> None:
+    """Sending everything asks what is there, instead of believing what was."""
+    await many(desk, 5)
+    await synced(desk)
+    async with open_rooms(desk) as built:
+        for pool in built.rooms.pools:
+            assert pool.mirror
+            await pool.mirror.outbox.mark(await pool.records.ids())
+    for namespace in cloud.namespaces():
+        cloud.delete_namespace(namespace, None)
+    await synced(desk, push_all=True)
+
+    assert len(kept(cloud)) == 5
+
+
+async def test_a_project_that_got_its_remote_later_is_read_by_the_others(
+    tmp_path: Path, cloud: Cloud, laptop: Settings
+) -> None:
+    """The namespace says whose it is; what the project was called before does not matter."""
+    old = tmp_path / "desk" / "shop"
+    (old / ".git").mkdir(parents=True)
+    alone = Settings(project_dir=old, home=tmp_path / "desk" / "home", user="ada", approval="auto")
+    async with agent(alone, "auto") as client:
+        await add(client, "Orders live in PostgreSQL.")
+    assert laptop.project_dir is not None
+    config = (laptop.project_dir / ".git" / "config").read_text("utf-8")
+    (old / ".git" / "config").write_text(config, "utf-8")
+    await synced(mirrored(alone, cloud), push_all=True)
+    async with agent(laptop, "auto") as client:
+        assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
+
+
+async def test_the_profile_keeps_out_what_was_corrected_or_is_being_forgotten(
+    desk: Settings, cloud: Cloud
+) -> None:
+    """The cloud's words cannot be judged here, so what does not hold is not asked for."""
+    extracting = replace(desk, extraction=True)
+    async with agent(extracting, "auto") as client:
+        old = await add(client, "The port is 8000.")
+        secret = await add(client, "The door code is 4711.")
+        await call(client, "update_memory", memory_id=old, content="The port is 9000.")
+        await synced(extracting)
+        shown = await read(client, "memory_context")
+        cloud.faults.always("503", where=lambda method, _path: method == "DELETE")
+        await call(client, "forget_memory", memory_id=secret)
+        later = await read(client, "memory_context")
+
+    assert "The port is 9000." in shown.split("What the cloud")[1]
+    assert "8000" not in shown
+    assert "4711" not in later
