@@ -292,4 +292,4 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
         tally = await tally_of(built.rooms)
 
     assert tally.pending == 1
-    assert "No connection to api.supermemory.ai can be made" in tally.standing.blocked
+    assert "leave no way to api.supermemory.ai" in tally.standing.blocked

@@ -221,14 +221,16 @@ class Supermemory:
         seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
         missing: bool = False,
     ) -> Json | None:
-        if self._wire is None:
+        wire = self._wire
+        if wire is None:
             if self._opening is None or self._opening.done():  # one question for all who wait
                 self._opening = asyncio.create_task(_in_a_thread(self._open))
             try:
-                self._wire = await asyncio.shield(self._opening)
+                wire = await asyncio.shield(self._opening)
             except StoreUnavailableError as error:  # the keyring; its message says what to do
                 raise RemoteBlockedError(str(error)) from error
-        return await self._wire.ask(
+            self._wire = wire
+        return await wire.ask(
             method, path, seconds=seconds, body=body, params=params, missing=missing
         )
 
