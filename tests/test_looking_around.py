@@ -210,3 +210,26 @@ async def test_the_profile_keeps_out_what_was_corrected_or_is_being_forgotten(
     assert "The port is 9000." in shown.split("What the cloud")[1]
     assert "8000" not in shown
     assert "4711" not in later
+
+
+async def test_little_does_not_look_like_all_there_is(
+    desk: Settings, laptop: Settings, cloud: Cloud
+) -> None:
+    """On a new machine, while the cloud is down: an outage is no empty memory."""
+    async with agent(desk, "auto") as client:
+        await add(client, "Orders live in PostgreSQL.")
+    await synced(desk)
+    cloud.faults.always("503")
+    async with agent(laptop, "auto") as client:
+        said = [
+            await read(client, "memory_context"),
+            await read(client, "memory_head"),
+            (await call(client, "search_memories"))["message"],
+        ]
+    cloud.faults.heal()
+    await synced(laptop)
+    async with agent(laptop, "auto") as client:
+        later = [await read(client, "memory_context"), await read(client, "memory_head")]
+
+    assert all("may not be here yet" in words for words in said)
+    assert not any("may not be here yet" in words for words in later)

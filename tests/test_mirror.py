@@ -230,6 +230,9 @@ async def test_a_broken_outbox_does_not_stop_a_memory(mine: Settings, cloud: Clo
     async with agent(mine, "auto") as client:
         receipt = await call(client, "add_memory", content="Sessions live in Redis.")
         assert await recalled(client, "redis") == ["Sessions live in Redis."]
+        assert "outbox.sqlite3" in await read(client, "memory_head")
+        sealed = await call(client, "checkpoint", summary="One", phase=1)
+        assert "outbox.sqlite3" in sealed["message"]
 
     assert receipt["success"] is True
     assert "sync --push-all" in receipt["message"]

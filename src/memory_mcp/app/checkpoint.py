@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from memory_mcp.app.heads import current, move, moving_record
+from memory_mcp.app.pending import pending_note
 from memory_mcp.app.rooms import Rooms, reads_refused, writes_refused
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import (
@@ -88,7 +89,7 @@ async def checkpoint(
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
-    return Saved(sealed, notes=_depth(head, rooms))
+    return Saved(sealed, notes=(*_depth(head, rooms), *await pending_note(rooms)))
 
 
 async def decide(

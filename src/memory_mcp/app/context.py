@@ -3,6 +3,7 @@
 from functools import partial
 
 from memory_mcp.app.heads import current, view_on
+from memory_mcp.app.pending import unseen
 from memory_mcp.app.recall import profile
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import Read, newest, require_records, search_memories
@@ -62,7 +63,7 @@ async def _recalled(rooms: Rooms, timeline: Timeline, task: str) -> tuple[list[S
     }
     if not any(read.records for read in sections.values()):
         await require_records(rooms, view_on(rooms, timeline))
-    opening = [_opening(rooms, timeline)]
+    opening = [_opening(rooms, timeline), *await unseen(rooms)]
     lost = frozenset[RecordId]().union(*(read.unreadable for read in sections.values()))
     if lost:
         opening.append(unread(len(lost)))

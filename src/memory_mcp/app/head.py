@@ -1,9 +1,7 @@
 """Where the project stands."""
 
-from typing import Final
-
 from memory_mcp.app.heads import current, view_on
-from memory_mcp.app.pending import tally_of
+from memory_mcp.app.pending import tally_of, unseen
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import Tally
@@ -16,11 +14,6 @@ from memory_mcp.errors import StoreError
 from memory_mcp.timeline.plans import phase_again
 
 __all__ = ["memory_head"]
-
-_UNSEEN: Final = (
-    "What other machines wrote to Supermemory may not be here yet; `memory-mcp sync --pull` brings "
-    "it."
-)
 
 _SHOWN = 10
 """Checkpoints and lines reported one by one; older ones are counted."""
@@ -43,7 +36,7 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
     if rooms.mirrored:
         try:
             mirrored = await tally_of(rooms)
-            warnings += await _unseen(rooms)
+            warnings += await unseen(rooms)
         except StoreError as error:  # the head is here, whatever becomes of the mirror
             warnings += (str(error),)
     return HeadReport(
@@ -64,14 +57,6 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         warnings=warnings,
         mirrored=mirrored,
     )
-
-
-async def _unseen(rooms: Rooms) -> tuple[str, ...]:
-    """Nothing may look like everything while the other machines' memories are not here yet."""
-    outboxes = [pool.mirror.outbox for pool in rooms.pools if pool.mirror]
-    if all([await outbox.seen_until() for outbox in outboxes]):
-        return ()
-    return (_UNSEEN,)
 
 
 async def _between(

@@ -1,12 +1,17 @@
 """What has yet to reach the cloud, as every receipt and the head say it."""
 
 from functools import reduce
+from typing import Final
 
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.errors import StoreError
 
-__all__ = ["pending_note", "tally_of"]
+__all__ = ["pending_note", "tally_of", "unseen"]
+
+_UNSEEN: Final = (
+    "What other machines wrote to Supermemory may not be here yet (memory-mcp sync --pull)."
+)
 
 
 async def tally_of(rooms: Rooms) -> Tally:
@@ -21,6 +26,17 @@ async def pending_note(rooms: Rooms) -> tuple[str, ...]:
         return ()
     try:
         pending = (await tally_of(rooms)).pending
-    except StoreError:  # the write itself has said so
-        return ()
+    except StoreError as error:
+        return (f"The outbox for Supermemory cannot be read: {error}",)
     return (f"sync pending ({pending})",) if pending else ()
+
+
+async def unseen(rooms: Rooms) -> tuple[str, ...]:
+    """Little may not look like all there is while other machines' memories are not here yet."""
+    outboxes = [pool.mirror.outbox for pool in rooms.pools if pool.mirror]
+    try:
+        if all([await outbox.seen_until() for outbox in outboxes]):
+            return ()
+    except StoreError:  # whoever needs the outbox says so
+        return ()
+    return (_UNSEEN,)

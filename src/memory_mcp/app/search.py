@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from memory_mcp.app.heads import view_of
 from memory_mcp.app.healing import RECORDS_GONE
+from memory_mcp.app.pending import unseen
 from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused
 from memory_mcp.app.together import beside, together
@@ -50,7 +51,8 @@ async def search_memories(
     if not query.strip():
         read = await newest(rooms, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
-        found = Found(hits, mode="newest", unreadable=read.unreadable)
+        notes = await unseen(rooms)
+        found = Found(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     elif rooms.mirrored:
         found = await _here_and_there(rooms, query, view, filters, limit)
     else:
