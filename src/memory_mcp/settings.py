@@ -8,13 +8,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from memory_mcp.domain.hosts import is_loopback
+from memory_mcp.domain.limits import REMOTE_SEARCH_SECONDS_DEFAULT, REMOTE_SEARCH_SECONDS_MAX
 from memory_mcp.errors import SettingError
 from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
 
@@ -63,9 +64,6 @@ _LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
 
-_TIMEOUT_SECONDS_MAX: Final = 60.0
-"""Whoever searches is waiting."""
-
 _ADDRESS: Final = re.compile(
     r"(https?)://([a-z0-9._-]+|\[::1\])(?::(\d{1,5}))?/?", re.ASCII | re.IGNORECASE
 )
@@ -92,7 +90,7 @@ class Settings:
     provider: Provider = "auto"
     api_key: SecretStr | None = None
     base_url: str = "https://api.supermemory.ai"
-    remote_timeout: float = 4.0
+    remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
 
 
@@ -214,11 +212,7 @@ def _base_url(given: _Variable | None) -> str:
 
 def on_this_machine(base_url: str) -> bool:
     """Whether a base URL of ours leads to this very machine, where a server needs no key."""
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(urlsplit(base_url).hostname or "")
 
 
 def _timeout(given: _Variable | None) -> float:
@@ -228,8 +222,10 @@ def _timeout(given: _Variable | None) -> float:
         seconds = float(given.value)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= _TIMEOUT_SECONDS_MAX:  # true of no nan either
-        raise SettingError(*given, f"seconds, more than 0 and at most {_TIMEOUT_SECONDS_MAX:g}")
+    if not 0 < seconds <= REMOTE_SEARCH_SECONDS_MAX:  # true of no nan either
+        raise SettingError(
+            *given, f"seconds, more than 0 and at most {REMOTE_SEARCH_SECONDS_MAX:g}"
+        )
     return seconds
 
 

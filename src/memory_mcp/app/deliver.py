@@ -6,10 +6,11 @@ one asks first whether the document is there. A delete counts once the document 
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from memory_mcp.app.healing import Progress
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool
 from memory_mcp.app.together import together
@@ -45,8 +46,6 @@ from memory_mcp.mirroring.documents import document_of
 
 __all__ = ["deliver", "drain", "note_forgotten"]
 
-Advance = Callable[[int, int], None]
-
 _LOOK_SECONDS_MIN: Final = 0.05
 _LOOK_SECONDS_MAX: Final = 0.25
 """While waiting: another session may be delivering what is pending."""
@@ -79,7 +78,7 @@ async def deliver(pool: Pool) -> int:
     return len(fates)
 
 
-async def drain(pool: Pool, advance: Advance) -> Tally:
+async def drain(pool: Pool, advance: Progress) -> Tally:
     """Deliver everything now, what rides along included, until only waiting would help.
 
     Raises:

@@ -13,7 +13,7 @@ from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.ports import RecordStore, SearchIndex
 
-__all__ = ["RECORDS_GONE", "CaughtUp", "HealedIndex", "Progress"]
+__all__ = ["RECORDS_GONE", "CaughtUp", "HealedIndex", "Progress", "erase_late"]
 
 RECORDS_GONE: Final = (
     "The index knows memories, but there is not one record: their folder was renamed or removed, "
@@ -164,8 +164,14 @@ async def _follow(records: RecordStore, index: SearchIndex, progress: Progress |
                 progress(adopted, len(missing))
     await index.add(batch)
     await index.remove(known - stored)
+    erased = await erase_late(records, index)
+    await index.mark_complete()
+    return CaughtUp(adopted + len(batch), len(known - stored), erased)
+
+
+async def erase_late(records: RecordStore, index: SearchIndex) -> int:
+    """Erase what some record says must not exist any more; how many there were."""
     late = await index.to_erase()
     await records.erase(late)
     await index.remove(late)
-    await index.mark_complete()
-    return CaughtUp(adopted + len(batch), len(known - stored), len(late))
+    return len(late)

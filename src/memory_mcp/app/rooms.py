@@ -1,7 +1,7 @@
 """What every use case is given: the ports, whose memory it is, and how it is set up."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.mirror import Mirror
@@ -11,7 +11,10 @@ from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, HeadStore, Ids, Provenance, RecordStore
 
-__all__ = ["Policy", "Pool", "Rooms", "Session", "reads_refused", "writes_refused"]
+__all__ = ["MEMORY_OFF", "Policy", "Pool", "Rooms", "Session", "reads_refused", "writes_refused"]
+
+
+MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def reads_refused(rooms: Rooms) -> Skipped | None:
     if rooms.policy.unusable:
         return Skipped(rooms.policy.unusable)
     if not rooms.policy.enabled:
-        return Skipped("Memory is off (MEMORY_ENABLED=false): go on without it.")
+        return Skipped(MEMORY_OFF)
     return None
 
 

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from memory_mcp.app.deliver import deliver, drain, note_forgotten
+from memory_mcp.app.healing import Progress
 from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import TakenIn, look_around
@@ -18,8 +18,6 @@ from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
 from memory_mcp.errors import MemoryMcpError, RemoteError
 
 __all__ = ["Synced", "keep_mirrored", "sync", "sync_status"]
-
-Advance = Callable[[int, int], None]
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
@@ -53,7 +51,7 @@ async def sync_status(rooms: Rooms) -> Synced:
 
 
 async def sync(
-    rooms: Rooms, advance: Advance, *, push_all: bool = False, pull_all: bool = False
+    rooms: Rooms, advance: Progress, *, push_all: bool = False, pull_all: bool = False
 ) -> Synced:
     """Take in what is new there, and deliver everything that waits here. Repeating it goes on.
 
@@ -133,11 +131,12 @@ async def _missing(pool: Pool) -> set[RecordId]:
     return await pool.records.ids() - await outbox.known() - await outbox.gone()
 
 
-async def _note_all(pool: Pool, advance: Advance) -> None:
+async def _note_all(pool: Pool, advance: Progress) -> None:
     """Note what the cloud does not hold, whatever was known of it; what it holds is not sent."""
     mirror = pool.mirror
     if mirror is None:
         return
+    known = await mirror.outbox.known()
     every = sorted(await pool.records.ids() - await mirror.outbox.gone())
     for start in range(0, len(every), BATCH_IDS_MAX):
         advance(start, len(every))
@@ -146,7 +145,6 @@ async def _note_all(pool: Pool, advance: Advance) -> None:
         there = {document.id for document in listed.documents if document.state != "failed"}
         await mirror.outbox.mark(there)
         missing = [id_ for id_ in ids if id_ not in there]
-        known = await mirror.outbox.known()
         doubted = [id_ for id_ in missing if id_ in known]  # a listing may lag: asked one by one
         found = await together(mirror.remote.get(mirror.namespace, id_) for id_ in doubted)
         lost = {id_ for id_, document in zip(doubted, found, strict=True) if document is None}

@@ -1,12 +1,13 @@
 """Taking in what is in the cloud and not here: from other machines, or after a loss."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from memory_mcp.app.deliver import note_forgotten
 from memory_mcp.app.heads import absorb, current
+from memory_mcp.app.healing import Progress, erase_late
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.together import together
@@ -17,8 +18,6 @@ from memory_mcp.domain.record import Record, iso
 from memory_mcp.mirroring.documents import record_of
 
 __all__ = ["TakenIn", "look_around"]
-
-Advance = Callable[[int, int], None]
 
 _FIRST: Final = ("checkpoint", "move", "tombstone")
 """The kinds that say what holds, and where."""
@@ -52,7 +51,7 @@ class TakenIn:
 
 
 async def look_around(
-    rooms: Rooms, pool: Pool, advance: Advance = lambda _done, _total: None, *, whole: bool = False
+    rooms: Rooms, pool: Pool, advance: Progress = lambda _done, _total: None, *, whole: bool = False
 ) -> TakenIn:
     """Everything of the pool that is in the cloud and not here.
 
@@ -114,9 +113,7 @@ async def _put_in_place(rooms: Rooms, pool: Pool) -> None:
         await absorb(rooms)
         forgotten = (await current(rooms)).timeline.forgotten
         await pool.erase(await pool.index.of_segments(forgotten))
-    late = await pool.index.to_erase()
-    await pool.records.erase(late)
-    await pool.index.remove(late)
+    await erase_late(pool.records, pool.index)
     await note_forgotten(pool)
 
 

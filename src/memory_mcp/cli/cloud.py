@@ -9,6 +9,7 @@ import sys
 import warnings
 from typing import Any, Final
 
+from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.cli.show import Fields, Shown
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.settings import Settings, key_in, on_this_machine
@@ -17,9 +18,7 @@ from memory_mcp.wiring import cloud_chosen, cloud_key, system_keyring
 
 __all__ = ["login", "logout", "status", "status_fields"]
 
-_OFF: Final = Shown(
-    {"success": False, "message": "Memory is off (MEMORY_ENABLED=false): go on without it."}
-)
+_OFF: Final = Shown({"success": False, "message": MEMORY_OFF})
 _HOW: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
 _ORIGINS: Final[dict[KeyOrigin, str]] = {
     "environment": "from SUPERMEMORY_API_KEY",

@@ -88,6 +88,7 @@ REMOTE_SEARCH_SECONDS_DEFAULT: Final = 4.0
 """How long a search waits for the cloud: 3 s cost others 7.5 % of their recalls."""
 
 REMOTE_SEARCH_SECONDS_MAX: Final = 60.0
+"""Whoever searches is waiting."""
 
 REMOTE_CONNECT_SECONDS_MAX: Final = 2.0
 REMOTE_DELIVERY_SECONDS_MAX: Final = 15.0

@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from typing import Final, Literal
 
 from mcp.server import MCPServer
@@ -18,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from memory_mcp import __version__, app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.tools import default_tools, toolset
@@ -157,11 +157,7 @@ def _leave_at_once(_signal: int, _frame: object) -> None:
 
 
 def _refuse_foreign(host: str) -> None:
-    try:
-        local = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        local = False
-    if not local:
+    if not is_loopback(host):
         raise InvalidRequestError(
             f"host {host!r} is refused: whoever reaches the port reads and writes the memory, and "
             "there is no login yet. Choose 127.0.0.1, ::1 or localhost, and a tunnel if it must be "

@@ -10,12 +10,12 @@ import logging
 import math
 from collections.abc import Mapping
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import httpx
 
+from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.domain.limits import REMOTE_CONNECT_SECONDS_MAX
 from memory_mcp.errors import (
     RemoteBlockedError,
@@ -24,7 +24,7 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
 )
 
-__all__ = ["Json", "Wire", "is_loopback"]
+__all__ = ["Json", "Wire"]
 
 Json = dict[str, Any]
 
@@ -136,14 +136,6 @@ class Wire:
                 return RemoteUnavailableError(why)
             case _:
                 return RemoteRejectedError(why)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the name or address is this machine's own."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _json(response: httpx.Response) -> Json | None:
