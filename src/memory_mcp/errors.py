@@ -6,6 +6,7 @@ MemoryMcpError
 │   ├── UnknownTargetError        no such checkpoint, phase, line or branch
 │   └── SettingError              a setting or an option has a value we do not know
 ├── ConflictError                 somebody else moved the head in between: look again
+├── ModelUnavailableError         no vectors now: the search goes on by words and says so
 ├── RemoteError                   the cloud could not be asked: local work goes on
 │   ├── RemoteUnavailableError    try again later: network, timeout, 429, 5xx, no answer of its own
 │   ├── RemoteBlockedError        nothing works until a person acts: key, credit, plan
@@ -29,6 +30,7 @@ __all__ = [
     "IndexDamagedError",
     "InvalidRequestError",
     "MemoryMcpError",
+    "ModelUnavailableError",
     "NewerSchemaError",
     "RemoteBlockedError",
     "RemoteError",
@@ -95,6 +97,10 @@ class SettingError(InvalidRequestError):
 
 class ConflictError(MemoryMcpError):
     """The head moved between looking and moving; nothing was changed."""
+
+
+class ModelUnavailableError(MemoryMcpError):
+    """No vectors can be had now. Never fatal: the caller carries on without them."""
 
 
 class RemoteError(MemoryMcpError):

@@ -25,10 +25,12 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.vectors import Passage, QueryVectors
 from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
 
 __all__ = [
     "Clock",
+    "Embedder",
     "HeadStore",
     "Ids",
     "Outbox",
@@ -169,6 +171,28 @@ class SearchIndex(Protocol):
     async def aclose(self) -> None: ...
 
     async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class Embedder(Protocol):
+    """Text to vectors, by a model on this machine or behind an address.
+
+    - `identity` names the model, its version and the form of its vectors: vectors of different
+      identities are never compared. It is known without loading anything.
+    - `passages` answers for each text in its order. `question` is for the other side of a search.
+    - Texts longer than the model can take are cut into chunks that overlap a little.
+    - The model is loaded by the first call and may be let go when idle; several calls at once are
+      safe, and none blocks the event loop.
+    - `ModelUnavailableError` is the only failure, never fatal: its message says what to do.
+    """
+
+    @property
+    def identity(self) -> str: ...
+
+    async def passages(self, texts: Sequence[str]) -> list[Passage]: ...
+
+    async def question(self, text: str) -> QueryVectors: ...
+
+    async def aclose(self) -> None: ...
 
 
 class Outbox(Protocol):

@@ -1,0 +1,75 @@
+"""What passes between the index and the ranking: what is searched, what was found, and how near."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory_mcp.domain.ids import RecordId
+
+__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked"]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What of a record is searched: terms with spaces between them, as `retrieval.analysis` has it.
+
+    `body` is title and text, `names` who speaks, `dates` the days that are named or meant ("last
+    week"), `extra` tags, category and the parts of identifiers. `day` is the day that the text
+    itself says it is of (ISO), or empty.
+    """
+
+    body: str
+    names: str = ""
+    dates: str = ""
+    extra: str = ""
+    day: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A visible record that may be what is looked for, before ranking."""
+
+    id: RecordId
+    fields: Fields
+    importance: int
+    pinned: bool
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A visible record written `steps` before (negative) or after a candidate `of` its session."""
+
+    of: RecordId
+    steps: int
+    id: RecordId
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The store as a whole: how many records it holds, and in how many each term occurs."""
+
+    records: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How near records are in meaning.
+
+    `pooled` is the cosine of question and record. `best` holds, for each token of the question,
+    the best cosine with any token of the record; empty if the embedder gives no tokens. Records
+    that are not encoded (yet) are in neither.
+    """
+
+    pooled: Mapping[RecordId, float]
+    best: Mapping[RecordId, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A place in the answer: score in 0-1, and what it is made of (for `why`)."""
+
+    id: RecordId
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])

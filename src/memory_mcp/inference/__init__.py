@@ -1,0 +1,1 @@
+"""I/O: text to vectors, by a model on this machine or behind an address."""
