@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from memory_mcp.domain.ids import RecordId
 
-__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked"]
+__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked", "RerankWeights"]
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,14 @@ class Nearness:
     """How near records are in meaning.
 
     `pooled` is the cosine of question and record. `best` holds, for each token of the question,
-    the best cosine with any token of the record; empty if the embedder gives no tokens. Records
-    that are not encoded (yet) are in neither.
+    the best cosine with any token of the record; empty if the embedder gives no tokens. `spans`
+    says which characters of the question each token is. Records that are not encoded (yet) are in
+    neither mapping.
     """
 
     pooled: Mapping[RecordId, float]
     best: Mapping[RecordId, Sequence[float]]
+    spans: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,16 @@ class Ranked:
     id: RecordId
     score: float
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True)
+class RerankWeights:
+    """What the user lets count for the order, in units of a logit (MEMORY_RERANK_WEIGHTS).
+
+    With the usual figures importance, recency and pins break near ties and no more.
+    """
+
+    similarity: float = 1.0
+    importance: float = 0.05
+    recency: float = 0.05
+    pinned: float = 0.1
