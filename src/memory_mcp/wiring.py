@@ -21,6 +21,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
+from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.settings import Settings, on_this_machine
 from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
@@ -113,7 +114,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     )
     records = tuple(LocalRecords(memory, writer) for memory, _ in folders)
     indexes = tuple(
-        SqliteIndex(state / INDEX_FILE, lambda state=state: prepare_state(state, writer))
+        SqliteIndex(state / INDEX_FILE, fields_of, lambda state=state: prepare_state(state, writer))
         for _, state in folders
     )
     heads = LocalHeads(places.state_dir, writer)

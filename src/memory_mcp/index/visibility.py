@@ -68,4 +68,10 @@ def filtered(filters: Filters) -> tuple[str, Values]:
         values["branch"] = filters.branch
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
+    if filters.since is not None:
+        conditions.append("r.created_at >= :since")
+        values["since"] = iso(filters.since)
+    if filters.until is not None:
+        conditions.append("r.created_at < :until")
+        values["until"] = iso(filters.until)
     return " AND ".join(conditions), values
