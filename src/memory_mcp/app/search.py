@@ -103,11 +103,17 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
         ranked = mmr(ranked, matches.fields, asked.limit)
+    notes = matches.notes
+    if matches.ranked and not ranked:
+        best = matches.ranked[0].score
+        notes += (
+            f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
+        )
     hits, unreadable = await hits_of(ranked, matches.home, view, asked.limit)
     return Found(
         hits,
         mode=matches.mode,
-        notes=matches.notes,
+        notes=notes,
         unreadable=unreadable,
         degraded=matches.degraded,
     )

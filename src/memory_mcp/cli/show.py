@@ -170,7 +170,8 @@ def _result(result: Fields) -> str:
         ]
     )
     content = result["content"].replace("\n", "\n     ")
-    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}"
+    why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
+    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
 
 
 def _print(text: str, *, styled: bool = False) -> None:
