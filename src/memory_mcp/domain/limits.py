@@ -139,3 +139,12 @@ LISTED_LATE_SECONDS_MAX: Final = 600.0
 
 DELIVERY_IDLE_SECONDS_MAX: Final = 30.0
 """How often a session looks into an outbox that other sessions fill too."""
+
+PIECES_MAX: Final = 256
+"""Word pieces in one chunk, the two marks around it included: what MiniLM was trained for."""
+
+PIECES_OVERLAP: Final = 32
+"""Pieces that two neighbouring chunks share, so that no sentence is cut in both."""
+
+EMBEDDER_IDLE_SECONDS: Final = 600.0
+"""How long a model that nobody asks stays in memory; loading it again takes half a second."""
