@@ -73,7 +73,9 @@ class _Builder:
         scales = _scales(weight, axis=1)
         small = self.weight(f"{name}.weight", _rounded(weight, scales).T)
         scale = self.weight(f"{name}.scales", scales[:, 0])
-        return self.node("DynamicQuantizeMatMul", [values, small, scale, "", offset], name, _RUNTIME)
+        return self.node(
+            "DynamicQuantizeMatMul", [values, small, scale, "", offset], name, _RUNTIME
+        )
 
 
 def build_graph(weights: Path, target: Path, *, exact: bool = False) -> int:
