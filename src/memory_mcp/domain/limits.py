@@ -148,3 +148,7 @@ PIECES_OVERLAP: Final = 32
 
 EMBEDDER_IDLE_SECONDS: Final = 600.0
 """How long a model that nobody asks stays in memory; loading it again takes half a second."""
+
+FETCH_CONNECT_SECONDS_MAX: Final = 10.0
+FETCH_STALL_SECONDS_MAX: Final = 30.0
+"""How long a download may stand still; what has come so far is kept for the next try."""
