@@ -22,7 +22,8 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
-from memory_mcp.settings import Settings, on_this_machine
+from memory_mcp.setting_values import on_this_machine
+from memory_mcp.settings import Settings
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
 from memory_mcp.stores.host import (
     GitProvenance,

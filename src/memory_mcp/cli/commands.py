@@ -28,7 +28,8 @@ from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.settings import Settings, folder_named, read_settings, with_toolsets
+from memory_mcp.setting_values import folder_named
+from memory_mcp.settings import Settings, read_settings, with_toolsets
 from memory_mcp.wiring import open_rooms
 
 __all__ = ["run"]
