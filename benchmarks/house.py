@@ -17,13 +17,13 @@ from corpus import Corpus
 from memory_mcp import app
 from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.ingestion.drafts import accept, outlives
 from memory_mcp.settings import Settings
-from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.host import SystemIds
 from memory_mcp.wiring import Built, open_rooms
 

@@ -14,10 +14,10 @@ from stores_in_memory import MemoryHeads, MemoryIndex, MemoryRecords
 
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.settings import Settings
-from memory_mcp.stores.disk import Disk
 from memory_mcp.wiring import build
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)

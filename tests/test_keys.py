@@ -16,9 +16,9 @@ from keyring.backends import fail, null
 from keyrings import LockedKeyring, MemoryKeyring, RefusingKeyring
 from pydantic import SecretStr
 
+from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.settings import Settings
-from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.keys import MARKER_FILE, SystemKeyring
 from memory_mcp.wiring import cloud_chosen, cloud_key, system_keyring
 

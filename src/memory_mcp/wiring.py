@@ -16,14 +16,15 @@ from platformdirs import user_data_path
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.disk import Disk
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.settings import Settings, on_this_machine
-from memory_mcp.stores.disk import Disk
+from memory_mcp.setting_values import on_this_machine
+from memory_mcp.settings import Settings
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
 from memory_mcp.stores.host import (
     GitProvenance,

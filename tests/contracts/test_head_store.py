@@ -9,12 +9,12 @@ import pytest
 from fakes import Scribe
 from stores_in_memory import MemoryHeads
 
+from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, LineId, SegmentId
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import HeadStore
-from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.heads import HEAD_FILE, HISTORY_FILE, LocalHeads
 from memory_mcp.timeline.moves import advance, fold
 

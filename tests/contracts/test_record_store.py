@@ -9,11 +9,11 @@ import pytest
 from fakes import FakeIds, Scribe
 from stores_in_memory import MemoryRecords
 
+from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
-from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.local import LocalRecords
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from pathlib import Path
 from mirrored import mirrored
 
 from memory_mcp import app
+from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Draft
-from memory_mcp.stores.disk import Disk
 
 
 class Stopping(Disk):

@@ -8,8 +8,8 @@ from pathlib import Path
 from project import settings_in
 from pydantic import SecretStr
 
+from memory_mcp.disk import Disk
 from memory_mcp.settings import Settings
-from memory_mcp.stores.disk import Disk
 from memory_mcp.wiring import Built, open_rooms
 
 __all__ = ["mirrored", "mirrored_settings"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from memory_mcp.stores.disk import Disk
+from memory_mcp.disk import Disk
 
 __all__ = ["FailingDisk", "FullDisk", "PowerCut", "ReadOnlyDisk", "Remembered"]
 

@@ -10,7 +10,7 @@ from power import Remembered
 from project import add, doctor_is_content, found, head_of, opened, record_files, told
 
 from memory_mcp import app
-from memory_mcp.stores.disk import Disk
+from memory_mcp.disk import Disk
 
 pytestmark = [
     pytest.mark.anyio,

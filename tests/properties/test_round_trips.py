@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, LineId, SegmentId
 from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
-from memory_mcp.stores.disk import Disk
 from memory_mcp.stores.heads import LocalHeads
 from memory_mcp.stores.local import LocalRecords
 from memory_mcp.timeline.moves import fold

@@ -25,7 +25,8 @@ from memory_mcp.context.words import (
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.settings import Settings, folder_named, read_settings, with_toolsets
+from memory_mcp.setting_values import folder_named
+from memory_mcp.settings import Settings, read_settings, with_toolsets
 from memory_mcp.wiring import open_rooms
 
 __all__ = ["run"]

@@ -1,13 +1,28 @@
-"""Which names and addresses are this machine's own."""
+"""Which names and addresses are this machine's own, and which are its network's."""
 
-from ipaddress import ip_address
+from ipaddress import IPv4Network, ip_address
+from typing import Final
 
-__all__ = ["is_loopback"]
+__all__ = ["is_loopback", "is_private"]
+
+_PRIVATE: Final = tuple(
+    IPv4Network(net) for net in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+)
 
 
 def is_loopback(host: str) -> bool:
     """Whether the name or address is this machine's own."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_private(host: str) -> bool:
+    """Whether the name or address is one of a home's or an office's own network."""
+    if host.endswith(".local"):
+        return True
+    try:
+        return any(ip_address(host) in network for network in _PRIVATE)
     except ValueError:
         return False

@@ -151,3 +151,16 @@ ENCODE_IDLE_SECONDS_MAX: Final = 30.0
 
 EMBEDDER_UNUSED_DAYS_MAX: Final = 7
 """For how long the vectors of an embedder are kept that no session uses: one may come back."""
+
+PIECES_MAX: Final = 256
+"""Word pieces in one chunk, the two marks around it included: what MiniLM was trained for."""
+
+PIECES_OVERLAP: Final = 32
+"""Pieces that two neighbouring chunks share, so that no sentence is cut in both."""
+
+EMBEDDER_IDLE_SECONDS: Final = 600.0
+"""How long a model that nobody asks stays in memory; loading it again takes half a second."""
+
+FETCH_CONNECT_SECONDS_MAX: Final = 10.0
+FETCH_STALL_SECONDS_MAX: Final = 30.0
+"""How long a download may stand still; what has come so far is kept for the next try."""

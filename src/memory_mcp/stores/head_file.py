@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from memory_mcp.disk import unavailable
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, without_empty
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
-from memory_mcp.stores.disk import unavailable
 
 __all__ = ["dump_head", "history_line", "parse_head"]
 

@@ -23,6 +23,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
+from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX
 from memory_mcp.domain.record import Record
@@ -33,7 +34,6 @@ from memory_mcp.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
-from memory_mcp.stores.disk import Disk, unavailable
 from memory_mcp.stores.head_file import dump_head, history_line, parse_head
 
 __all__ = ["HEAD_FILE", "HISTORY_FILE", "STATE_FOLDER", "LocalHeads", "prepare_state"]

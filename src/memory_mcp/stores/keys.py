@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, Protocol, cast
 
 from pydantic import SecretStr
 
+from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.stores.disk import Disk
 
 __all__ = ["KEY", "KEY_CHARS_MAX", "MARKER_FILE", "KeyOrigin", "KeySource", "SystemKeyring"]
 

@@ -14,11 +14,11 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, is_record_id, month_of
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreError
-from memory_mcp.stores.disk import LITTER, Disk, unavailable
 
 __all__ = ["LocalRecords", "read_record"]
 

@@ -1,0 +1,191 @@
+"""What one setting says: from the text that was given to a value, or to an error that says how.
+
+Nothing here knows which settings there are, or reads the environment.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from memory_mcp.domain.hosts import is_loopback, is_private
+from memory_mcp.errors import SettingError
+from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
+
+__all__ = [
+    "Given",
+    "Variable",
+    "choice",
+    "endpoint",
+    "flag",
+    "folder",
+    "folder_named",
+    "key_in",
+    "on_this_machine",
+    "origin",
+    "phase",
+    "plain",
+    "present_folder",
+    "seconds",
+    "text",
+]
+
+_PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
+"""As people write it, and as `backtrack` takes it."""
+
+_ADDRESS: Final = re.compile(
+    r"(https?)://([a-z0-9._-]+|\[::1\])(?::(\d{1,5}))?((?:/[a-z0-9._~-]+)*)/?",
+    re.ASCII | re.IGNORECASE,
+)
+"""Scheme, host, port and path: no user, no query."""
+
+
+class Variable(NamedTuple):
+    """A setting under the name that was really set: errors name that one."""
+
+    name: str
+    value: str
+
+
+Given = Mapping[str, Variable]
+"""The settings that were set, each by its own name."""
+
+
+def text(given: Given, setting: str) -> str:
+    """What it was set to; nothing if it was not."""
+    return given[setting].value if setting in given else ""
+
+
+def choice(given: Given, setting: str, choices: tuple[str, ...], default: str) -> str:
+    """The one that was chosen, however it was capitalised."""
+    name, value = given.get(setting, (setting, default))
+    for known in choices:
+        if value.casefold() == known.casefold():
+            return known
+    raise SettingError(name, value, f"one of {', '.join(choices)}")
+
+
+def flag(given: Given, setting: str, words: str, *, default: bool) -> bool:
+    """Yes or no, in any of the words for it."""
+    match text(given, setting).casefold():
+        case "":
+            return default
+        case "1" | "true" | "yes" | "on":
+            return True
+        case "0" | "false" | "no" | "off":
+            return False
+        case _:
+            raise SettingError(*given[setting], words)
+
+
+def phase(given: Variable | None) -> int | None:
+    """The number of a pipeline's phase."""
+    if given is None:
+        return None
+    found = _PHASE.fullmatch(given.value)
+    if found is None:
+        raise SettingError(*given, "a whole number from 0 to 9999")
+    return int(found.group(1))
+
+
+def key_in(name: str, value: str) -> SecretStr | None:
+    """The key that a variable or a person gave; None if that is blank.
+
+    Raises:
+        SettingError: no header can carry it. The message does not repeat it.
+    """
+    key = value.strip()
+    if not key:
+        return None
+    if not KEY.fullmatch(key):
+        what = f"ASCII letters, digits and signs without spaces, up to {KEY_CHARS_MAX:,} of them"
+        raise SettingError(name, None, what)
+    return SecretStr(key)
+
+
+def origin(given: Variable | None, default: str) -> str:
+    """An address without a path, where a key can be sent."""
+    if given is None:
+        return default
+    url = _address(given, "https://host or https://host:port, without user, path or query")
+    if urlsplit(url).path:
+        what = "https://host or https://host:port, without user, path or query"
+        raise SettingError(given.name, None, what)
+    return url
+
+
+def endpoint(given: Variable | None, default: str, *, private: bool = False) -> str:
+    """An address with or without a path; `private`: its own network may see what is sent there."""
+    if given is None:
+        return default
+    what = "https://host or https://host:port, with or without a path, without user or query"
+    return _address(given, what, private=private)
+
+
+def _address(given: Variable, what: str, *, private: bool = False) -> str:
+    found = _ADDRESS.fullmatch(given.value)
+    if found is None or not 0 < int(found.group(3) or 443) < 1 << 16:
+        raise SettingError(given.name, None, what)  # it may hold a password, or be the key itself
+    scheme, host, port, path = found.groups()
+    url = f"{scheme}://{host}".lower() + (f":{int(port)}" if port else "")
+    near = on_this_machine(url) or (private and is_private(urlsplit(url).hostname or ""))
+    if scheme.lower() == "http" and not near:
+        why = "https, because http shows the key to the network (only this machine may do without:"
+        raise SettingError(*given, f"{why} localhost, 127.0.0.0/8 or [::1])")
+    return url + path
+
+
+def on_this_machine(base_url: str) -> bool:
+    """Whether a base URL of ours leads to this very machine, where a server needs no key."""
+    return is_loopback(urlsplit(base_url).hostname or "")
+
+
+def seconds(given: Variable | None, default: float, most: float) -> float:
+    """A time to wait."""
+    if given is None:
+        return default
+    try:
+        found = float(given.value)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= most:  # true of no nan either
+        raise SettingError(*given, f"seconds, more than 0 and at most {most:g}")
+    return found
+
+
+def folder(given: Given, setting: str) -> Path | None:
+    """A folder that may not exist yet."""
+    return folder_named(*given[setting]) if setting in given else None
+
+
+def present_folder(given: Given, setting: str) -> Path | None:
+    """A folder that must exist: a typing error would begin an empty memory elsewhere."""
+    found = folder(given, setting)
+    if found is not None and not os.path.isdir(found):  # noqa: PTH112  # never raises
+        raise SettingError(*given[setting], "a folder that exists")
+    return found
+
+
+def folder_named(name: str, value: str) -> Path:
+    """The folder that a setting or an option names, wherever this process goes later.
+
+    Raises:
+        SettingError: a home nobody has, or a relative path while the current folder is gone.
+    """
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError as error:
+        raise SettingError(name, value, "a folder; nobody here has that home") from error
+    except FileNotFoundError as error:
+        raise SettingError(
+            name, value, "a whole path, because the current folder no longer exists"
+        ) from error
+
+
+def plain(value: str) -> str:
+    """Text that can be stored: bytes that are no UTF-8 are spelt out, so names stay apart."""
+    return value.encode(errors="backslashreplace").decode()
