@@ -63,6 +63,7 @@ class Conversation:
     questions: tuple[Question, ...]
     skipped: int = 0
     """Questions left out because no unit of the store is their evidence."""
+    variant: Variant | None = None
 
 
 def load(path: Path, variant: Variant = "turns") -> list[Conversation]:
@@ -88,7 +89,7 @@ def _own(content: dict[str, Any]) -> Conversation:
     )
     questions = tuple(
         Question(
-            id=asked["id"],
+            id=f"{content['name']}/{asked['id']}",
             text=asked["question"],
             gold=frozenset(asked["relevant"]),
             category=asked["domain"],
@@ -117,7 +118,7 @@ def _locomo(content: dict[str, Any], variant: Variant) -> Conversation:
         if gold:
             domain = CATEGORIES[asked["category"]]
             questions.append(Question(f"{name}/{number}", asked["question"], gold, domain))
-    return Conversation(name, tuple(units), tuple(questions), skipped)
+    return Conversation(name, tuple(units), tuple(questions), skipped, variant)
 
 
 def _sessions(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
