@@ -6,6 +6,7 @@ from memory_mcp.app.checkpoint import Decision, checkpoint, decide, fork, switch
 from memory_mcp.app.context import memory_context
 from memory_mcp.app.deliver import drain
 from memory_mcp.app.doctor import doctor
+from memory_mcp.app.encode import encode_all, keep_encoded, unencoded
 from memory_mcp.app.head import memory_head
 from memory_mcp.app.rooms import reads_refused, writes_refused
 from memory_mcp.app.search import search_memories
@@ -23,8 +24,10 @@ __all__ = [
     "decide",
     "doctor",
     "drain",
+    "encode_all",
     "forget_memory",
     "fork",
+    "keep_encoded",
     "keep_mirrored",
     "memory_context",
     "memory_head",
@@ -35,6 +38,7 @@ __all__ = [
     "switch",
     "sync",
     "sync_status",
+    "unencoded",
     "update_memory",
     "writes_refused",
 ]

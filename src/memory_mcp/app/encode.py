@@ -21,7 +21,8 @@ from memory_mcp.domain.limits import (
     LEASE_SECONDS,
 )
 from memory_mcp.domain.record import Record
-from memory_mcp.errors import MemoryMcpError
+from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
+from memory_mcp.ports import Embedder
 
 __all__ = ["encode_all", "keep_encoded", "unencoded"]
 
@@ -40,7 +41,9 @@ _PAUSES_MAX: Final = 10
 async def keep_encoded(rooms: Rooms, leaving: asyncio.Event) -> None:
     """Encode what any session writes, until this one ends."""
     meanings = [pool.meaning for pool in rooms.pools if pool.meaning]
-    while meanings and not leaving.is_set():
+    if not meanings or not await _usable(meanings[0].embedder):
+        return
+    while not leaving.is_set():
         done = 0
         try:
             for pool in rooms.pools:
@@ -54,6 +57,16 @@ async def keep_encoded(rooms: Rooms, leaving: asyncio.Event) -> None:
             done = 0
         if not done:
             await _wait(meanings[0].wake, leaving)
+
+
+async def _usable(embedder: Embedder) -> bool:
+    """Whether there is an embedder at all; one that is only down for now is."""
+    try:
+        await embedder.passages([])
+    except ModelUnavailableError as error:
+        _LOG.warning("%s", error)
+        return False
+    return True
 
 
 async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:

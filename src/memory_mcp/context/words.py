@@ -89,8 +89,8 @@ def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
             if unreadable:
                 said.insert(0, unread(len(unreadable)))
             elif not hits:
-                where = " here; the cloud could not be asked" if degraded else ""
-                said.insert(0, f"No visible memory matches{where}.")
+                limited = ", as far as could be looked for" if degraded else ""
+                said.insert(0, f"No visible memory matches{limited}.")
             return {
                 "success": True,
                 "results": [_hit_fields(hit, why=why) for hit in hits],
