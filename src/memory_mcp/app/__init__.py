@@ -8,6 +8,7 @@ from memory_mcp.app.deliver import drain
 from memory_mcp.app.doctor import doctor
 from memory_mcp.app.encode import encode_all, keep_encoded, unencoded
 from memory_mcp.app.head import memory_head
+from memory_mcp.app.probe import Probe, probe
 from memory_mcp.app.rooms import reads_refused, writes_refused
 from memory_mcp.app.search import search_memories
 from memory_mcp.app.sync import Synced, keep_mirrored, sync, sync_status
@@ -16,6 +17,7 @@ from memory_mcp.app.upkeep import catch_up, reindex
 __all__ = [
     "Choice",
     "Decision",
+    "Probe",
     "Synced",
     "add_memory",
     "backtrack",
@@ -32,6 +34,7 @@ __all__ = [
     "memory_context",
     "memory_head",
     "preview_backtrack",
+    "probe",
     "reads_refused",
     "reindex",
     "search_memories",

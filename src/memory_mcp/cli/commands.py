@@ -10,6 +10,7 @@ from typing import Literal
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
+from memory_mcp.cli.healing import doctor, reindex
 from memory_mcp.cli.searching import kind_of, search, time_of
 from memory_mcp.cli.syncing import sync
 from memory_mcp.context.head_text import head_text
@@ -178,30 +179,6 @@ async def _context(rooms: Rooms, given: Given) -> Shown:
             return _skipped(reason)
 
 
-async def _reindex(rooms: Rooms, given: Given) -> Shown:
-    del given
-    if skipped := app.reads_refused(rooms):
-        return _skipped(skipped.reason)
-    with show.progress("Indexing") as advance:
-        done = await app.reindex(rooms, advance)
-    message = f"{done.adopted} records indexed, {done.erased} late forgets completed."
-    return Shown({"success": True, "indexed": done.adopted, "erased": done.erased,
-                  "message": message})  # fmt: skip
-
-
-async def _doctor(rooms: Rooms, given: Given) -> Shown:
-    if skipped := app.reads_refused(rooms):
-        return _skipped(skipped.reason)
-    found = await app.doctor(rooms, repair=given.repair)
-    left = [finding for finding in found if not finding.repaired]
-    fields = {
-        "success": not any(finding.severity == "must" for finding in left),
-        "findings": [vars(finding) for finding in found],
-        "message": show.bill(len(found), len(found) - len(left)),
-    }
-    return Shown(fields, show.findings)
-
-
 _CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
 
 _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
@@ -214,9 +191,9 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "backtrack": _backtrack,
     "fork": _fork,
     "context": _context,
-    "reindex": _reindex,
+    "reindex": reindex,
     "sync": sync,
-    "doctor": _doctor,
+    "doctor": doctor,
 }
 
 

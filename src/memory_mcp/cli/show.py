@@ -98,7 +98,8 @@ def findings(fields: Fields) -> str:
         + ("" if f["repaired"] else f" {f['remedy']}")
         for f in fields["findings"]
     ]
-    return "\n".join([*lines, str(fields["message"])])
+    proof = f"Search: {fields['search']}. {fields['proof']}".strip()
+    return "\n".join([*lines, proof, str(fields["message"])])
 
 
 def bill(found: int, mended: int) -> str:
