@@ -37,12 +37,20 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A visible record written `steps` before (negative) or after a candidate `of` its session."""
+    """A visible record written `steps` before (negative) or after a candidate `of` its session.
+
+    It may be what is looked for itself, found by what stands beside it, unless it is not `wanted`:
+    it does not pass the filters of the search.
+    """
 
     of: RecordId
     steps: int
     id: RecordId
     fields: Fields
+    importance: int = 3
+    pinned: bool = False
+    created_at: str = ""
+    wanted: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,128 +1,157 @@
 """From candidates to an order with scores in 0-1, and what each score is made of.
 
-The order follows a sum of what speaks for each candidate, stretched over the list: words with
-those of the neighbours, meaning with that of the neighbours, and a little for the speaker asked
-for. The score is the logistic of that sum with how strong the evidence is at all, so that it can be
-compared between questions: 0.5 means more likely relevant than not. Ties fall to importance, then
-to the newer, then to the id: the order never depends on the order in which candidates come.
+The order follows a plain sum of what speaks for each candidate: its words and its meaning, both
+with those of its neighbours, and a little for the speaker asked for. The evidence is absolute, so
+where a question shares no telling word with the store, words hardly count, and where a rare name
+is there, they decide. The score is the logistic of that sum and of how strong the best of the list
+is, so that it can be compared between questions: 0.5 means more likely relevant than not.
+
+Ties fall to importance, then to the newer, then to the id: the order never depends on the order in
+which candidates come.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields as fields_of_dataclass
 from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Model
+from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Mixture, Model
 
 __all__ = ["rank"]
 
 _RECENCY_DAYS: Final = 30
 """Half of what recency counts is gone after so many days."""
-_STRETCHED: Final = ("words", "window", "meaning", "meaning_window", "pooled")
-_PLAIN: Final = ("names", "dates", "asks")
+_LOGIT_MAX: Final = 60.0
+_MEANINGS: Final = ("meaning", "meaning_window", "pooled")
 
 
 def rank(
     question: Question,
     corpus: Corpus,
     candidates: Sequence[Candidate],
-    neighbours: Iterable[Neighbour],
+    neighbours: Sequence[Neighbour],
     nearness: Nearness | None,
     *,
     weights: RerankWeights,
     now: datetime,
 ) -> list[Ranked]:
-    """The candidates, best first; none if nothing speaks clearly enough for the best of them."""
+    """Candidates and their neighbours, best first; none if even the best is hardly relevant."""
     found = evidence(question, corpus, candidates, neighbours, nearness)
-    if not candidates or nothing_relevant(question, found):
+    wanted = {each.id: each for each in neighbours if each.wanted}
+    every: dict[RecordId, Candidate | Neighbour] = {**wanted, **{c.id: c for c in candidates}}
+    if not every:
         return []
-    model = SEMANTIC if any(each.encoded for each in found) else LEXICAL
-    strengths = _strengths(found, model)
-    level = _level(found, model)
-    judged: list[tuple[float, Candidate, Mapping[str, float]]] = []
-    for candidate, parts in zip(candidates, strengths, strict=True):
-        logit = level + model.calibration.strength * sum(parts.values())
-        extra = _preferences(candidate, weights, now)
-        total = weights.similarity * logit + sum(extra.values())
-        judged.append((round(total, 9), candidate, {**parts, **extra}))
-    judged.sort(key=lambda one: one[1].id)
-    judged.sort(key=lambda one: one[1].created_at, reverse=True)
-    judged.sort(key=lambda one: (one[0], one[1].importance), reverse=True)
-    return [
-        Ranked(
-            candidate.id, _logistic(total), {name: round(v, 4) for name, v in parts.items() if v}
-        )
-        for total, candidate, parts in judged
-    ]
+    model = SEMANTIC if any(found[each].encoded for each in every) else LEXICAL
+    parts = _parts({record_id: found[record_id] for record_id in every}, model.mixture)
+    logits = _logits(parts, found, model)
+    if nothing_relevant(question, found, max(logits.values()), model):
+        return []
+    judged: list[tuple[float, Candidate | Neighbour, Mapping[str, float]]] = []
+    for record_id, one in every.items():
+        extra = _preferences(one, weights, now)
+        total = weights.similarity * logits[record_id] + math.fsum(extra.values())
+        judged.append((round(total, 9), one, {**parts[record_id], **extra}))
+    judged.sort(key=lambda entry: entry[1].id)
+    judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
+    judged.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
+    return [Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged]
 
 
-def nothing_relevant(question: Question, found: Sequence[Evidence]) -> bool:
-    """Whether not even the best of the evidence makes it likely that something was found."""
-    return not any(each.words or each.encoded for each in found) and bool(question.terms)
+def nothing_relevant(
+    question: Question, found: Mapping[RecordId, Evidence], best: float, model: Model
+) -> bool:
+    """Whether even the best of what was found is hardly relevant.
+
+    One or two words that occur, and rare words that do, are never too little.
+    """
+    most = max((each.words for each in found.values()), default=0.0)
+    if most and len(question.terms) <= _SHORT_TERMS_MAX:
+        return False
+    return best < model.floor
 
 
-def _strengths(found: Sequence[Evidence], model: Model) -> list[dict[str, float]]:
-    """For each candidate, what each piece of evidence adds to its place in the list."""
-    parts: list[dict[str, float]] = [{} for _ in found]
-    encoded = [each for each in found if each.encoded]
-    lexical = _stretch([each.window for each in found])
-    for name in _STRETCHED:
-        factor = getattr(model.mixture, name)
-        if not factor:
-            continue
-        among = found if name in ("words", "window") else encoded
-        values = [getattr(each, name) for each in among]
-        low, high = min(values), max(values)
-        for at, each in enumerate(found):
-            if name in ("words", "window") or each.encoded:
-                value = (getattr(each, name) - low) / (high - low) if high > low else 1.0
-            else:
-                value = lexical[at]  # not encoded yet: its words stand in for its meaning
-            parts[at][name] = factor * value
-    for name in _PLAIN:
-        factor = getattr(model.mixture, name)
-        for at, each in enumerate(found):
-            parts[at][name] = factor * getattr(each, name)
+_SHORT_TERMS_MAX: Final = 2
+
+
+def _parts(
+    found: Mapping[RecordId, Evidence], mixture: Mixture
+) -> dict[RecordId, dict[str, float]]:
+    """For each candidate, what each piece of evidence adds."""
+    factors = {
+        each.name: factor
+        for each in fields_of_dataclass(mixture)
+        if (factor := getattr(mixture, each.name))
+    }
+    assumed = _assumed(found)
+    parts: dict[RecordId, dict[str, float]] = {}
+    for record_id, each in found.items():
+        own = {name: factor * getattr(each, name) for name, factor in factors.items()}
+        if not each.encoded and assumed:
+            for name, (low, high) in assumed.items():
+                if name in own:
+                    own[name] = factors[name] * (low + (high - low) * each.window)
+        parts[record_id] = own
     return parts
 
 
-def _stretch(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else 1.0 for value in values]
+def _assumed(found: Mapping[RecordId, Evidence]) -> dict[str, tuple[float, float]]:
+    """For records that are not encoded yet: between which figures their words place them."""
+    encoded = [each for each in found.values() if each.encoded]
+    if not encoded or len(encoded) == len(found):
+        return {}
+    values = {name: [getattr(each, name) for each in encoded] for name in _MEANINGS}
+    return {name: (min(each), max(each)) for name, each in values.items()}
 
 
-def _level(found: Sequence[Evidence], model: Model) -> float:
-    """How strong the evidence for the best of the list is, whatever the others are like."""
-    calibration = model.calibration
-    return (
-        calibration.bias
-        + calibration.coverage * max(each.coverage for each in found)
-        + calibration.meaning * max(each.meaning for each in found)
-    )
-
-
-def _preferences(candidate: Candidate, weights: RerankWeights, now: datetime) -> dict[str, float]:
-    """What the user's weights add: small by default, so that only near ties are broken by it."""
-    usual = limits.IMPORTANCE_USUAL
-    span = limits.IMPORTANCE_MAX - usual
+def _logits(
+    parts: Mapping[RecordId, Mapping[str, float]],
+    found: Mapping[RecordId, Evidence],
+    model: Model,
+) -> dict[RecordId, float]:
+    """How likely each candidate is to be relevant; in the order of its strength."""
+    strengths = {record_id: math.fsum(each.values()) for record_id, each in parts.items()}
+    best = max(strengths.values())
+    by = model.calibration
+    level = by.bias + by.coverage * max(found[record_id].coverage for record_id in strengths)
     return {
-        "importance": weights.importance * (candidate.importance - usual) / span,
-        "recency": weights.recency * 2 ** (-_age_days(candidate, now) / _RECENCY_DAYS),
-        "pinned": weights.pinned * candidate.pinned,
+        record_id: level + by.strength * strength + by.gap * (best - strength)
+        for record_id, strength in strengths.items()
     }
 
 
-def _age_days(candidate: Candidate, now: datetime) -> float:
-    age = now - datetime.fromisoformat(candidate.created_at)
-    return max(0.0, age.total_seconds() / 86_400)
+def _preferences(
+    one: Candidate | Neighbour, weights: RerankWeights, now: datetime
+) -> dict[str, float]:
+    """What the user's weights add: little by default, so that only near ties are broken by it."""
+    usual = limits.IMPORTANCE_USUAL
+    return {
+        "importance": weights.importance
+        * (one.importance - usual)
+        / (limits.IMPORTANCE_MAX - usual),
+        "recency": weights.recency * _recency(one.created_at, now),
+        "pinned": weights.pinned * one.pinned,
+    }
+
+
+def _recency(created_at: str, now: datetime) -> float:
+    """1 for what is of this moment, half of it a month ago."""
+    try:
+        age = now - datetime.fromisoformat(created_at)
+    except ValueError:
+        return 0.0
+    return 2 ** (-max(0.0, age.total_seconds() / 86_400) / _RECENCY_DAYS)
+
+
+def _shown(parts: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in parts.items() if round(value, 4)}
 
 
 def _logistic(logit: float) -> float:
-    if logit < 0:
-        power = math.exp(max(logit, -60.0))
-        return round(power / (1 + power), 4)
-    return round(1 / (1 + math.exp(-min(logit, 60.0))), 4)
+    bounded = max(-_LOGIT_MAX, min(_LOGIT_MAX, logit))
+    return round(1 / (1 + math.exp(-bounded)), 4)

@@ -3,35 +3,32 @@
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LEXICAL", "SEMANTIC", "Calibration", "Mixture"]
+__all__ = ["LEXICAL", "SEMANTIC", "Calibration", "Mixture", "Model"]
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """What each piece of evidence counts for the order.
+    """What each piece of evidence counts for the order; all evidence is in 0-1."""
 
-    Words, window, meaning and pooled are first stretched over the list (its best is 1, its worst
-    0); names, days and being a question count as they are.
-    """
-
-    words: float
-    window: float
-    meaning: float
-    meaning_window: float
-    pooled: float
-    names: float
-    dates: float
-    asks: float
+    words: float = 0.0
+    window: float = 0.0
+    meaning: float = 0.0
+    meaning_window: float = 0.0
+    pooled: float = 0.0
+    names: float = 0.0
+    asks: float = 0.0
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """From order and evidence to the logit of being relevant."""
+    """From what speaks for one candidate, and for the best of all, to the logit of relevance."""
 
     bias: float
     strength: float
+    gap: float
+    """How far behind the strongest a candidate is."""
     coverage: float
-    meaning: float
+    """The most of the question's words that a candidate has."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +37,18 @@ class Model:
 
     mixture: Mixture
     calibration: Calibration
+    floor: float
+    """Below this logit of the best, nothing was found."""
 
 
 LEXICAL: Final = Model(
-    Mixture(
-        words=0.3, window=0.7, meaning=0.0, meaning_window=0.0, pooled=0.0,
-        names=0.05, dates=0.0, asks=-0.05,
-    ),
-    Calibration(bias=-6.0, strength=4.0, coverage=4.0, meaning=0.0),
-)  # fmt: skip
+    Mixture(window=1.0, names=0.1, asks=-0.05),
+    Calibration(bias=-4.0, strength=6.0, gap=-8.0, coverage=2.0),
+    floor=-4.0,
+)
 
 SEMANTIC: Final = Model(
-    Mixture(
-        words=0.0, window=0.4, meaning=0.0, meaning_window=0.4, pooled=0.2,
-        names=0.05, dates=0.0, asks=-0.05,
-    ),
-    Calibration(bias=-9.0, strength=4.0, coverage=2.0, meaning=6.0),
-)  # fmt: skip
+    Mixture(window=0.4, meaning_window=0.8, pooled=0.3, names=0.05, asks=-0.05),
+    Calibration(bias=-5.0, strength=6.0, gap=-8.0, coverage=2.0),
+    floor=-4.0,
+)
