@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_data_path
-
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
@@ -23,7 +21,7 @@ from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.setting_values import on_this_machine
-from memory_mcp.settings import Settings
+from memory_mcp.settings import Settings, home_folder
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
 from memory_mcp.stores.host import (
     GitProvenance,
@@ -90,7 +88,7 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     project_dir = settings.project_dir
     if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
         project_dir = git_work_tree((start or _current_folder()).absolute())
-    mine = _home(settings) / f"user-{_slug(settings.user)}"
+    mine = home_folder(settings) / f"user-{_slug(settings.user)}"
     base = project_dir or mine / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     return Places(
@@ -207,7 +205,7 @@ async def open_rooms(
 
 def system_keyring(settings: Settings, disk: Disk | None = None) -> SystemKeyring:
     """Where `login` keeps keys."""
-    return SystemKeyring(_home(settings), disk or Disk())
+    return SystemKeyring(home_folder(settings), disk or Disk())
 
 
 def cloud_key(settings: Settings) -> KeySource:
@@ -229,10 +227,6 @@ def cloud_chosen(settings: Settings, source: KeySource) -> bool:
             return True
         case "auto":
             return source.origin != "none" or on_this_machine(settings.base_url)
-
-
-def _home(settings: Settings) -> Path:
-    return settings.home or user_data_path("memory-mcp", appauthor=False)
 
 
 def _current_folder() -> Path:
