@@ -135,7 +135,8 @@ def _address(given: Variable, what: str, *, private: bool = False) -> str:
     near = on_this_machine(url) or (private and is_private(urlsplit(url).hostname or ""))
     if scheme.lower() == "http" and not near:
         why = "https, because http shows the key to the network (only this machine may do without:"
-        raise SettingError(*given, f"{why} localhost, 127.0.0.0/8 or [::1])")
+        also = ", and without a key its own network" if private else ""
+        raise SettingError(*given, f"{why} localhost, 127.0.0.0/8 or [::1]{also})")
     return url + path
 
 

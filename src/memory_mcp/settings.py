@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, cast
 
+from platformdirs import user_data_path
 from pydantic import SecretStr
 
 from memory_mcp import setting_values as values
@@ -20,8 +21,11 @@ from memory_mcp.setting_values import Given, Variable
 __all__ = [
     "SETTINGS",
     "TOOLSETS",
+    "EmbedderName",
+    "EmbedderSettings",
     "Provider",
     "Settings",
+    "home_folder",
     "read_settings",
     "with_toolsets",
 ]
@@ -47,6 +51,11 @@ SETTINGS: Final[Mapping[str, str]] = {
     "SUPERMEMORY_BASE_URL": "where Supermemory is",
     "SUPERMEMORY_TIMEOUT": "seconds that a search waits for the cloud",
     "SUPERMEMORY_EXTRACTION": "on: the cloud draws facts from what it is sent",
+    "MEMORY_EMBEDDER": "what recalls by meaning: none, minilm, openai, ollama, or auto: minilm if "
+    "it was added",
+    "MEMORY_EMBEDDER_URL": "where an OpenAI-compatible server or Ollama is",
+    "MEMORY_EMBEDDER_MODEL": "the model to ask for there",
+    "MEMORY_EMBEDDER_API_KEY": "the key for it",
 }
 """Each `MEMORY_X` is read from `ATOMIC_MEMORY_X` where it is not set itself."""
 
@@ -55,6 +64,21 @@ TOOLSETS: Final = ("branches",)
 _LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
+
+EmbedderName = Literal["auto", "none", "minilm", "openai", "ollama"]
+_EMBEDDERS: Final[tuple[EmbedderName, ...]] = ("auto", "none", "minilm", "openai", "ollama")
+_OPENAI: Final = "https://api.openai.com/v1"
+_OLLAMA: Final = "http://127.0.0.1:11434"
+
+
+@dataclass(frozen=True)
+class EmbedderSettings:
+    """What turns text into vectors; where it is and how it is asked, if it is a server."""
+
+    name: EmbedderName = "auto"
+    url: str = ""
+    model: str = ""
+    api_key: SecretStr | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +103,7 @@ class Settings:
     base_url: str = "https://api.supermemory.ai"
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
+    embedder: EmbedderSettings = EmbedderSettings()
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -114,7 +139,36 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
             given.get("SUPERMEMORY_TIMEOUT"), Settings.remote_timeout, REMOTE_SEARCH_SECONDS_MAX
         ),
         extraction=values.flag(given, "SUPERMEMORY_EXTRACTION", "on or off", default=False),
+        embedder=_embedder(given),
     )
+
+
+def _embedder(given: Given) -> EmbedderSettings:
+    name = cast("EmbedderName", values.choice(given, "MEMORY_EMBEDDER", _EMBEDDERS, "auto"))
+    model = values.text(given, "MEMORY_EMBEDDER_MODEL")
+    key = values.key_in("MEMORY_EMBEDDER_API_KEY", values.text(given, "MEMORY_EMBEDDER_API_KEY"))
+    url = given.get("MEMORY_EMBEDDER_URL")
+    match name:
+        case "none":
+            return EmbedderSettings(name)
+        case "auto" | "minilm":
+            for setting in ("URL", "MODEL", "API_KEY"):
+                if found := given.get(f"MEMORY_EMBEDDER_{setting}"):
+                    why = f"openai or ollama, because {found.name} is set (or none)"
+                    raise SettingError("MEMORY_EMBEDDER", name, why)
+            return EmbedderSettings(name)
+        case "openai":
+            if key is None and url is None:
+                raise SettingError("MEMORY_EMBEDDER_API_KEY", "", f"a key for {_OPENAI}")
+            where = values.endpoint(url, _OPENAI)
+            return EmbedderSettings(name, where, model or "text-embedding-3-small", key)
+        case "ollama":
+            if not model:
+                what = "the name of an embedding model that your Ollama has (`ollama list`)"
+                raise SettingError("MEMORY_EMBEDDER_MODEL", "", what)
+            return EmbedderSettings(
+                name, values.endpoint(url, _OLLAMA, private=key is None), model, key
+            )
 
 
 def _given(environment: Mapping[str, str]) -> Given:
@@ -125,6 +179,11 @@ def _given(environment: Mapping[str, str]) -> Given:
             if value := environment.get(name, "").strip():
                 given[setting] = Variable(name, value)
     return given
+
+
+def home_folder(settings: Settings) -> Path:
+    """Where what belongs to the user is, rather than to a project."""
+    return settings.home or user_data_path("memory-mcp", appauthor=False)
 
 
 def with_toolsets(settings: Settings, names: str) -> Settings:

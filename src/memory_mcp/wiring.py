@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_data_path
-
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
@@ -24,10 +22,10 @@ from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
-from memory_mcp.ports import Embedder
+from memory_mcp.model_wiring import embedder
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.setting_values import on_this_machine
-from memory_mcp.settings import Settings
+from memory_mcp.settings import Settings, home_folder
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
 from memory_mcp.stores.host import (
     GitProvenance,
@@ -96,7 +94,7 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     project_dir = settings.project_dir
     if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
         project_dir = git_work_tree((start or _current_folder()).absolute())
-    mine = _home(settings) / f"user-{_slug(settings.user)}"
+    mine = home_folder(settings) / f"user-{_slug(settings.user)}"
     base = project_dir or mine / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     return Places(
@@ -126,7 +124,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     heads = LocalHeads(places.state_dir, writer)
     source = cloud_key(settings)
     mirrors = _mirrors(settings, source, places, writer, clock)
-    model = embedder(settings) if settings.enabled else None
+    model = embedder(settings)
     wake = asyncio.Event()
     meanings = [Meaning(model, SqliteVectors(i), wake) if model else None for i in indexes]
     rooms = Rooms(
@@ -216,7 +214,7 @@ async def open_rooms(
 
 def system_keyring(settings: Settings, disk: Disk | None = None) -> SystemKeyring:
     """Where `login` keeps keys."""
-    return SystemKeyring(_home(settings), disk or Disk())
+    return SystemKeyring(home_folder(settings), disk or Disk())
 
 
 def cloud_key(settings: Settings) -> KeySource:
@@ -238,10 +236,6 @@ def cloud_chosen(settings: Settings, source: KeySource) -> bool:
             return True
         case "auto":
             return source.origin != "none" or on_this_machine(settings.base_url)
-
-
-def _home(settings: Settings) -> Path:
-    return settings.home or user_data_path("memory-mcp", appauthor=False)
 
 
 def _current_folder() -> Path:
@@ -272,9 +266,3 @@ def _slug(name: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
-
-
-def embedder(settings: Settings) -> Embedder | None:
-    """What turns text into vectors, if anything was chosen that does."""
-    del settings
-    return None

@@ -11,6 +11,7 @@ from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
 from memory_mcp.cli.healing import doctor, reindex
+from memory_mcp.cli.models import models
 from memory_mcp.cli.searching import kind_of, search, time_of
 from memory_mcp.cli.syncing import sync
 from memory_mcp.context.head_text import head_text
@@ -49,12 +50,8 @@ def run(given: Given) -> int:
                 from memory_mcp.cli.demo import demo  # noqa: PLC0415  # imports the MCP SDK
 
                 return asyncio.run(demo(as_json=as_json))
-            case "login":
-                shown = cloud.login(settings)
-            case "logout":
-                shown = cloud.logout(settings)
-            case "status":
-                shown = cloud.status(settings)
+            case name if name in _WITHOUT_ROOMS:
+                shown = _WITHOUT_ROOMS[name](settings, given)
             case name:
                 shown = asyncio.run(_in_rooms(settings, given, _COMMANDS[name]))
         return show.show(shown, as_json=as_json)
@@ -180,6 +177,13 @@ async def _context(rooms: Rooms, given: Given) -> Shown:
 
 
 _CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
+
+_WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
+    "login": lambda settings, _: cloud.login(settings),
+    "logout": lambda settings, _: cloud.logout(settings),
+    "status": lambda settings, _: cloud.status(settings),
+    "models": models,
+}
 
 _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "add": _add,

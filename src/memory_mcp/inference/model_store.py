@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -17,14 +16,13 @@ from filelock import FileLock, Timeout
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
 from memory_mcp.inference.conversion import convert
+from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.inference.fetching import Tell, fetched
-from memory_mcp.inference.minilm import NO_EXTRA
 from memory_mcp.inference.model_files import MANIFEST, Manifest, damaged, read_manifest
 from memory_mcp.inference.recipes import RECIPES, Recipe
 
-__all__ = ["Kept", "ModelStore", "extra_installed"]
+__all__ = ["Kept", "ModelStore"]
 
-_EXTRA: Final = ("numpy", "onnx", "onnxruntime", "safetensors", "tokenizers")
 _DOWNLOADS: Final = "downloads"
 
 
@@ -101,17 +99,17 @@ class ModelStore:
             StoreUnavailableError: the file system refused.
         """
         recipe = self._recipe(name)
-        folders = [
-            folder
-            for folder in (self.folder(recipe.name), self._home / _DOWNLOADS / name)
-            if folder.is_dir()
-        ]
-        self._disk.remove(self.folder(name) / MANIFEST)
+        here = (self.folder(recipe.name), self._home / _DOWNLOADS / name)
+        folders = [folder for folder in here if folder.is_dir()]
         for folder in folders:
             try:
+                if folder.is_symlink():  # what it leads to is somebody else's
+                    folder.unlink()
+                    continue
+                self._disk.remove(folder / MANIFEST)
                 shutil.rmtree(folder)
             except OSError as error:
-                raise unavailable(error, folder, "store") from error
+                raise unavailable(error, folder, "erase") from error
         return bool(folders)
 
     def _whole(self, name: str) -> Manifest | None:
@@ -140,8 +138,3 @@ class ModelStore:
         except OSError as error:
             return Kept(recipe, folder, problem=f"{error.filename}: {error.strerror}.")
         return Kept(recipe, folder, manifest, size)
-
-
-def extra_installed() -> bool:
-    """Whether the libraries are there; none of them is imported."""
-    return all(find_spec(library) for library in _EXTRA)

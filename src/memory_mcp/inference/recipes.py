@@ -24,7 +24,11 @@ class Recipe:
     hub: str
     sha256: Mapping[str, str]
     sizes: Mapping[str, int]
-    added_bytes: int
+
+    @property
+    def download_bytes(self) -> int:
+        """About what fetching it takes."""
+        return sum(self.sizes.values())
 
 
 MINILM: Final = Recipe(
@@ -38,7 +42,6 @@ MINILM: Final = Recipe(
         TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     },
     sizes={WEIGHTS: 90_868_376, TOKENIZER: 466_247},
-    added_bytes=24_000_000,
 )
 
 RECIPES: Final[Mapping[str, Recipe]] = {MINILM.name: MINILM}

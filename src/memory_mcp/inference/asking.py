@@ -1,0 +1,123 @@
+"""One question to a model's server over HTTP, and every way in which it can go wrong as a sentence.
+
+Not the cloud's `Wire`: that one knows the service's own errors and what may be tried again when.
+Here an answer is there in time or there is none. httpx is imported with the first question.
+"""
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from memory_mcp.domain.hosts import is_loopback
+from memory_mcp.domain.limits import REMOTE_CONNECT_SECONDS_MAX
+from memory_mcp.errors import ModelUnavailableError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Asking"]
+
+_SAID_CHARS_MAX: Final = 200
+"""How much of the server's own words an error repeats."""
+
+_REMEDIES: Final[dict[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: " Check MEMORY_EMBEDDER_API_KEY.",
+    HTTPStatus.FORBIDDEN: " Check MEMORY_EMBEDDER_API_KEY.",
+    HTTPStatus.NOT_FOUND: " Check MEMORY_EMBEDDER_URL and MEMORY_EMBEDDER_MODEL.",
+}
+
+
+class Asking:
+    """A server that answers JSON with JSON. Redirects are not followed: the key stays here."""
+
+    def __init__(self, url: str, key: SecretStr | None, retry_seconds: float) -> None:
+        self._url = url
+        self._name = urlsplit(url).netloc
+        self._key = key.get_secret_value() if key else ""
+        self._retry_seconds = retry_seconds
+        self._client: httpx.AsyncClient | None = None
+
+    async def ask(self, path: str, body: dict[str, Any], seconds: float) -> object:
+        """The answer to a POST. A busy or broken server is asked once more, if there is time.
+
+        Raises:
+            ModelUnavailableError: there is no answer in time, or it is a refusal, or no JSON.
+        """
+        import httpx  # noqa: PLC0415  # see the module's docstring
+
+        client = self._opened()
+        try:
+            async with asyncio.timeout(seconds):
+                response = await client.post(path, json=body)
+                if _passing(response.status_code):
+                    await asyncio.sleep(self._retry_seconds)
+                    response = await client.post(path, json=body)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise ModelUnavailableError(
+                f"{self._name} gave no vectors within {seconds:g} s."
+            ) from error
+        except httpx.HTTPError as error:
+            raise ModelUnavailableError(
+                f"{self._name} cannot be reached ({type(error).__name__}). Check "
+                "MEMORY_EMBEDDER_URL, and that the server runs."
+            ) from error
+        return self._understood(response)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _opened(self) -> "httpx.AsyncClient":
+        if self._client is None:
+            import httpx  # noqa: PLC0415  # as above
+
+            try:
+                self._client = httpx.AsyncClient(
+                    base_url=self._url,
+                    headers={"Authorization": f"Bearer {self._key}"} if self._key else None,
+                    timeout=httpx.Timeout(None, connect=REMOTE_CONNECT_SECONDS_MAX),
+                    trust_env=not is_loopback(urlsplit(self._url).hostname or ""),
+                )
+            except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+                raise ModelUnavailableError(
+                    f"This machine's settings leave no way to {self._name} "
+                    f"({type(error).__name__}): look at HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+                ) from error
+        return self._client
+
+    def _understood(self, response: "httpx.Response") -> object:
+        try:
+            said: object = response.json()
+        except (ValueError, RecursionError):
+            said = None
+        if response.is_success and said is not None:
+            return said
+        if response.is_success:
+            raise ModelUnavailableError(
+                f"{self._name} answered with something that is no JSON. Check MEMORY_EMBEDDER_URL."
+            )
+        words = self._words(said)
+        raise ModelUnavailableError(
+            f"{self._name} answered {response.status_code}{f': {words}' if words else ''}."
+            f"{_REMEDIES.get(response.status_code, '')}"
+        )
+
+    def _words(self, said: object) -> str:
+        """What the server says about it, if it says so; it may repeat the key, which we do not."""
+        match said:
+            case {"error": {"message": str(words)}} | {"error": str(words)}:
+                words = " ".join(words.split())
+                words = words.replace(self._key, "***") if self._key else words
+                return words[:_SAID_CHARS_MAX].rstrip(". ")
+            case _:
+                return ""
+
+
+def _passing(status: int) -> bool:
+    """Whether the same question may get an answer in a moment."""
+    return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
