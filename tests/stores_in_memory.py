@@ -125,7 +125,9 @@ class MemoryIndex:
         there.sort(key=lambda r: (len(rarest & _terms(r)), r.id), reverse=True)
         return [_candidate(record) for record in there[:limit]]
 
-    async def around(self, record_ids: Collection[RecordId], view: View) -> list[Neighbour]:
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
         near: list[Neighbour] = []
         there = sorted(self._seen(view, Filters()), key=lambda r: r.id)
         for mine in (r for r in self._all() if r.id in record_ids):
@@ -133,7 +135,7 @@ class MemoryIndex:
             before = [r for r in reversed(same) if r.id < mine.id][:_STEPS]
             after = [r for r in same if r.id > mine.id][:_STEPS]
             near += [
-                Neighbour(mine.id, sign * number, r.id, fields_of(r))
+                _neighbour(mine, sign * number, r, wanted=passes(r, filters))
                 for sign, side in ((-1, before), (1, after))
                 for number, r in enumerate(side, start=1)
                 if fields_of(r).day == fields_of(mine).day
@@ -203,6 +205,10 @@ def _terms(record: Record) -> set[str]:
 
 def _trigrams(term: str) -> set[str]:
     return {term[i : i + 3] for i in range(len(term) - 2)}
+
+
+def _neighbour(of: Record, steps: int, record: Record, *, wanted: bool) -> Neighbour:
+    return Neighbour(of=of.id, steps=steps, wanted=wanted, **vars(_candidate(record)))
 
 
 def _candidate(record: Record) -> Candidate:

@@ -129,7 +129,8 @@ class SearchIndex(Protocol):
     - `corpus` counts the records that hold each term, visible or not; `spellings` names the terms
       there are that share most letters with one that is not there, with their counts.
     - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
-      best first. `around` names what was written up to two steps before and after, in one go.
+      best first. `around` names what was written up to two steps before and after, in one go,
+      whether or not it passes the filters.
     - `find` returns the newest first (by id).
     - `nearest` names visible ids close to a mistyped one.
     - `moves` names the records that move the head; `of_segments` everything written in
@@ -155,7 +156,9 @@ class SearchIndex(Protocol):
         self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
     ) -> list[Candidate]: ...
 
-    async def around(self, record_ids: Collection[RecordId], view: View) -> list[Neighbour]: ...
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]: ...
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]: ...
 

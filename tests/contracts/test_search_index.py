@@ -92,7 +92,7 @@ ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "corpus": lambda index, view: index.corpus(["a"]),  # noqa: ARG005
     "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
     "match": lambda index, view: index.match(["a"], Corpus(1, {"a": 1}), view, ANY, 5),
-    "around": lambda index, view: index.around([RecordId("x")], view),
+    "around": lambda index, view: index.around([RecordId("x")], view, ANY),
     "find": lambda index, view: index.find(view, ANY, 5),
     "count": lambda index, view: index.count(view, ANY),
     "visible": lambda index, view: index.visible([RecordId("x")], view),
@@ -239,7 +239,7 @@ async def test_neighbours_are_what_was_written_in_the_same_go(
     late = of("a")
     await index.add([late, mine, first, hidden, second, other, after])
 
-    near = await index.around([mine.id], seen(scribe))
+    near = await index.around([mine.id], seen(scribe), ANY)
 
     assert {n.steps: n.id for n in near} == {-2: first.id, -1: second.id, 1: after.id}
     assert all(n.of == mine.id and n.fields == fields_of(first) for n in near)
@@ -253,7 +253,7 @@ async def test_what_says_it_is_of_another_day_is_no_neighbour(
     records = [scribe.record(text, segment=HERE) for text in days]
     await index.add(records)
 
-    near = await index.around([records[1].id], seen(scribe))
+    near = await index.around([records[1].id], seen(scribe), ANY)
 
     assert [(n.steps, n.id) for n in near] == [(1, records[2].id)]
 

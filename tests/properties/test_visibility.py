@@ -107,7 +107,7 @@ async def compare(
         mine = await real.match(query, corpus, view, filters, 60)
         theirs = await oracle.match(query, corpus, view, filters, 60)
         assert {c.id: c for c in mine} == {c.id: c for c in theirs}
-        near = [sorted(await i.around(ids, view), key=repr) for i in (real, oracle)]
+        near = [sorted(await i.around(ids, view, filters), key=repr) for i in (real, oracle)]
         assert near[0] == near[1]
         assert await real.of_segments(view.chain) == await oracle.of_segments(view.chain)
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)

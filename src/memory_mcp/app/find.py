@@ -55,8 +55,12 @@ class _Candidates:
     around: Sequence[Neighbour] = ()
 
     @property
-    def every(self) -> dict[RecordId, Candidate]:
-        return {candidate.id: candidate for each in self.lists for candidate in each}
+    def candidates(self) -> list[Candidate]:
+        return list({candidate.id: candidate for each in self.lists for candidate in each}.values())
+
+    @property
+    def every(self) -> dict[RecordId, Candidate | Neighbour]:
+        return {one.id: one for one in (*self.around, *self.candidates)}
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     ranked = rank(
         question,
         _sum(corpora),
-        [candidate for each in found for candidate in each.every.values()],
+        [candidate for each in found for candidate in each.candidates],
         [neighbour for each in found for neighbour in each.around],
         meant.nearness if meant else None,
         weights=rooms.policy.weights,
@@ -103,7 +107,7 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
         terms=question.every,
         ranked=ranked,
         home={id_: each.pool for each in found for id_ in each.every},
-        fields={id_: c.fields for each in found for id_, c in each.every.items()},
+        fields={id_: one.fields for each in found for id_, one in each.every.items()},
         mode="semantic" if meant else "lexical",
         degraded=degraded,
         notes=meant.notes if meant else (),
@@ -154,7 +158,7 @@ async def _gathered(
             identity, asked.pooled, view, filters, CANDIDATES_MAX
         )
     best = {candidate.id for each in (words, near) for candidate in each[:_LOOKED_AROUND]}
-    return _Candidates(pool, (words, near), await pool.index.around(best, view))
+    return _Candidates(pool, (words, near), await pool.index.around(best, view, filters))
 
 
 async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant:
@@ -167,8 +171,7 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
         if (meaning := each.pool.meaning) is None:
             continue
         identity = meaning.embedder.identity
-        ids = {*each.every, *(neighbour.id for neighbour in each.around)}
-        read = await meaning.vectors.vectors(identity, ids)
+        read = await meaning.vectors.vectors(identity, each.every.keys())
         passages |= read.passages
         damaged += read.damaged
         missing += await meaning.vectors.missing(identity)

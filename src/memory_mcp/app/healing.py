@@ -91,8 +91,10 @@ class HealedIndex:
     ) -> list[Candidate]:
         return await self._healed(lambda: self._index.match(terms, corpus, view, filters, limit))
 
-    async def around(self, record_ids: Collection[RecordId], view: View) -> list[Neighbour]:
-        return await self._healed(lambda: self._index.around(record_ids, view))
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
+        return await self._healed(lambda: self._index.around(record_ids, view, filters))
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
         return await self._healed(lambda: self._index.find(view, filters, limit))

@@ -7,9 +7,10 @@ from typing import Any, Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.search import Candidate, Fields, Neighbour
-from memory_mcp.index.visibility import CHAIN, VISIBLE
+from memory_mcp.domain.views import Filters
+from memory_mcp.index.visibility import CHAIN, VISIBLE, Values, filtered
 
-__all__ = ["AROUND", "candidate", "neighbours"]
+__all__ = ["around", "candidate", "neighbours"]
 
 _SIDES: Final = (("<", "DESC", -1), (">", "ASC", 1))
 _STEPS: Final = 2
@@ -22,7 +23,7 @@ _ONE: Final = """
     FROM json_each(:ids) JOIN record c ON c.id = value
 """
 
-AROUND: Final = (
+_AROUND: Final = (
     f"{CHAIN}, near AS MATERIALIZED ("
     + " UNION ALL ".join(
         _ONE.format(side=side, order=order, step=sign * (n + 1), offset=n, visible=VISIBLE)
@@ -30,12 +31,18 @@ AROUND: Final = (
         for n in range(_STEPS)
     )
     + """)
-    SELECT of, steps, at, n.created_at, n.id, n.importance, n.pinned, n.created_at, n.day,
+    SELECT of, steps, at, {wanted}, r.id, r.importance, r.pinned, r.created_at, r.day,
         f.body, f.names, f.dates, f.extra
-    FROM near CROSS JOIN record n ON n.rowid = near.row CROSS JOIN fields f ON f.record = n.rowid
-    WHERE n.day = near.day
+    FROM near CROSS JOIN record r ON r.rowid = near.row CROSS JOIN fields f ON f.record = r.rowid
+    WHERE r.day = near.day
 """
 )
+
+
+def around(filters: Filters) -> tuple[str, Values]:
+    """What finds the neighbours of the records `:ids`, and its named values."""
+    wanted, values = filtered(filters)
+    return _AROUND.format(wanted=wanted), values
 
 
 def candidate(row: Sequence[Any]) -> Candidate:
@@ -51,12 +58,21 @@ def candidate(row: Sequence[Any]) -> Candidate:
 
 
 def neighbours(rows: Iterable[Sequence[Any]]) -> list[Neighbour]:
-    """The rows of `AROUND` without what stands on the other side of a pause."""
+    """The rows of `around` without what stands on the other side of a pause."""
     return [
-        Neighbour(of=RecordId(of), steps=steps, id=there.id, fields=there.fields)
-        for of, steps, at, other, *rest in rows
-        if _apart(at, other) <= timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
+        Neighbour(
+            of=RecordId(of),
+            steps=steps,
+            id=there.id,
+            fields=there.fields,
+            importance=there.importance,
+            pinned=there.pinned,
+            created_at=there.created_at,
+            wanted=bool(wanted),
+        )
+        for of, steps, at, wanted, *rest in rows
         for there in [candidate(rest)]
+        if _apart(at, there.created_at) <= timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
     ]
 
 

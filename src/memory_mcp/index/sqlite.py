@@ -18,7 +18,7 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.index.fulltext import any_of, searches, trigrams
-from memory_mcp.index.neighbours import AROUND, candidate, neighbours
+from memory_mcp.index.neighbours import around, candidate, neighbours
 from memory_mcp.index.schema import INSERT, SCHEMA, VERSION, row
 from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
 
@@ -117,10 +117,14 @@ class SqliteIndex:
                 break
         return list(found.values())[:limit]
 
-    async def around(self, record_ids: Collection[RecordId], view: View) -> list[Neighbour]:
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
         await self.require_complete()
-        values = {**view_values(view), "ids": json.dumps(sorted(record_ids))}
-        return neighbours(await self.file.rows(AROUND, values))
+        statement, values = around(filters)
+        ids = json.dumps(sorted(record_ids))
+        rows = await self.file.rows(statement, {**view_values(view), **values, "ids": ids})
+        return neighbours(rows)
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
         await self.require_complete()

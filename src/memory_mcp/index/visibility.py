@@ -10,7 +10,7 @@ from typing import Final
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.views import Filters, View
 
-__all__ = ["CHAIN", "VISIBLE", "filtered", "view_values"]
+__all__ = ["CHAIN", "VISIBLE", "Values", "filtered", "view_values"]
 
 Values = dict[str, str | int | None]
 
