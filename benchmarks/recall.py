@@ -104,7 +104,11 @@ def _show_negatives(
         for question in _borrowed(conversations, number)
         if all(question.id in run.answers for run in strangers)
     ]
-    rows = [("own", none, run) for run in runs if none]
+    rows = [
+        (domain, [q for q in none if q.category == domain], run)
+        for domain in dict.fromkeys(question.category for question in none)
+        for run in runs
+    ]
     rows += [("of the next store", borrowed, run) for run in strangers if borrowed]
     if rows:
         show(negatives(title, rows))

@@ -13,7 +13,7 @@ from recall_metrics import K
 from recall_runs import Answer
 from recall_sets import Conversation
 
-__all__ = ["FULL_TEXT", "FUSED", "POOLED", "baselines"]
+__all__ = ["FULL_TEXT", "FUSED", "POOLED", "STOP_WORDS", "baselines"]
 
 FULL_TEXT: Final = "FTS5 OR, porter"
 POOLED: Final = "MiniLM pooled"
@@ -23,7 +23,7 @@ _DEPTH: Final = 200
 """How far down the two lists are fused."""
 _OFFSET: Final = 60
 _WORD: Final = re.compile(r"\w+")
-_STOP_WORDS: Final = frozenset(
+STOP_WORDS: Final = frozenset(
     """
     a about after again all also am an and any are as at be because been before being but by can
     could d did do does doing don down during each few for from further had has have having he her
@@ -60,7 +60,7 @@ def _full_text(conversation: Conversation, questions: Sequence[str]) -> list[lis
     ids = [unit.id for unit in conversation.units]
     lists: list[list[str]] = []
     for question in questions:
-        words = [word for word in _WORD.findall(question) if word.casefold() not in _STOP_WORDS]
+        words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
         query = " OR ".join(f'"{word}"' for word in words or _WORD.findall(question))
         rows = table.execute(
             "SELECT rowid FROM unit WHERE unit MATCH ? ORDER BY rank, rowid LIMIT ?",
