@@ -177,6 +177,9 @@ class MemoryIndex:
     async def mark_complete(self) -> None:
         self._complete = True
 
+    async def ready(self) -> None:
+        self._all()
+
     async def reset(self) -> None:
         self._records.clear()
         self._complete = False

@@ -88,8 +88,12 @@ async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
 
 async def unencoded(rooms: Rooms) -> int:
     """How many records a search by meaning cannot find yet."""
-    meanings = [pool.meaning for pool in rooms.pools if pool.meaning]
-    return sum([await m.vectors.missing(m.embedder.identity) for m in meanings])
+    left = 0
+    for pool in rooms.pools:
+        if pool.meaning:
+            await pool.index.ready()
+            left += await pool.meaning.vectors.missing(pool.meaning.embedder.identity)
+    return left
 
 
 async def _encode_some(rooms: Rooms, pool: Pool, leaving: asyncio.Event) -> int:
@@ -97,6 +101,7 @@ async def _encode_some(rooms: Rooms, pool: Pool, leaving: asyncio.Event) -> int:
     meaning = pool.meaning
     if meaning is None:
         return 0
+    await pool.index.ready()
     now = rooms.clock.now()
     identity = meaning.embedder.identity
     claimed = await meaning.vectors.claim(

@@ -123,6 +123,9 @@ class HealedIndex:
     async def erased(self) -> set[RecordId]:
         return await self._healed(self._index.erased)
 
+    async def ready(self) -> None:
+        await self._healed(self._index.ready)
+
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
 

@@ -80,7 +80,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in await self.file.rows("SELECT id FROM record")}
 
     async def corpus(self, terms: Collection[str]) -> Corpus:
-        await self.require_complete()
+        await self.ready()
         (_, records), *rows = await self.file.rows(
             "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
@@ -89,7 +89,7 @@ class SqliteIndex:
         return Corpus(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        await self.require_complete()
+        await self.ready()
         parts = trigrams(term)
         if not parts:
             return []
@@ -103,7 +103,7 @@ class SqliteIndex:
     async def match(
         self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
     ) -> list[Candidate]:
-        await self.require_complete()
+        await self.ready()
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
         found: dict[RecordId, Candidate] = {}
@@ -120,14 +120,14 @@ class SqliteIndex:
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
-        await self.require_complete()
+        await self.ready()
         statement, values = around(filters)
         ids = json.dumps(sorted(record_ids))
         rows = await self.file.rows(statement, {**view_values(view), **values, "ids": ids})
         return neighbours(rows)
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        await self.require_complete()
+        await self.ready()
         condition, values = filtered(filters)
         rows = await self.file.rows(
             f"{CHAIN} SELECT r.id FROM record r WHERE {condition} AND {VISIBLE} "
@@ -137,7 +137,7 @@ class SqliteIndex:
         return [RecordId(r[0]) for r in rows]
 
     async def count(self, view: View, filters: Filters) -> int:
-        await self.require_complete()
+        await self.ready()
         condition, values = filtered(filters)
         rows = await self.file.rows(
             f"{CHAIN} SELECT count(*) FROM record r WHERE {condition} AND {VISIBLE}",
@@ -146,7 +146,7 @@ class SqliteIndex:
         return rows[0][0]
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        await self.require_complete()
+        await self.ready()
         rows = await self.file.rows(
             f"{CHAIN} SELECT r.id FROM record r "
             f"WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.recalled AND {VISIBLE}",
@@ -155,7 +155,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in rows}
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        await self.require_complete()
+        await self.ready()
         found: list[RecordId] = []
         wanted = record_id.encode(errors="replace").decode()  # half a character is mistyped too
         for side, order in (("<=", "DESC"), (">", "ASC")):
@@ -168,12 +168,12 @@ class SqliteIndex:
         return found
 
     async def moves(self) -> list[RecordId]:
-        await self.require_complete()
+        await self.ready()
         rows = await self.file.rows("SELECT id FROM record WHERE moves = 1 ORDER BY id")
         return [RecordId(r[0]) for r in rows]
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        await self.require_complete()
+        await self.ready()
         rows = await self.file.rows(
             "SELECT id FROM record WHERE segment IN (SELECT value FROM json_each(:segments))",
             {"segments": json.dumps(sorted(segments))},
@@ -181,7 +181,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in rows}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        await self.require_complete()
+        await self.ready()
         rows = await self.file.rows(
             "SELECT target FROM suppression "
             "WHERE segment IN (SELECT value FROM json_each(:segments))",
@@ -196,7 +196,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in rows}
 
     async def erased(self) -> set[RecordId]:
-        await self.require_complete()
+        await self.ready()
         rows = await self.file.rows("SELECT DISTINCT target FROM erasure")
         return {RecordId(r[0]) for r in rows}
 
@@ -228,7 +228,7 @@ class SqliteIndex:
     async def aclose(self) -> None:
         await self.file.aclose()
 
-    async def require_complete(self) -> None:
+    async def ready(self) -> None:
         """Half of the memories must not pass for all of them.
 
         Raises:

@@ -43,7 +43,7 @@ class SqliteVectors:
     async def claim(
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]:
-        await self._index.require_complete()
+        await self._index.ready()
         values = {"embedder": embedder, "now": iso(now), "until": iso(until), "limit": limit}
         await self._file.change(
             "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
@@ -64,7 +64,7 @@ class SqliteVectors:
             await self._file.write(KEEP, list(kept(embedder, made)))
 
     async def missing(self, embedder: str) -> int:
-        await self._index.require_complete()
+        await self._index.ready()
         rows = await self._file.rows(
             f"""SELECT CASE WHEN {_NUMBER} IS NULL
                 THEN (SELECT count(*) FROM record WHERE recalled)
@@ -110,7 +110,7 @@ class SqliteVectors:
         return ReadVectors(found, damaged)
 
     async def damaged(self) -> int:
-        await self._index.require_complete()
+        await self._index.ready()
         rows = await self._file.rows(
             "SELECT signs, coalesce(pooled, x''), coalesce(tokens, x''), crc "
             "FROM vector LEFT JOIN vector_whole USING (number)"
@@ -127,7 +127,7 @@ class SqliteVectors:
         """The signs as they are in the file now."""
         from memory_mcp.index.nearest import Signs  # noqa: PLC0415  # numpy
 
-        await self._index.require_complete()
+        await self._index.ready()
         if self._opening != self._file.opening:  # another file: nothing of it is known
             self._signs, self._opening = {}, self._file.opening
         signs = self._signs.setdefault(embedder, Signs())
