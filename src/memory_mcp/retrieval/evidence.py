@@ -38,7 +38,12 @@ _STOP_WEIGHT: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for one candidate; all in 0-1 (cosines may be a little below 0)."""
+    """What speaks for one candidate; all in 0-1 (cosines may be a little below 0).
+
+    `words` is BM25 over all that the question's terms could earn, `coverage` the weight of those
+    that occur. `exact` is the weight of the names, numbers, days and identifiers that occur, and
+    `company` the weight of what occurs beside the weightiest term, over what the store knows.
+    """
 
     words: float = 0.0
     coverage: float = 0.0
@@ -48,6 +53,8 @@ class Evidence:
     pooled: float = 0.0
     names: float = 0.0
     asks: float = 0.0
+    exact: float = 0.0
+    company: float = 0.0
     encoded: bool = False
 
 
@@ -59,12 +66,14 @@ class Weighed:
     weights: tuple[float, ...]
     whole: float
     """What all terms weigh together, but for days that no memory is of."""
+    known: float
+    """What those weigh together that the store holds."""
 
 
 def weigh(question: Question, corpus: Corpus) -> Weighed:
     """How much each term of the question tells, by how few records hold it."""
     weights: list[float] = []
-    whole = 0.0
+    whole = known_whole = 0.0
     for term in question.terms:
         known = corpus.counts.get(term.text, 0)
         count = known or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
@@ -73,7 +82,8 @@ def weigh(question: Question, corpus: Corpus) -> Weighed:
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
         weights.append(weight)
         whole += weight if count or term.kind != "date" else 0.0
-    return Weighed(question.terms, tuple(weights), whole or 1.0)
+        known_whole += weight if count else 0.0
+    return Weighed(question.terms, tuple(weights), whole or 1.0, known_whole or 1.0)
 
 
 def evidence(
@@ -102,13 +112,15 @@ def evidence(
         near, near_window, pooled, encoded = meaning.of(record_id)
         found[record_id] = Evidence(
             words=_share(own, weighed),
-            coverage=_share(dict.fromkeys(own, 1.0), weighed),
+            coverage=math.fsum(weighed.weights[at] for at in own) / weighed.whole,
             window=_share(_with(own, words, beside.get(record_id, {})), weighed),
             meaning=near,
             meaning_window=near_window,
             pooled=pooled,
             names=float(bool(named) and not named.isdisjoint(each.names.split())),
             asks=float(ASKS in each.extra),
+            exact=_exact(own, weighed),
+            company=_company(own, weighed),
             encoded=encoded,
         )
     return found
@@ -179,6 +191,16 @@ def _saturated(counts: Mapping[int, float], fields: Fields, length: float) -> di
 def _share(values: Mapping[int, float], weighed: Weighed) -> float:
     """What the terms weigh, by how fully they are there; summed the same way in every order."""
     return math.fsum(weighed.weights[at] * value for at, value in values.items()) / weighed.whole
+
+
+def _exact(own: Iterable[int], weighed: Weighed) -> float:
+    hits = (weighed.weights[at] for at in own if weighed.terms[at].exact)
+    return math.fsum(hits) / weighed.known
+
+
+def _company(own: Iterable[int], weighed: Weighed) -> float:
+    hits = sorted(weighed.weights[at] for at in own)
+    return math.fsum(hits[:-1]) / weighed.known
 
 
 def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:
