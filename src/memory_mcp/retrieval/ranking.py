@@ -13,7 +13,7 @@ which candidates come.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -22,7 +22,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Calibration, Mixture
+from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture
 
 __all__ = ["rank"]
 
@@ -51,14 +51,18 @@ def rank(
         return []
     among = {record_id: found[record_id] for record_id in every}
     model = SEMANTIC if any(each.encoded for each in among.values()) else LEXICAL
-    parts = _parts(among, model.mixture)
-    logits = _logits(parts, among, model.calibration)
-    if nothing_relevant(question, among, max(logits.values()) - model.floor):
+    best = _best(among.values())
+    if _nothing(question, best, _logit(best, model.found) - model.floor):
         return []
+    parts = _parts(among, best, model.mixture)
+    level = _logit(best, model.level)
+    strengths = {record_id: math.fsum(pieces.values()) for record_id, pieces in parts.items()}
+    strongest = max(strengths.values())
     judged: list[tuple[float, Candidate | Neighbour, Mapping[str, float]]] = []
     for record_id, one in every.items():
         extra = _preferences(one, weights, now)
-        total = weights.similarity * logits[record_id] + math.fsum(extra.values())
+        logit = level - model.behind * (strongest - strengths[record_id])
+        total = weights.similarity * logit + math.fsum(extra.values())
         judged.append((round(total, 9), one, {**parts[record_id], **extra}))
     judged.sort(key=lambda entry: entry[1].id)
     judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
@@ -66,28 +70,48 @@ def rank(
     return [Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged]
 
 
-def nothing_relevant(question: Question, found: Mapping[RecordId, Evidence], above: float) -> bool:
+def _nothing(question: Question, best: Evidence, above: float) -> bool:
     """Whether even the best of what was found is hardly relevant: not `above` the floor.
 
-    One or two words that occur, and rare ones that do, are never too little.
+    One or two words that occur are never too little, nor is a rare name, number or identifier.
     """
-    hits = any(each.words for each in found.values())
-    if hits and len(question.terms) <= _SHORT_TERMS_MAX:
-        return False
-    return above < 0
+    literal = best.rare or (best.words and len(question.terms) <= _SHORT_TERMS_MAX)
+    return above < 0 and not literal
+
+
+def _best(found: Iterable[Evidence]) -> Evidence:
+    """The most that any of them has of each."""
+    every = list(found)
+    return Evidence(
+        words=max(each.words for each in every),
+        coverage=max(each.coverage for each in every),
+        company=max(each.company for each in every),
+        exact=max(each.exact for each in every),
+        known=max(each.known for each in every),
+        rare=any(each.rare for each in every),
+        meaning_window=max(each.meaning_window for each in every),
+        pooled=max(each.pooled for each in every),
+    )
+
+
+def _logit(best: Evidence, by: Judgement) -> float:
+    return (
+        by.bias
+        + by.coverage * best.coverage
+        + by.company * best.company
+        + by.known * best.known
+        + by.meaning * best.meaning_window
+        + by.pooled * best.pooled
+    )
 
 
 def _parts(
-    found: Mapping[RecordId, Evidence], mixture: Mixture
+    found: Mapping[RecordId, Evidence], best: Evidence, mixture: Mixture
 ) -> dict[RecordId, dict[str, float]]:
     """For each candidate, what each piece of evidence adds to its place in the list."""
     ids = list(found)
     words = _stretched([each.window for each in found.values()])
-    share = (
-        mixture.window
-        + mixture.exact * max(each.exact for each in found.values())
-        + mixture.company * max(each.company for each in found.values())
-    )
+    share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
     near = [found[record_id] for record_id in ids if found[record_id].encoded]
     meaning = iter(_stretched([each.meaning_window for each in near]))
     pooled = iter(_stretched([each.pooled for each in near]))
@@ -112,24 +136,6 @@ def _stretched(values: Sequence[float]) -> list[float]:
         return []
     low, high = min(values), max(values)
     return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
-
-
-def _logits(
-    parts: Mapping[RecordId, Mapping[str, float]],
-    found: Mapping[RecordId, Evidence],
-    by: Calibration,
-) -> dict[RecordId, float]:
-    """How likely each candidate is to be relevant; in the order of its strength."""
-    level = (
-        by.bias
-        + by.coverage * max(each.coverage for each in found.values())
-        + by.company * max(each.company for each in found.values())
-        + by.meaning * max(each.meaning_window for each in found.values())
-    )
-    return {
-        record_id: level + by.strength * math.fsum(each.values())
-        for record_id, each in parts.items()
-    }
 
 
 def _preferences(

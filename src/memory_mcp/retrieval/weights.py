@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LEXICAL", "SEMANTIC", "Calibration", "Mixture", "Model"]
+__all__ = ["LEXICAL", "SEMANTIC", "Judgement", "Mixture", "Model"]
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,31 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """From place and evidence to the logit of being relevant."""
+class Judgement:
+    """From evidence to a logit: what the best of the list has of each counts."""
 
     bias: float
-    strength: float
     coverage: float
     company: float
+    known: float
     meaning: float
+    pooled: float
 
 
 @dataclass(frozen=True)
 class Model:
-    """How one kind of search is ranked: by words alone, or by meaning too."""
+    """How one kind of search is ranked: by words alone, or by meaning too.
+
+    `level` is the logit that the first hit is relevant; with each step behind it in strength the
+    logit sinks by `behind`. `found` is the logit that anything was found at all: below `floor` the
+    answer is empty.
+    """
 
     mixture: Mixture
-    calibration: Calibration
+    level: Judgement
+    behind: float
+    found: Judgement
     floor: float
-    """Below this logit of the best, nothing was found."""
 
 
 LEXICAL: Final = Model(
@@ -50,8 +57,10 @@ LEXICAL: Final = Model(
         window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
         names=0.2, asks=-0.1,
     ),
-    Calibration(bias=-8.0, strength=6.0, coverage=2.0, company=2.0, meaning=0.0),
-    floor=-20.0,
+    level=Judgement(bias=-3.05, coverage=0.0, company=4.1, known=1.55, meaning=0.0, pooled=0.0),
+    behind=9.2,
+    found=Judgement(bias=-4.66, coverage=3.4, company=5.8, known=3.9, meaning=0.0, pooled=0.0),
+    floor=-2.8,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
@@ -59,6 +68,8 @@ SEMANTIC: Final = Model(
         window=0.1, exact=0.3, company=0.5, meaning_window=0.4, pooled=0.2,
         names=0.1, asks=-0.05,
     ),
-    Calibration(bias=-12.0, strength=6.0, coverage=1.0, company=1.0, meaning=8.0),
-    floor=-20.0,
+    level=Judgement(bias=-5.4, coverage=0.55, company=0.0, known=0.0, meaning=6.0, pooled=1.8),
+    behind=13.8,
+    found=Judgement(bias=-9.44, coverage=1.26, company=0.0, known=2.63, meaning=5.82, pooled=11.5),
+    floor=-2.5,
 )  # fmt: skip
