@@ -31,6 +31,8 @@ _PART_FACTOR: Final = 0.6
 _NEIGHBOUR_WORDS: Final = (1.0, 0.6, 0.4)
 _NEIGHBOUR_MEANING: Final = (1.0, 0.8, 0.8)
 """How much it counts that a neighbour has the word or is near in meaning, by steps away."""
+_RARE_SHARE: Final = 0.01
+_RARE_CHARS_MIN: Final = 3
 _NONE: Final[Mapping[int, float]] = {}
 _STOP_WEIGHT: Final = 0.25
 """What a token of the question weighs that belongs to no term, as a share of the middle one."""
@@ -38,7 +40,14 @@ _STOP_WEIGHT: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for one candidate; all in 0-1 (cosines may be a little below 0)."""
+    """What speaks for one candidate; all in 0-1 (cosines may be a little below 0).
+
+    `words` is BM25 over all that the question's terms could earn, `coverage` the weight of those
+    that occur. `exact` is the weight of the names, numbers, days and identifiers that occur, and
+    `company` the weight of what occurs beside the weightiest term, over what the store knows;
+    `known` is how much of the question it knows at all. `rare` says that it has a name, number or
+    identifier that hardly any other record has.
+    """
 
     words: float = 0.0
     coverage: float = 0.0
@@ -48,6 +57,10 @@ class Evidence:
     pooled: float = 0.0
     names: float = 0.0
     asks: float = 0.0
+    exact: float = 0.0
+    company: float = 0.0
+    known: float = 0.0
+    rare: bool = False
     encoded: bool = False
 
 
@@ -59,12 +72,16 @@ class Weighed:
     weights: tuple[float, ...]
     whole: float
     """What all terms weigh together, but for days that no memory is of."""
+    known: float
+    """What those weigh together that the store holds."""
+    rare: frozenset[int]
+    """Which of them are names, numbers or identifiers that hardly any record holds."""
 
 
 def weigh(question: Question, corpus: Corpus) -> Weighed:
     """How much each term of the question tells, by how few records hold it."""
     weights: list[float] = []
-    whole = 0.0
+    whole = known_whole = 0.0
     for term in question.terms:
         known = corpus.counts.get(term.text, 0)
         count = known or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
@@ -73,7 +90,15 @@ def weigh(question: Question, corpus: Corpus) -> Weighed:
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
         weights.append(weight)
         whole += weight if count or term.kind != "date" else 0.0
-    return Weighed(question.terms, tuple(weights), whole or 1.0)
+        known_whole += weight if count else 0.0
+    rare = frozenset(
+        at
+        for at, term in enumerate(question.terms)
+        if term.exact
+        and len(term.text) >= _RARE_CHARS_MIN
+        and 0 < corpus.counts.get(term.text, 0) <= max(1, _RARE_SHARE * corpus.records)
+    )
+    return Weighed(question.terms, tuple(weights), whole or 1.0, known_whole, rare)
 
 
 def evidence(
@@ -102,13 +127,17 @@ def evidence(
         near, near_window, pooled, encoded = meaning.of(record_id)
         found[record_id] = Evidence(
             words=_share(own, weighed),
-            coverage=_share(dict.fromkeys(own, 1.0), weighed),
+            coverage=math.fsum(weighed.weights[at] for at in own) / weighed.whole,
             window=_share(_with(own, words, beside.get(record_id, {})), weighed),
             meaning=near,
             meaning_window=near_window,
             pooled=pooled,
             names=float(bool(named) and not named.isdisjoint(each.names.split())),
             asks=float(ASKS in each.extra),
+            exact=_exact(own, weighed),
+            company=_company(own, weighed),
+            known=weighed.known / weighed.whole,
+            rare=not weighed.rare.isdisjoint(own),
             encoded=encoded,
         )
     return found
@@ -179,6 +208,16 @@ def _saturated(counts: Mapping[int, float], fields: Fields, length: float) -> di
 def _share(values: Mapping[int, float], weighed: Weighed) -> float:
     """What the terms weigh, by how fully they are there; summed the same way in every order."""
     return math.fsum(weighed.weights[at] * value for at, value in values.items()) / weighed.whole
+
+
+def _exact(own: Iterable[int], weighed: Weighed) -> float:
+    hits = (weighed.weights[at] for at in own if weighed.terms[at].exact)
+    return math.fsum(hits) / (weighed.known or 1.0)
+
+
+def _company(own: Iterable[int], weighed: Weighed) -> float:
+    hits = sorted(weighed.weights[at] for at in own)
+    return math.fsum(hits[:-1]) / (weighed.known or 1.0)
 
 
 def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:

@@ -4,6 +4,7 @@ Stop words are dropped unless there is nothing else. What a question calls "last
 from now.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,12 +25,14 @@ class Term:
     """A term that a question asks for.
 
     `spans` are the characters it came from; a `part` belongs to an identifier that is asked for
-    whole as well; `instead` are terms of the store that count for it, though less.
+    whole as well; `exact` is what only its own letters can find: a name, a number, a day, an
+    identifier; `instead` are terms of the store that count for it, though less.
     """
 
     text: str
     spans: tuple[tuple[int, int], ...] = ()
     kind: Literal["word", "part", "date"] = "word"
+    exact: bool = False
     instead: tuple[str, ...] = ()
 
 
@@ -47,6 +50,8 @@ class Question:
         return tuple(dict.fromkeys((*own, *(t for term in self.terms for t in term.instead))))
 
 
+_CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
+"""What is written like a number or an identifier."""
 _STOP_WORDS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
@@ -79,19 +84,29 @@ def question_of(text: str, now: datetime) -> Question:
             kept = list(terms_of(piece))
         whole = _whole(piece, kept)
         stop = fold(piece).replace("'", "").replace("\u2019", "") in _STOP_WORDS
+        exact = _is_exact(piece, text[:start])
         for term in kept:
             kind = "word" if term == whole or len(kept) == 1 else "part"
             for table in (every,) if stop else (every, telling):
                 old = table.get(term, Term(term, kind=kind))
-                table[term] = replace(old, spans=(*old.spans, (start, end)))
+                spans = (*old.spans, (start, end))
+                table[term] = replace(old, spans=spans, exact=old.exact or exact)
     chosen = telling or (every if not named else {})
     dates: dict[str, Term] = {}
     for mention in named:
         for term in mention.finest:
-            dates[term] = Term(term, ((mention.start, mention.end),), "date")
+            dates[term] = Term(term, ((mention.start, mention.end),), "date", exact=True)
     return Question(
         terms=tuple((chosen | dates).values()), only_stop_words=not telling and not dates
     )
+
+
+def _is_exact(piece: str, before: str) -> bool:
+    """Whether it is written like a name, a number or an identifier."""
+    if _CODED.search(piece):
+        return True
+    begins = not before.strip() or before.rstrip()[-1] in ".?!:"
+    return piece[0].isupper() and not begins
 
 
 def _whole(piece: str, found: Sequence[str]) -> str:

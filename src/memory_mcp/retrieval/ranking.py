@@ -1,18 +1,19 @@
 """From candidates to an order with scores in 0-1, and what each score is made of.
 
-The order follows a plain sum of what speaks for each candidate: its words and its meaning, both
-with those of its neighbours, and a little for the speaker asked for. The evidence is absolute, so
-where a question shares no telling word with the store, words hardly count, and where a rare name
-is there, they decide. The score is the logistic of that sum and of how strong the best of the list
-is, so that it can be compared between questions: 0.5 means more likely relevant than not.
+The order follows a sum of what speaks for each candidate: its words and its meaning, both with
+those of its neighbours and as they stand in the list, and a little for the speaker asked for. How
+much words count against meaning is decided for each question: names, numbers and days are found by
+words only, and so are words that occur together; a single common word says little.
+
+The score is the logistic of that sum and of how strong the evidence is at all, so that it can be
+compared between questions: 0.5 means more likely relevant than not.
 
 Ties fall to importance, then to the newer, then to the id: the order never depends on the order in
 which candidates come.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields as fields_of_dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -21,14 +22,15 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Mixture, Model
+from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture
 
 __all__ = ["rank"]
 
 _RECENCY_DAYS: Final = 30
 """Half of what recency counts is gone after so many days."""
 _LOGIT_MAX: Final = 60.0
-_MEANINGS: Final = ("meaning", "meaning_window", "pooled")
+_SHORT_TERMS_MAX: Final = 2
+"""So few words are taken at their word: what holds them is shown."""
 
 
 def rank(
@@ -47,15 +49,20 @@ def rank(
     every: dict[RecordId, Candidate | Neighbour] = {**wanted, **{c.id: c for c in candidates}}
     if not every:
         return []
-    model = SEMANTIC if any(found[each].encoded for each in every) else LEXICAL
-    parts = _parts({record_id: found[record_id] for record_id in every}, model.mixture)
-    logits = _logits(parts, found, model)
-    if nothing_relevant(question, found, max(logits.values()), model):
+    among = {record_id: found[record_id] for record_id in every}
+    model = SEMANTIC if any(each.encoded for each in among.values()) else LEXICAL
+    best = _best(among.values())
+    if _nothing(question, best, _logit(best, model.found) - model.floor):
         return []
+    parts = _parts(among, best, model.mixture)
+    level = _logit(best, model.level)
+    strengths = {record_id: math.fsum(pieces.values()) for record_id, pieces in parts.items()}
+    strongest = max(strengths.values())
     judged: list[tuple[float, Candidate | Neighbour, Mapping[str, float]]] = []
     for record_id, one in every.items():
         extra = _preferences(one, weights, now)
-        total = weights.similarity * logits[record_id] + math.fsum(extra.values())
+        logit = level - model.behind * (strongest - strengths[record_id])
+        total = weights.similarity * logit + math.fsum(extra.values())
         judged.append((round(total, 9), one, {**parts[record_id], **extra}))
     judged.sort(key=lambda entry: entry[1].id)
     judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
@@ -63,66 +70,72 @@ def rank(
     return [Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged]
 
 
-def nothing_relevant(
-    question: Question, found: Mapping[RecordId, Evidence], best: float, model: Model
-) -> bool:
-    """Whether even the best of what was found is hardly relevant.
+def _nothing(question: Question, best: Evidence, above: float) -> bool:
+    """Whether even the best of what was found is hardly relevant: not `above` the floor.
 
-    One or two words that occur, and rare words that do, are never too little.
+    One or two words that occur are never too little, nor is a rare name, number or identifier.
     """
-    most = max((each.words for each in found.values()), default=0.0)
-    if most and len(question.terms) <= _SHORT_TERMS_MAX:
-        return False
-    return best < model.floor
+    literal = best.rare or (best.words and len(question.terms) <= _SHORT_TERMS_MAX)
+    return above < 0 and not literal
 
 
-_SHORT_TERMS_MAX: Final = 2
+def _best(found: Iterable[Evidence]) -> Evidence:
+    """The most that any of them has of each."""
+    every = list(found)
+    return Evidence(
+        words=max(each.words for each in every),
+        coverage=max(each.coverage for each in every),
+        company=max(each.company for each in every),
+        exact=max(each.exact for each in every),
+        known=max(each.known for each in every),
+        rare=any(each.rare for each in every),
+        meaning_window=max(each.meaning_window for each in every),
+        pooled=max(each.pooled for each in every),
+    )
+
+
+def _logit(best: Evidence, by: Judgement) -> float:
+    return (
+        by.bias
+        + by.coverage * best.coverage
+        + by.company * best.company
+        + by.known * best.known
+        + by.meaning * best.meaning_window
+        + by.pooled * best.pooled
+    )
 
 
 def _parts(
-    found: Mapping[RecordId, Evidence], mixture: Mixture
+    found: Mapping[RecordId, Evidence], best: Evidence, mixture: Mixture
 ) -> dict[RecordId, dict[str, float]]:
-    """For each candidate, what each piece of evidence adds."""
-    factors = {
-        each.name: factor
-        for each in fields_of_dataclass(mixture)
-        if (factor := getattr(mixture, each.name))
-    }
-    assumed = _assumed(found)
+    """For each candidate, what each piece of evidence adds to its place in the list."""
+    ids = list(found)
+    words = _stretched([each.window for each in found.values()])
+    share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
+    near = [found[record_id] for record_id in ids if found[record_id].encoded]
+    meaning = iter(_stretched([each.meaning_window for each in near]))
+    pooled = iter(_stretched([each.pooled for each in near]))
     parts: dict[RecordId, dict[str, float]] = {}
-    for record_id, each in found.items():
-        own = {name: factor * getattr(each, name) for name, factor in factors.items()}
-        if not each.encoded and assumed:
-            for name, (low, high) in assumed.items():
-                if name in own:
-                    own[name] = factors[name] * (low + (high - low) * each.window)
-        parts[record_id] = own
+    for record_id, place in zip(ids, words, strict=True):
+        each = found[record_id]
+        # what is not encoded yet is placed by its words alone
+        near_place, pooled_place = (next(meaning), next(pooled)) if each.encoded else (place, place)
+        parts[record_id] = {
+            "words": share * place,
+            "meaning": mixture.meaning_window * near_place,
+            "pooled": mixture.pooled * pooled_place,
+            "names": mixture.names * each.names,
+            "asks": mixture.asks * each.asks,
+        }
     return parts
 
 
-def _assumed(found: Mapping[RecordId, Evidence]) -> dict[str, tuple[float, float]]:
-    """For records that are not encoded yet: between which figures their words place them."""
-    encoded = [each for each in found.values() if each.encoded]
-    if not encoded or len(encoded) == len(found):
-        return {}
-    values = {name: [getattr(each, name) for each in encoded] for name in _MEANINGS}
-    return {name: (min(each), max(each)) for name, each in values.items()}
-
-
-def _logits(
-    parts: Mapping[RecordId, Mapping[str, float]],
-    found: Mapping[RecordId, Evidence],
-    model: Model,
-) -> dict[RecordId, float]:
-    """How likely each candidate is to be relevant; in the order of its strength."""
-    strengths = {record_id: math.fsum(each.values()) for record_id, each in parts.items()}
-    best = max(strengths.values())
-    by = model.calibration
-    level = by.bias + by.coverage * max(found[record_id].coverage for record_id in strengths)
-    return {
-        record_id: level + by.strength * strength + by.gap * (best - strength)
-        for record_id, strength in strengths.items()
-    }
+def _stretched(values: Sequence[float]) -> list[float]:
+    """Each value's place between the lowest (0) and the highest (1)."""
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
 
 
 def _preferences(
