@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.inference.absent import AbsentEmbedder
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.model_wiring import embedder, model_store
 from memory_mcp.settings import Settings
@@ -64,7 +65,8 @@ def _list(settings: Settings) -> Shown:
     fields = {
         "success": True,
         "embedder": settings.embedder.name,
-        "identity": used.identity if used else None,
+        "identity": used.identity if used and not isinstance(used, AbsentEmbedder) else None,
+        "problem": used.why if isinstance(used, AbsentEmbedder) else None,
         "librariesInstalled": extra_installed(),
         "models": [_fields(kept) for kept in model_store(settings).kept()],
     }
@@ -88,8 +90,9 @@ def _fields(kept: "Kept") -> dict[str, Any]:
 
 
 def _as_text(fields: Fields) -> str:
-    used = fields["identity"] or "nothing: search goes by words alone"
+    used = fields["identity"] or "nothing, search goes by words alone"
     lines = [f"Used: {used} (MEMORY_EMBEDDER is {fields['embedder']})"]
+    lines += [fields["problem"]] if fields["problem"] else []
     for model in fields["models"]:
         lines.append(f"{model['name']}: {model['about']}")
         if model["added"]:

@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from memory_mcp.disk import Disk, unavailable
-from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
+from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.inference.conversion import convert
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.inference.fetching import Tell, fetched
@@ -109,7 +109,10 @@ class ModelStore:
                 self._disk.remove(folder / MANIFEST)
                 shutil.rmtree(folder)
             except OSError as error:
-                raise unavailable(error, folder, "erase") from error
+                raise StoreUnavailableError(
+                    f"Cannot remove {folder} ({error.strerror or error}). Mend that and run the "
+                    "command again."
+                ) from error
         return bool(folders)
 
     def _whole(self, name: str) -> Manifest | None:
