@@ -115,7 +115,7 @@ class OpenAiEmbedder(_Endpoint):
     def _found(self, answer: object) -> list[object]:
         items = [_fields(item) for item in _rows(_fields(answer).get("data"))]
         places = [item.get("index", at) for at, item in enumerate(items)]
-        by_place = {place: item for place, item in zip(places, items, strict=True)}
+        by_place = dict(zip(places, items, strict=True))
         if set(by_place) != set(range(len(items))):
             raise ValueError(places)
         return [by_place[at].get("embedding") for at in range(len(items))]
