@@ -31,15 +31,15 @@ def models(settings: Settings, given: argparse.Namespace) -> Shown:
         return Shown({"success": False, "message": MEMORY_OFF})
     match given.action:
         case "add":
-            return _add(settings, given.name, given.source)
+            return _add(settings, given.name, given.source, quiet=getattr(given, "json", False))
         case "remove":
             return _remove(settings, given.name)
         case _:
             return _list(settings)
 
 
-def _add(settings: Settings, name: str, source: str) -> Shown:
-    with _telling(f"{name}: ") as tell:
+def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Shown:
+    with _telling(f"{name}: ", quiet=quiet) as tell:
         manifest, new = model_store(settings).add(name, source, tell)
     message = f"{name} is added. {_use(settings)}" if new else f"{name} is here already, and whole."
     return Shown({"success": True, "model": name, "identity": manifest.identity, "new": new,
@@ -110,10 +110,10 @@ def _as_text(fields: Fields) -> str:
 
 
 @contextmanager
-def _telling(before: str) -> "Generator[Tell]":
+def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
     """How far it is: a bar on a terminal, now and then a line elsewhere; on stderr."""
     if not sys.stderr.isatty():
-        yield _lines(before)
+        yield (lambda _what, _done, _size: None) if quiet else _lines(before)
         return
     from rich.console import Console  # noqa: PLC0415  # only for a terminal
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415
