@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_mcp import disk
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.stores import disk
 
 fcntl = pytest.importorskip("fcntl")
 
