@@ -11,9 +11,12 @@ from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
 from doors import Era
+from models import minilm_folder
 
 from memory_mcp.cli.main import main
 from memory_mcp.settings import Settings
+
+__all__ = ["minilm_folder"]  # a fixture that has a module of its own
 
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_")
 

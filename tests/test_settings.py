@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.errors import SettingError
-from memory_mcp.settings import SETTINGS, Settings, read_settings, with_toolsets
+from memory_mcp.settings import SETTINGS, EmbedderSettings, Settings, read_settings, with_toolsets
 
 
 def test_without_any_setting_everything_has_a_sensible_value() -> None:
@@ -41,6 +41,10 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
         "SUPERMEMORY_TIMEOUT": "0.5",
         "SUPERMEMORY_EXTRACTION": "ON",
+        "MEMORY_EMBEDDER": "OpenAI",
+        "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
+        "MEMORY_EMBEDDER_MODEL": "bge-m3",
+        "MEMORY_EMBEDDER_API_KEY": "sk-zebra",
     }
 
     assert set(given) == set(SETTINGS)
@@ -62,6 +66,9 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         base_url="https://memory.example:8443",
         remote_timeout=0.5,
         extraction=True,
+        embedder=EmbedderSettings(
+            "openai", "https://models.example/V1", "bge-m3", SecretStr("sk-zebra")
+        ),
     )
 
 
@@ -249,13 +256,18 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_TOOLSETS": ("branches", ","),
         "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
         "MEMORY_PROVIDER": ("local", "supermemory"),
+        "MEMORY_EMBEDDER": ("none", "minilm"),
+        "MEMORY_EMBEDDER_URL": ("https://a.example", "https://b.example/v1"),
     }.get(name, ("a", "b"))
-    meant = read_settings({name: one})
+    others = {"MEMORY_EMBEDDER": "ollama", "MEMORY_EMBEDDER_MODEL": "m"}
+    given = others if name.startswith("MEMORY_EMBEDDER_") else {}
+    given = {setting: value for setting, value in given.items() if setting != name}
+    meant = read_settings({**given, name: one})
 
-    assert meant != read_settings({name: other})
-    assert read_settings({f"ATOMIC_{name}": one}) == meant
-    assert read_settings({f"ATOMIC_{name}": other, name: one}) == meant
-    assert read_settings({f"ATOMIC_{name}": one, name: " "}) == meant
+    assert meant != read_settings({**given, name: other})
+    assert read_settings({**given, f"ATOMIC_{name}": one}) == meant
+    assert read_settings({**given, f"ATOMIC_{name}": other, name: one}) == meant
+    assert read_settings({**given, f"ATOMIC_{name}": one, name: " "} | given) == meant
 
 
 def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.inference.absent import AbsentEmbedder
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.model_wiring import embedder, model_store
 from memory_mcp.settings import Settings
@@ -30,15 +31,15 @@ def models(settings: Settings, given: argparse.Namespace) -> Shown:
         return Shown({"success": False, "message": MEMORY_OFF})
     match given.action:
         case "add":
-            return _add(settings, given.name, given.source)
+            return _add(settings, given.name, given.source, quiet=getattr(given, "json", False))
         case "remove":
             return _remove(settings, given.name)
         case _:
             return _list(settings)
 
 
-def _add(settings: Settings, name: str, source: str) -> Shown:
-    with _telling(f"{name}: ") as tell:
+def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Shown:
+    with _telling(f"{name}: ", quiet=quiet) as tell:
         manifest, new = model_store(settings).add(name, source, tell)
     message = f"{name} is added. {_use(settings)}" if new else f"{name} is here already, and whole."
     return Shown({"success": True, "model": name, "identity": manifest.identity, "new": new,
@@ -64,7 +65,8 @@ def _list(settings: Settings) -> Shown:
     fields = {
         "success": True,
         "embedder": settings.embedder.name,
-        "identity": used.identity if used else None,
+        "identity": used.identity if used and not isinstance(used, AbsentEmbedder) else None,
+        "problem": used.why if isinstance(used, AbsentEmbedder) else None,
         "librariesInstalled": extra_installed(),
         "models": [_fields(kept) for kept in model_store(settings).kept()],
     }
@@ -88,8 +90,9 @@ def _fields(kept: "Kept") -> dict[str, Any]:
 
 
 def _as_text(fields: Fields) -> str:
-    used = fields["identity"] or "nothing: search goes by words alone"
+    used = fields["identity"] or "nothing, search goes by words alone"
     lines = [f"Used: {used} (MEMORY_EMBEDDER is {fields['embedder']})"]
+    lines += [fields["problem"]] if fields["problem"] else []
     for model in fields["models"]:
         lines.append(f"{model['name']}: {model['about']}")
         if model["added"]:
@@ -107,10 +110,10 @@ def _as_text(fields: Fields) -> str:
 
 
 @contextmanager
-def _telling(before: str) -> "Generator[Tell]":
+def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
     """How far it is: a bar on a terminal, now and then a line elsewhere; on stderr."""
     if not sys.stderr.isatty():
-        yield _lines(before)
+        yield (lambda _what, _done, _size: None) if quiet else _lines(before)
         return
     from rich.console import Console  # noqa: PLC0415  # only for a terminal
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415

@@ -14,7 +14,7 @@ class AbsentEmbedder:
 
     def __init__(self, name: str, why: str) -> None:
         self._name = name
-        self._why = why
+        self.why = why
 
     @property
     def identity(self) -> str:
@@ -32,4 +32,4 @@ class AbsentEmbedder:
         """There is nothing to close."""
 
     def _refuse(self) -> NoReturn:
-        raise ModelUnavailableError(self._why)
+        raise ModelUnavailableError(self.why)

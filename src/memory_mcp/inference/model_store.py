@@ -4,17 +4,16 @@ Called by the command line alone, and therefore simply waits: a download takes a
 """
 
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from filelock import FileLock, Timeout
 
 from memory_mcp.disk import Disk, unavailable
-from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
+from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.inference.conversion import convert
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.inference.fetching import Tell, fetched
@@ -22,8 +21,6 @@ from memory_mcp.inference.model_files import MANIFEST, Manifest, damaged, read_m
 from memory_mcp.inference.recipes import RECIPES, Recipe
 
 __all__ = ["Kept", "ModelStore"]
-
-_DOWNLOADS: Final = "downloads"
 
 
 @dataclass(frozen=True)
@@ -66,51 +63,68 @@ class ModelStore:
         recipe = self._recipe(name)
         if not extra_installed():
             raise ModelUnavailableError(NO_EXTRA)
-        downloads = self._home / _DOWNLOADS / name
-        try:
-            self._disk.folder(self._home)
-            with FileLock(self._home / f"{name}.lock", timeout=0):
-                if not source and (whole := self._whole(name)):
-                    return whole, False
-                vendor, origin = fetched(recipe, source, downloads, tell)
-                tell("Converting", 0, 0)
-                made = convert(
-                    recipe,
-                    vendor,
-                    self.folder(name),
-                    source=origin,
-                    now=datetime.now(UTC),
-                    disk=self._disk,
-                )
-                shutil.rmtree(downloads, ignore_errors=True)  # litter: the model is there
-        except Timeout as error:
-            raise InvalidRequestError(
-                f"Another `memory-mcp models` is busy with {name}. Wait until it is done."
-            ) from error
-        except OSError as error:
-            raise unavailable(error, self._home, "store") from error
+        downloads = self._downloads(name)
+        with self._alone(name):
+            if not source and (whole := self._whole(name)):
+                return whole, False
+            vendor, origin = fetched(recipe, source, downloads, tell)
+            tell("Converting", 0, 0)
+            made = convert(
+                recipe,
+                vendor,
+                self.folder(name),
+                source=origin,
+                now=datetime.now(UTC),
+                disk=self._disk,
+            )
+            shutil.rmtree(downloads, ignore_errors=True)  # litter: the model is there
         return made, True
 
     def remove(self, name: str) -> bool:
         """Leave nothing of the model, its downloads included; whether there was any of it.
 
         Raises:
-            InvalidRequestError: no model of that name.
+            InvalidRequestError: no model of that name, or it is being added just now.
             StoreUnavailableError: the file system refused.
         """
-        recipe = self._recipe(name)
-        here = (self.folder(recipe.name), self._home / _DOWNLOADS / name)
-        folders = [folder for folder in here if folder.is_dir()]
-        for folder in folders:
-            try:
-                if folder.is_symlink():  # what it leads to is somebody else's
-                    folder.unlink()
-                    continue
-                self._disk.remove(folder / MANIFEST)
-                shutil.rmtree(folder)
-            except OSError as error:
-                raise unavailable(error, folder, "erase") from error
-        return bool(folders)
+        self._recipe(name)
+        there = [at for at in (self.folder(name), self._downloads(name)) if at.is_dir()]
+        if not there:
+            return False
+        with self._alone(name):
+            for folder in there:
+                try:
+                    self._leave_nothing(folder)
+                except OSError as error:
+                    raise StoreUnavailableError(
+                        f"Cannot remove {folder} ({error.strerror or error}). Mend that and run "
+                        "the command again."
+                    ) from error
+        return True
+
+    def _leave_nothing(self, folder: Path) -> None:
+        if folder.is_symlink():  # what it leads to is somebody else's
+            folder.unlink()
+            return
+        self._disk.remove(folder / MANIFEST)  # first: what is left of a model is none
+        shutil.rmtree(folder)
+
+    def _downloads(self, name: str) -> Path:
+        return self._home / f"{name}.download"
+
+    @contextmanager
+    def _alone(self, name: str) -> Generator[None]:
+        """While nobody else adds or removes this model."""
+        try:
+            self._disk.folder(self._home)
+            with FileLock(self._home / f"{name}.lock", timeout=0):
+                yield
+        except Timeout as error:
+            raise InvalidRequestError(
+                f"Another `memory-mcp models` is busy with {name}. Wait until it is done."
+            ) from error
+        except OSError as error:
+            raise unavailable(error, self._home, "store") from error
 
     def _whole(self, name: str) -> Manifest | None:
         """The model that is here, if nothing is wrong with it."""
