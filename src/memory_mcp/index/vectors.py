@@ -27,11 +27,17 @@ __all__ = ["SqliteVectors"]
 
 _NUMBER: Final = "(SELECT number FROM embedder WHERE identity = :embedder)"
 
-_WHOLE: Final = "coalesce(pooled, x'') AS pooled, coalesce(tokens, x'') AS tokens, crc"
-"""A row that lost its whole vector has no checksum, so that it counts as damaged."""
+_WHOLE: Final = """
+    CAST(signs AS BLOB) AS signs, CAST(coalesce(pooled, '') AS BLOB) AS pooled,
+    CAST(coalesce(tokens, '') AS BLOB) AS tokens, crc
+"""
+"""What a checksum is over, and the checksum; a row that lost its whole vector has none.
+
+One flipped bit makes bytes a text that cannot be read: they are bytes whatever they say they are.
+"""
 
 _SLICE: Final = f"""
-    SELECT number, signs, {_WHOLE} FROM vector LEFT JOIN vector_whole USING (number)
+    SELECT number, {_WHOLE} FROM vector LEFT JOIN vector_whole USING (number)
     WHERE number > :last ORDER BY number LIMIT :limit
 """
 _SLICE_ROWS: Final = 1_000
@@ -117,7 +123,7 @@ class SqliteVectors:
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
         rows = await self._file.rows(
-            f"""SELECT r.id, v.signs, {_WHOLE}
+            f"""SELECT r.id, {_WHOLE}
             FROM json_each(:ids) CROSS JOIN record r ON r.id = value
             CROSS JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER}
             LEFT JOIN vector_whole USING (number) ORDER BY v.number""",
@@ -158,9 +164,9 @@ class SqliteVectors:
             self._signs, self._opening = {}, self._file.opening
         signs = self._signs.setdefault((embedder, width), Signs(width))
         rows = await self._file.rows(
-            f"""SELECT v.number, r.segment, v.signs FROM vector v
+            f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
             JOIN record r ON r.rowid = v.record
-            WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(v.signs) = :width
+            WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(bits) = :width
             ORDER BY v.number""",
             {"embedder": embedder, "last": signs.last, "width": width},
         )
