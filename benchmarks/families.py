@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+from recall_sets import Conversation
+
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, RerankWeights
@@ -25,8 +28,6 @@ from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.late import nearness
 from memory_mcp.retrieval.question import Question, question_of
 from memory_mcp.retrieval.ranking import rank
-from numpy.typing import NDArray
-from recall_sets import Conversation
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 
@@ -98,7 +99,9 @@ class Store:
         self.units = conversation.units
         self.ids = [RecordId(unit.id) for unit in self.units]
         self._vectors = vectors
-        self.fields = [fields_of(_record(unit.text, unit.category, unit.tags)) for unit in self.units]
+        self.fields = [
+            fields_of(_record(unit.text, unit.category, unit.tags)) for unit in self.units
+        ]
         self._lengths = np.array([each.body.count(" ") + 1 for each in self.fields], float)
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for place, each in enumerate(self.fields):

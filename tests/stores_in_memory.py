@@ -106,11 +106,11 @@ class MemoryIndex:
         return set(self._records)
 
     async def corpus(self, terms: Collection[str]) -> Corpus:
-        held = [_terms(r) for r in self._all() if r.recalled]
+        held = [_terms(r) for r in self.every() if r.recalled]
         return Corpus(len(self._records), {t: sum(t in there for there in held) for t in terms})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        counts = Counter(there for r in self._all() if r.recalled for there in _terms(r))
+        counts = Counter(there for r in self.every() if r.recalled for there in _terms(r))
         wanted = _trigrams(term)
         shared = {there: len(wanted & _trigrams(there)) for there in counts}
         near = sorted((there for there in counts if shared[there]), key=lambda t: (-shared[t], t))
@@ -121,16 +121,16 @@ class MemoryIndex:
     ) -> list[Candidate]:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term for _, term in known[:QUERY_TERMS_MAX]}
-        there = [r for r in self._seen(view, filters) if rarest & _terms(r)]
+        there = [r for r in self.seen(view, filters) if rarest & _terms(r)]
         there.sort(key=lambda r: (len(rarest & _terms(r)), r.id), reverse=True)
-        return [_candidate(record) for record in there[:limit]]
+        return [candidate_of(record) for record in there[:limit]]
 
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
         near: list[Neighbour] = []
-        there = sorted(self._seen(view, Filters()), key=lambda r: r.id)
-        for mine in (r for r in self._all() if r.id in record_ids):
+        there = sorted(self.seen(view, Filters()), key=lambda r: r.id)
+        for mine in (r for r in self.every() if r.id in record_ids):
             same = [r for r in there if r.origin.session == mine.origin.session]
             before = [r for r in reversed(same) if r.id < mine.id][:_STEPS]
             after = [r for r in same if r.id > mine.id][:_STEPS]
@@ -144,41 +144,41 @@ class MemoryIndex:
         return near
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        return sorted((r.id for r in self._seen(view, filters)), reverse=True)[:limit]
+        return sorted((r.id for r in self.seen(view, filters)), reverse=True)[:limit]
 
     async def count(self, view: View, filters: Filters) -> int:
-        return len(self._seen(view, filters))
+        return len(self.seen(view, filters))
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        return {r.id for r in self._seen(view, Filters())}.intersection(record_ids)
+        return {r.id for r in self.seen(view, Filters())}.intersection(record_ids)
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        there = sorted(r.id for r in self._seen(view, Filters()))
+        there = sorted(r.id for r in self.seen(view, Filters()))
         before = [id_ for id_ in reversed(there) if id_ <= record_id]
         after = [id_ for id_ in there if id_ > record_id]
         return before[:_NEAREST] + after[:_NEAREST]
 
     async def moves(self) -> list[RecordId]:
-        return sorted(r.id for r in self._all() if r.move is not None)
+        return sorted(r.id for r in self.every() if r.move is not None)
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return {r.id for r in self._all() if r.segment in segments}
+        return {r.id for r in self.every() if r.segment in segments}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return {target for r in self._all() if r.segment in segments for target in r.supersedes}
+        return {target for r in self.every() if r.segment in segments for target in r.supersedes}
 
     async def to_erase(self) -> set[RecordId]:
         named = {target for r in self._records.values() for target in r.erases}
         return named.intersection(self._records)
 
     async def erased(self) -> set[RecordId]:
-        return {target for record in self._all() for target in record.erases}
+        return {target for record in self.every() for target in record.erases}
 
     async def mark_complete(self) -> None:
         self._complete = True
 
     async def ready(self) -> None:
-        self._all()
+        self.every()
 
     async def reset(self) -> None:
         self._records.clear()
@@ -191,13 +191,13 @@ class MemoryIndex:
         del repair
         return []
 
-    def _all(self) -> Iterable[Record]:
+    def every(self) -> Iterable[Record]:
         if not self._complete:
             raise IndexDamagedError("The index is not complete yet.")
         return self._records.values()
 
-    def _seen(self, view: View, filters: Filters) -> list[Record]:
-        there = visible(self._all(), view)
+    def seen(self, view: View, filters: Filters) -> list[Record]:
+        there = visible(self.every(), view)
         return [record for record in there if record.recalled and passes(record, filters)]
 
 
@@ -211,10 +211,10 @@ def _trigrams(term: str) -> set[str]:
 
 
 def _neighbour(of: Record, steps: int, record: Record, *, wanted: bool) -> Neighbour:
-    return Neighbour(of=of.id, steps=steps, wanted=wanted, **vars(_candidate(record)))
+    return Neighbour(of=of.id, steps=steps, wanted=wanted, **vars(candidate_of(record)))
 
 
-def _candidate(record: Record) -> Candidate:
+def candidate_of(record: Record) -> Candidate:
     return Candidate(
         id=record.id,
         fields=fields_of(record),

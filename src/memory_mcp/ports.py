@@ -137,8 +137,8 @@ class SearchIndex(Protocol):
       these segments, visible or not; `suppressed_by` what the records of these segments
       supersede or bury; `to_erase` what is there although some record erases it.
     - `mark_complete` says that every record is in. Until then (and after `reset`) `ready` and the
-      reading methods raise `IndexDamagedError` instead of answering from half of the memories; but for
-      `ids` and `to_erase`, which are what completes it.
+      reading methods raise `IndexDamagedError` instead of answering from half of the memories; but
+      for `ids` and `to_erase`, which are what completes it.
     - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
     """
 

@@ -10,9 +10,8 @@ from datetime import timedelta
 from typing import Final
 
 from memory_mcp.app.healing import Progress
-from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.reading import load
-from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import (
     EMBEDDER_UNUSED_DAYS_MAX,
@@ -39,15 +38,17 @@ _PAUSES_MAX: Final = 10
 
 
 async def keep_encoded(rooms: Rooms, leaving: asyncio.Event) -> None:
-    """Encode what any session writes, until this one ends."""
+    """Encode what any session writes, until this one ends. A meta session leaves no trace."""
     meanings = [pool.meaning for pool in rooms.pools if pool.meaning]
-    if not meanings or not await _usable(meanings[0].embedder):
+    if writes_refused(rooms) or not meanings or not await _usable(meanings[0].embedder):
         return
     while not leaving.is_set():
         done = 0
         try:
             for pool in rooms.pools:
-                done += await _encode_some(rooms, pool, leaving)
+                claimed = await _claim(rooms, pool) if not leaving.is_set() else []
+                await _encode(pool, claimed, leaving)
+                done += len(claimed)
             if not done:
                 since = rooms.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
                 for meaning in meanings:
@@ -70,7 +71,7 @@ async def _usable(embedder: Embedder) -> bool:
 
 
 async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
-    """Encode everything that is not encoded yet; how many there were.
+    """Encode everything that is not encoded yet; how many there were that could be read.
 
     Raises:
         ModelUnavailableError: the embedder does not work; what it did before that stays.
@@ -79,8 +80,8 @@ async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
     done = 0
     never = asyncio.Event()
     for pool in rooms.pools:
-        while some := await _encode_some(rooms, pool, never):
-            done += some
+        while claimed := await _claim(rooms, pool):
+            done += await _encode(pool, claimed, never)
             if progress:
                 progress(done, whole)
     return done
@@ -88,39 +89,38 @@ async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
 
 async def unencoded(rooms: Rooms) -> int:
     """How many records a search by meaning cannot find yet."""
-    left = 0
+    found = 0
     for pool in rooms.pools:
-        if pool.meaning:
+        if meaning := pool.meaning:
             await pool.index.ready()
-            left += await pool.meaning.vectors.missing(pool.meaning.embedder.identity)
-    return left
+            found += await meaning.vectors.missing(meaning.embedder.identity)
+    return found
 
 
-async def _encode_some(rooms: Rooms, pool: Pool, leaving: asyncio.Event) -> int:
-    """Lease a few records and encode them, a little at a time; how many."""
-    meaning = pool.meaning
-    if meaning is None:
-        return 0
+async def _claim(rooms: Rooms, pool: Pool) -> list[RecordId]:
+    """Lease a few records."""
+    if pool.meaning is None:
+        return []
     await pool.index.ready()
     now = rooms.clock.now()
-    identity = meaning.embedder.identity
-    claimed = await meaning.vectors.claim(
-        identity, _CLAIMED, now, now + timedelta(seconds=LEASE_SECONDS)
-    )
-    records = await load(pool, claimed)
-    for batch in _batches(records):
+    until = now + timedelta(seconds=LEASE_SECONDS)
+    return await pool.meaning.vectors.claim(pool.meaning.embedder.identity, _CLAIMED, now, until)
+
+
+async def _encode(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -> int:
+    """Encode those of them that can be read, a little at a time; how many."""
+    if pool.meaning is None:
+        return 0
+    embedder = pool.meaning.embedder
+    done = 0
+    for batch in _batches(await load(pool, claimed)):
         if leaving.is_set():
             break
-        await _encode(meaning, batch)
-    return len(claimed)
-
-
-async def _encode(meaning: Meaning, records: list[Record]) -> None:
-    texts = [_text_of(record) for record in records]
-    passages = await meaning.embedder.passages(texts)
-    ids: list[RecordId] = [record.id for record in records]
-    made = dict(zip(ids, passages, strict=True))
-    await meaning.vectors.keep(meaning.embedder.identity, made)
+        passages = await embedder.passages([_text_of(record) for record in batch])
+        ids: list[RecordId] = [record.id for record in batch]
+        await pool.meaning.vectors.keep(embedder.identity, dict(zip(ids, passages, strict=True)))
+        done += len(batch)
+    return done
 
 
 def _text_of(record: Record) -> str:
@@ -143,9 +143,13 @@ def _batches(records: list[Record]) -> list[list[Record]]:
 async def _wait(wake: asyncio.Event, leaving: asyncio.Event) -> None:
     """Until something is written here and then no more for a moment, or others may have."""
     waits = [asyncio.ensure_future(event.wait()) for event in (wake, leaving)]
-    await asyncio.wait(waits, timeout=ENCODE_IDLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
-    for wait in waits:
-        wait.cancel()
+    try:
+        await asyncio.wait(
+            waits, timeout=ENCODE_IDLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        for wait in waits:
+            wait.cancel()
     for _ in range(_PAUSES_MAX):
         if leaving.is_set() or not wake.is_set():
             break

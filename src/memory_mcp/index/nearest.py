@@ -21,12 +21,15 @@ def signs_of_query(pooled: bytes) -> bytes:
 
 
 class Signs:
-    """The signs of all chunks of one embedder: number, segment and bits of each, numbers rising."""
+    """The signs of one embedder's chunks of one width: number, segment and bits, numbers rising.
 
-    def __init__(self) -> None:
+    `width` is in bytes, as `signs_of_query` makes them.
+    """
+
+    def __init__(self, width: int) -> None:
         self._numbers: NDArray[np.int64] = np.empty(0, np.int64)
         self._segments: NDArray[np.int32] = np.empty(0, np.int32)
-        self._bits: _Bits = np.empty((0, 0), np.uint64)
+        self._bits: _Bits = np.empty((width // 8, 0), np.uint64)
         self._codes: dict[str | None, int] = {}
 
     def __len__(self) -> int:
@@ -38,18 +41,15 @@ class Signs:
         return int(self._numbers[-1]) if len(self) else 0
 
     def take_in(self, rows: Sequence[tuple[int, str | None, bytes]]) -> None:
-        """Rows of number, segment and signs, newer than the last. Of odd size: not looked at."""
-        width = self._bits.shape[0] * 8 or max((len(signs) for _, _, signs in rows), default=0)
-        whole = [row for row in rows if len(row[2]) == width]
-        if not whole or width % 8:
+        """Rows of number, segment and signs, newer than the last and of this width."""
+        if not rows:
             return
-        fresh = np.frombuffer(b"".join(row[2] for row in whole), np.uint64)
-        fresh = fresh.reshape(-1, width // 8).T
-        old = self._bits if len(self) else np.empty((width // 8, 0), np.uint64)
-        self._bits = np.ascontiguousarray(np.concatenate((old, fresh), axis=1))
-        codes = [self._codes.setdefault(row[1], len(self._codes)) for row in whole]
+        fresh = np.frombuffer(b"".join(row[2] for row in rows), np.uint64)
+        fresh = fresh.reshape(-1, len(self._bits)).T
+        self._bits = np.ascontiguousarray(np.concatenate((self._bits, fresh), axis=1))
+        codes = [self._codes.setdefault(row[1], len(self._codes)) for row in rows]
         self._segments = np.concatenate((self._segments, np.array(codes, np.int32)))
-        numbers = np.array([row[0] for row in whole], np.int64)
+        numbers = np.array([row[0] for row in rows], np.int64)
         self._numbers = np.concatenate((self._numbers, numbers))
 
     def nearest(
@@ -60,9 +60,9 @@ class Signs:
         among: Iterable[int] | None = None,
     ) -> list[int]:
         """The numbers of those that share most signs, best first: of these segments or of none."""
-        asked = np.frombuffer(signs, np.uint64)
-        if not len(self) or len(asked) != len(self._bits):
+        if not len(self):
             return []
+        asked = np.frombuffer(signs, np.uint64)
         apart = np.zeros(len(self), np.uint16)
         for column, word in zip(self._bits, asked, strict=True):
             apart += np.bitwise_count(column ^ word)

@@ -89,7 +89,7 @@ def signs_of(chunk: Chunk) -> bytes:
     """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
     bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
     bits += "0" * (-len(bits) % 64)
-    return int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
 
 
 def checksum(signs: bytes, chunk: Chunk) -> int:

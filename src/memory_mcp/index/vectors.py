@@ -27,6 +27,30 @@ __all__ = ["SqliteVectors"]
 
 _NUMBER: Final = "(SELECT number FROM embedder WHERE identity = :embedder)"
 
+_WHOLE: Final = """
+    CAST(signs AS BLOB) AS signs, CAST(coalesce(pooled, '') AS BLOB) AS pooled,
+    CAST(coalesce(tokens, '') AS BLOB) AS tokens, crc
+"""
+"""What a checksum is over, and the checksum; a row that lost its whole vector has none.
+
+One flipped bit makes bytes a text that cannot be read: they are bytes whatever they say they are.
+"""
+
+_SLICE: Final = f"""
+    SELECT number, {_WHOLE} FROM vector LEFT JOIN vector_whole USING (number)
+    WHERE number > :last ORDER BY number LIMIT :limit
+"""
+_SLICE_ROWS: Final = 1_000
+"""Rows checked at once: 2 MB of a file that may be of hundreds."""
+
+_LOST: Final = """
+    SELECT count(*) FROM embedder e CROSS JOIN record r WHERE r.recalled
+        AND NOT EXISTS (SELECT 1 FROM vector WHERE record = r.rowid AND embedder = e.number)
+        AND NOT EXISTS (
+            SELECT 1 FROM encoding WHERE record = r.rowid AND embedder = e.number)
+"""
+"""Who has no vector and is not waiting for one."""
+
 _LOOKED_AT: Final = (1.5, 6.0)
 """How many of the nearest are asked whether they are visible, for each that is wanted."""
 
@@ -37,7 +61,7 @@ class SqliteVectors:
     def __init__(self, index: SqliteIndex) -> None:
         self._index = index
         self._file = index.file
-        self._signs: dict[str, Signs] = {}
+        self._signs: dict[tuple[str, int], Signs] = {}
         self._opening: int | None = None
 
     async def claim(
@@ -60,8 +84,13 @@ class SqliteVectors:
         return sorted((RecordId(r[0]) for r in rows if r[0]), reverse=True)
 
     async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None:
-        if made:
+        if not made:
+            return
+        try:
             await self._file.write(KEEP, list(kept(embedder, made)))
+        except BaseException:
+            self._signs = {}  # a search in between saw rows whose numbers others will get
+            raise
 
     async def missing(self, embedder: str) -> int:
         await self._index.ready()
@@ -78,8 +107,9 @@ class SqliteVectors:
     ) -> list[Candidate]:
         from memory_mcp.index.nearest import signs_of_query  # noqa: PLC0415  # numpy
 
-        signs = await self._taken_in(embedder)
-        asked = signs_of_query(pooled)
+        if not (asked := signs_of_query(pooled)):
+            return []
+        signs = await self._taken_in(embedder, len(asked))
         found: list[Candidate] = []
         among: list[int] | None = None
         for looked_at in (*(int(limit * factor) for factor in _LOOKED_AT), len(signs)):
@@ -93,10 +123,10 @@ class SqliteVectors:
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
         rows = await self._file.rows(
-            f"""SELECT r.id, v.signs, w.pooled, w.tokens, w.crc
+            f"""SELECT r.id, {_WHOLE}
             FROM json_each(:ids) CROSS JOIN record r ON r.id = value
             CROSS JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER}
-            CROSS JOIN vector_whole w ON w.number = v.number ORDER BY v.number""",
+            LEFT JOIN vector_whole USING (number) ORDER BY v.number""",
             {"embedder": embedder, "ids": json.dumps(sorted(record_ids))},
         )
         found: dict[RecordId, Passage] = {}
@@ -111,11 +141,13 @@ class SqliteVectors:
 
     async def damaged(self) -> int:
         await self._index.ready()
-        rows = await self._file.rows(
-            "SELECT signs, coalesce(pooled, x''), coalesce(tokens, x''), crc "
-            "FROM vector LEFT JOIN vector_whole USING (number)"
-        )
-        return sum(checksum(r[0], Chunk(r[1], r[2])) != r[3] for r in rows)
+        rows = await self._file.rows(_LOST)
+        found: int = rows[0][0]
+        last = 0
+        while rows := await self._file.rows(_SLICE, {"last": last, "limit": _SLICE_ROWS}):
+            found += sum(checksum(r[1], Chunk(r[2], r[3])) != r[4] for r in rows)
+            last = rows[-1][0]
+        return found
 
     async def let_go(self, embedder: str, since: datetime) -> None:
         await self._file.change(
@@ -123,19 +155,20 @@ class SqliteVectors:
             {"embedder": embedder, "since": iso(since)},
         )
 
-    async def _taken_in(self, embedder: str) -> "Signs":
-        """The signs as they are in the file now."""
+    async def _taken_in(self, embedder: str, width: int) -> "Signs":
+        """The signs of this width as they are in the file now; others are not comparable."""
         from memory_mcp.index.nearest import Signs  # noqa: PLC0415  # numpy
 
         await self._index.ready()
         if self._opening != self._file.opening:  # another file: nothing of it is known
             self._signs, self._opening = {}, self._file.opening
-        signs = self._signs.setdefault(embedder, Signs())
+        signs = self._signs.setdefault((embedder, width), Signs(width))
         rows = await self._file.rows(
-            f"""SELECT v.number, r.segment, v.signs FROM vector v
+            f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
             JOIN record r ON r.rowid = v.record
-            WHERE v.embedder = {_NUMBER} AND v.number > :last ORDER BY v.number""",
-            {"embedder": embedder, "last": signs.last},
+            WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(bits) = :width
+            ORDER BY v.number""",
+            {"embedder": embedder, "last": signs.last, "width": width},
         )
         signs.take_in([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
         return signs

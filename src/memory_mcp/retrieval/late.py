@@ -34,10 +34,17 @@ Array = NDArray[np.float32]
 
 
 def nearness(question: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
-    """How near each of these records is to the question."""
-    ids = [record_id for record_id, passage in passages.items() if passage]
-    chunks = [passages[record_id] for record_id in ids]
+    """How near each of these records is to the question.
+
+    Chunks of another size than the question's are left out: they are not comparable.
+    """
     pooled = np.frombuffer(question.pooled, "<f4")
+    fitting = {
+        record_id: there
+        for record_id, passage in passages.items()
+        if (there := tuple(chunk for chunk in passage if len(chunk.pooled) == len(pooled)))
+    }
+    ids, chunks = list(fitting), list(fitting.values())
     if not ids or not len(pooled):
         return Nearness({}, {}, question.spans)
     nearest = _pooled(pooled, chunks)

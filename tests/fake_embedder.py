@@ -1,0 +1,168 @@
+"""An embedder that tests own: words are vectors by their letters, synonyms are one word.
+
+It counts what it is asked, fails when told to, and waits when told to. `meaningful` makes rooms
+over real files that recall by it.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from fakes import SCOPE, FakeClock, FakeIds, FakeProvenance
+from numpy.typing import NDArray
+
+from memory_mcp.app.meaning import Meaning
+from memory_mcp.app.rooms import Policy, Pool, Rooms
+from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.index.vectors import SqliteVectors
+from memory_mcp.ports import Embedder
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import build
+
+__all__ = ["SYNONYMS", "FakeEmbedder", "give_meaning", "meaningful"]
+
+SYNONYMS: Final = (
+    ("car", "automobile", "vehicle"),
+    ("doctor", "physician"),
+    ("database", "postgres", "storage"),
+)
+DIMENSIONS: Final = 64
+CHUNK_WORDS: Final = 40
+CHUNK_OVERLAP: Final = 5
+
+_WORD: Final = re.compile(r"\w+")
+_INT8_MAX: Final = 127
+
+_Array = NDArray[np.float32]
+
+
+class FakeEmbedder:
+    """Implements `ports.Embedder`.
+
+    `encoded` counts each text it made vectors of, `asked` the questions. While `failing` holds a
+    sentence, it fails with it; while `gate` is not set, whoever asks for passages waits.
+    """
+
+    def __init__(
+        self,
+        name: str = "fake/1",
+        synonyms: Iterable[Sequence[str]] = SYNONYMS,
+        *,
+        tokens: bool = True,
+    ) -> None:
+        self.encoded: Counter[str] = Counter()
+        self.asked: list[str] = []
+        self.failing = ""
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.waiting = asyncio.Event()
+        self.closed = False
+        self._name = name
+        self._tokens = tokens
+        self._same = {word: words[0] for words in synonyms for word in words}
+
+    @property
+    def identity(self) -> str:
+        return self._name
+
+    async def passages(self, texts: Sequence[str]) -> list[Passage]:
+        if texts:  # nothing at all is what one that is only down for now is asked at the start
+            self._fail()
+            self.waiting.set()
+            await self.gate.wait()
+            self._fail()
+        self.encoded.update(texts)
+        return [self._passage(text) for text in texts]
+
+    async def question(self, text: str) -> QueryVectors:
+        self._fail()
+        self.asked.append(text)
+        words = list(_WORD.finditer(text))
+        rows = self._rows([word[0] for word in words])
+        return QueryVectors(
+            pooled=_little(_normalised(rows.sum(axis=0))),
+            tokens=_little(_normalised(rows)) if self._tokens and words else b"",
+            spans=tuple(word.span() for word in words) if self._tokens else (),
+        )
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+    def _fail(self) -> None:
+        if self.failing:
+            raise ModelUnavailableError(self.failing)
+
+    def _passage(self, text: str) -> Passage:
+        words = _WORD.findall(text)
+        step = CHUNK_WORDS - CHUNK_OVERLAP
+        starts = range(0, max(1, len(words) - CHUNK_OVERLAP), step)
+        return tuple(self._chunk(words[start : start + CHUNK_WORDS]) for start in starts)
+
+    def _chunk(self, words: Sequence[str]) -> Chunk:
+        rows = self._rows(words)
+        pooled = np.rint(_normalised(rows.sum(axis=0)) * _INT8_MAX).astype(np.int8).tobytes()
+        tokens = np.packbits(rows > 0, axis=-1).tobytes() if self._tokens else b""
+        return Chunk(pooled, tokens)
+
+    def _rows(self, words: Sequence[str]) -> _Array:
+        """A row of ones and minus ones for each word; a text without words is one as well."""
+        rows = [self._vector(word.casefold()) for word in words] or [self._vector("")]
+        return np.array(rows, np.float32)
+
+    def _vector(self, word: str) -> _Array:
+        said = f"{self._name} {self._same.get(word, word)}".encode(errors="surrogatepass")
+        digest = hashlib.blake2b(said, digest_size=DIMENSIONS // 8).digest()
+        return np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.float32) * 2 - 1
+
+
+def _normalised(vectors: _Array) -> _Array:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.maximum(lengths, 1e-6)).astype(np.float32)
+
+
+def _little(vectors: _Array) -> bytes:
+    return vectors.astype("<f4").tobytes()
+
+
+def meaningful(
+    folder: Path,
+    embedder: Embedder,
+    clock: FakeClock | None = None,
+    ids: FakeIds | None = None,
+    *,
+    policy: Policy | None = None,
+) -> Rooms:
+    """Rooms over real files below the folder that recall by meaning.
+
+    Called twice for one folder it gives two processes' worth. Close with `fakes.close_rooms`.
+    """
+    project = folder / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    built = build(Settings(project_dir=project, home=folder / "home", user="ann"))
+    wake = asyncio.Event()
+    pools = [
+        give_meaning(pool, Meaning(embedder, SqliteVectors(index), wake))
+        for pool, index in zip(built.rooms.pools, built.indexes, strict=True)
+    ]
+    return replace(
+        built.rooms,
+        project=pools[0],
+        user=pools[1],
+        clock=clock or FakeClock(),
+        ids=ids or FakeIds(),
+        provenance=FakeProvenance(),
+        scope=SCOPE,
+        policy=policy or Policy(approval="auto"),
+    )
+
+
+def give_meaning(pool: Pool, meaning: Meaning | None) -> Pool:
+    """The pool with other vectors, or with none."""
+    return replace(pool, meaning=meaning)

@@ -1,0 +1,165 @@
+"""Encoding when something is wrong, or over: a model that fails, a session that leaves."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from encoding_stories import (
+    LEASE_OVER,
+    PATIENCE_SECONDS,
+    add,
+    encoding,
+    recalled,
+    until,
+    until_encoded,
+)
+from fake_embedder import FakeEmbedder, meaningful
+from fakes import FakeClock, close_rooms
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.retrieval.analysis import fields_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def model() -> FakeEmbedder:
+    return FakeEmbedder()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path, model: FakeEmbedder, clock: FakeClock) -> AsyncGenerator[Rooms]:
+    found = meaningful(tmp_path, model, clock)
+    yield found
+    await close_rooms(found)
+
+
+async def test_encoding_goes_on_when_a_model_that_failed_is_back(
+    rooms: Rooms, model: FakeEmbedder, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An endpoint that is down for a while costs time, and nothing else."""
+    model.failing = "The endpoint does not answer."
+    async with encoding(rooms):
+        first = await add(rooms, "Ann drives a red car.")
+
+        async def said() -> bool:
+            return model.failing in caplog.text
+
+        await until(said)
+        model.failing = ""
+        clock.advance(LEASE_OVER)
+        await add(rooms, "Bob visits a physician.")  # wakes it
+        await until_encoded(rooms)
+
+    assert (await recalled(rooms, "automobile"))[0] == first.content
+
+
+async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
+    rooms: Rooms, model: FakeEmbedder, clock: FakeClock
+) -> None:
+    """A run that was cut short is not begun anew."""
+    for number in range(40):
+        await add(rooms, f"memory number {number}")
+
+    def fail_after_the_first(_done: int, _whole: int) -> None:
+        model.failing = "The endpoint does not answer."
+
+    with pytest.raises(ModelUnavailableError, match="endpoint"):
+        await app.encode_all(rooms, fail_after_the_first)
+    done = sum(model.encoded.values())
+    assert 0 < done < 40
+    model.failing = ""
+    clock.advance(LEASE_OVER)
+    assert await app.encode_all(rooms) == 40 - done
+    assert set(model.encoded.values()) == {1}
+
+
+async def test_encoding_ends_in_the_middle_when_the_session_leaves(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """After the text at hand: a client does not wait for the end of a long queue."""
+    for number in range(60):
+        await add(rooms, f"memory number {number} " + "and more " * 400)
+    model.gate.clear()
+    leaving = asyncio.Event()
+    task = asyncio.create_task(app.keep_encoded(rooms, leaving))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await model.waiting.wait()
+        leaving.set()
+        model.gate.set()
+        await task
+
+    assert sum(model.encoded.values()) == 1, "no more than fits in one go"
+    assert await app.unencoded(rooms) == 59
+
+
+async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(rooms: Rooms) -> None:
+    """The server gives encoding a second to end, then ends it."""
+    await add(rooms, "Ann drives a red car.")
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(app.keep_encoded(rooms, asyncio.Event()))
+    await until_encoded(rooms)
+
+    async def it_waits() -> bool:
+        return len(asyncio.all_tasks() - before) == 3
+
+    await until(it_waits)
+    task.cancel()
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+
+    assert asyncio.all_tasks() == before
+
+
+@pytest.mark.parametrize("how", ["deleted", "garbage"])
+async def test_encoding_brings_an_index_that_is_gone_back_first(
+    tmp_path: Path, rooms: Rooms, how: str
+) -> None:
+    """The vectors lie in the index's file: whoever encodes must not wait until somebody asks."""
+    for number in range(5):
+        await add(rooms, f"memory number {number}")
+    await app.encode_all(rooms)
+    await close_rooms(rooms)
+    for path in (tmp_path / "project/.state").glob("index.sqlite3*"):
+        if how == "deleted":
+            path.unlink()
+        else:
+            path.write_bytes(b"garbage " * 2_000)
+
+    assert await app.unencoded(rooms) == 5
+    assert await app.encode_all(rooms) == 5
+    assert len(await recalled(rooms, "number")) == 5
+
+
+async def test_encoding_lets_go_of_what_no_session_uses_any_more(
+    tmp_path: Path, rooms: Rooms, clock: FakeClock
+) -> None:
+    """A week after the switch to another model, its vectors no longer take room."""
+    await add(rooms, "Ann drives a red car.")
+    await app.encode_all(rooms)
+    clock.advance(timedelta(days=8))
+    newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
+    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+
+    async def gone() -> bool:
+        rows = await index.file.rows("SELECT identity FROM embedder")
+        return [row[0] for row in rows] == ["fake/2"]
+
+    async with encoding(newer):
+        await until(gone)
+
+    assert await app.unencoded(newer) == 0
+    assert await app.unencoded(rooms) == 1
+    for each in (newer.project, newer.user):
+        await each.index.aclose()
+    await index.aclose()

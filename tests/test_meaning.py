@@ -1,0 +1,314 @@
+"""Recall by meaning: what is found, in which mode, and what never is."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fake_embedder import FakeEmbedder, give_meaning, meaningful
+from fakes import FakeClock, FakeIds, another_session, close_rooms
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added, Backtracked, Found, Saved
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import Filters
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.inference.absent import AbsentEmbedder
+from memory_mcp.retrieval.analysis import fields_of
+
+pytestmark = pytest.mark.anyio
+
+CAR = "Ann drives a red car to work."
+OTHERS = ("Bread is baked on Mondays.", "The roof leaks when it rains.", "Invoices go out in June.")
+NOT_ENCODED = "{} record(s) are not encoded yet and were looked for by their words only."
+
+
+@pytest.fixture
+def model() -> FakeEmbedder:
+    return FakeEmbedder()
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
+    found = meaningful(tmp_path, model)
+    yield found
+    await close_rooms(found)
+
+
+async def add(rooms: Rooms, content: str, **fields: object) -> Record:
+    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    assert isinstance(outcome, Added)
+    assert outcome.notes == ()
+    return outcome.record
+
+
+async def search(rooms: Rooms, query: str, filters: Filters | None = None) -> Found:
+    found = await app.search_memories(rooms, query, filters or Filters(), 10)
+    assert isinstance(found, Found)
+    return found
+
+
+async def recalled(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
+    return [hit.record.content for hit in (await search(rooms, query, filters)).hits]
+
+
+async def sealed(rooms: Rooms) -> str:
+    saved = await app.checkpoint(rooms, "Before", None, again=True, approval="approved")
+    assert isinstance(saved, Saved)
+    return saved.checkpoint.id
+
+
+def holding(folder: Path, data: bytes) -> bool:
+    """Whether any of the files of an index holds these bytes."""
+    return any(data in file.read_bytes() for file in folder.rglob("index*"))
+
+
+async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(rooms: Rooms) -> None:
+    """Nobody waits for vectors, and the answer says what has none yet."""
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    early = await search(rooms, "red car")
+    assert early.hits[0].record.content == CAR
+    assert early.notes == (NOT_ENCODED.format(4),)
+    assert CAR not in await recalled(rooms, "automobile")
+
+    assert await app.unencoded(rooms) == 4
+    assert await app.encode_all(rooms) == 4
+    found = await search(rooms, "automobile")
+    assert found.hits[0].record.content == CAR
+    assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
+    assert await app.unencoded(rooms) == 0
+
+
+async def test_a_new_memory_among_encoded_ones_is_found_and_counted(rooms: Rooms) -> None:
+    """What stands beside what is encoded must not vanish because it is not."""
+    for text in OTHERS:
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    await add(rooms, CAR)
+
+    found = await search(rooms, "red car")
+    assert found.hits[0].record.content == CAR
+    assert found.mode == "semantic"
+    assert found.notes == (NOT_ENCODED.format(1),)
+
+
+async def test_both_pools_are_found_by_meaning(rooms: Rooms) -> None:
+    """What holds for the user everywhere is encoded and found like what is of this project."""
+    await add(rooms, CAR, kind="preference", reach="user")
+    await add(rooms, "The company vehicle is blue.")
+    await app.encode_all(rooms)
+
+    assert set(await recalled(rooms, "automobile")) == {CAR, "The company vehicle is blue."}
+    assert await recalled(rooms, "automobile", Filters(reach="user")) == [CAR]
+
+
+async def test_a_model_that_fails_leaves_the_words_and_says_why(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """Memory is an enhancement: a model that is down costs what it adds, and no more."""
+    await add(rooms, CAR)
+    await app.encode_all(rooms)
+    model.failing = "The model's endpoint does not answer."
+    late = await add(rooms, "Bob repairs the car.")
+
+    found = await search(rooms, "car")
+    assert {hit.record.content for hit in found.hits} == {CAR, late.content}
+    assert (found.mode, found.degraded) == ("lexical", model.failing)
+    model.failing = ""
+    assert await app.encode_all(rooms) == 1
+    assert (await search(rooms, "automobile")).mode == "semantic"
+
+
+async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    """A search without it is the usual one, with the next step beside it."""
+    rooms = meaningful(tmp_path, AbsentEmbedder("minilm", "Run `memory-mcp models add minilm`."))
+    await add(rooms, CAR)
+    found = await search(rooms, "car")
+    assert found.degraded == "Run `memory-mcp models add minilm`."
+    assert [hit.record.content for hit in found.hits] == [CAR]
+
+    async with asyncio.timeout(30):
+        await app.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
+    assert await app.unencoded(rooms) == 1
+    await close_rooms(rooms)
+
+
+async def test_nothing_abandoned_is_found_by_meaning_and_a_restore_brings_it_back(
+    rooms: Rooms,
+) -> None:
+    """DESIGN 3.5, for the third way to find something."""
+    before = await sealed(rooms)
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    assert (await recalled(rooms, "automobile"))[0] == CAR
+    back = await app.backtrack(rooms, before, "continue")
+    assert isinstance(back, Backtracked)
+    await add(rooms, "Bob visits a physician.")
+    await app.encode_all(rooms)
+    assert set(await recalled(rooms, "automobile")) <= {"Bob visits a physician.", "Before"}
+
+    await app.backtrack(rooms, back.line or "", "continue")
+    assert (await recalled(rooms, "automobile"))[0] == CAR
+
+
+async def test_another_branch_is_not_found_by_meaning(rooms: Rooms) -> None:
+    """Two sessions on two branches share vectors, and not what they see."""
+    await sealed(rooms)
+    other = another_session(rooms)
+    await app.fork(other, "side", "")
+    await add(other, CAR)
+    await app.encode_all(rooms)
+
+    assert CAR not in await recalled(rooms, "automobile")
+    assert (await recalled(other, "automobile"))[0] == CAR
+
+
+async def test_what_was_corrected_is_found_by_meaning_in_its_new_form_only(rooms: Rooms) -> None:
+    """Before and after the correction is encoded."""
+    old = await add(rooms, CAR)
+    await app.encode_all(rooms)
+    await app.update_memory(rooms, old.id, "Ann drives a blue car to work.")
+    assert CAR not in await recalled(rooms, "automobile vehicle")
+    await app.encode_all(rooms)
+
+    assert await recalled(rooms, "automobile") == ["Ann drives a blue car to work."]
+
+
+async def test_what_has_expired_is_not_found_by_meaning(tmp_path: Path) -> None:
+    """A clock decides, not a sweep."""
+    clock = FakeClock()
+    rooms = meaningful(tmp_path, FakeEmbedder(), clock)
+    await add(rooms, CAR, expires_at=clock.now() + timedelta(hours=1))
+    await app.encode_all(rooms)
+    assert await recalled(rooms, "automobile") == [CAR]
+    clock.advance(timedelta(hours=1))
+
+    assert await recalled(rooms, "automobile") == []
+    await close_rooms(rooms)
+
+
+@pytest.mark.parametrize("erase", [True, False])
+async def test_what_was_forgotten_is_not_found_by_meaning(
+    tmp_path: Path, rooms: Rooms, *, erase: bool
+) -> None:
+    """Nor are its vectors in any file, if it was erased."""
+    kept = await add(rooms, "Bob sells cars and every other vehicle.")
+    record = await add(rooms, CAR)
+    await app.encode_all(rooms)
+    [whole] = (await FakeEmbedder().passages([CAR]))[0]
+    assert holding(tmp_path, whole.tokens)
+    await app.forget_memory(rooms, record.id, "", erase=erase)
+
+    assert await recalled(rooms, "automobile") == [kept.content]
+    assert holding(tmp_path, whole.tokens) is not erase
+
+
+async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
+    tmp_path: Path, rooms: Rooms
+) -> None:
+    """Vectors of two models are never compared; the old ones wait for a way back."""
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    newer = FakeEmbedder("fake/2")
+    changed = meaningful(tmp_path, newer)
+
+    between = await search(changed, "red car")
+    assert between.notes == (NOT_ENCODED.format(4),)
+    assert between.hits[0].record.content == CAR
+    assert await app.encode_all(changed) == 4
+    assert sorted(newer.encoded.elements()) == sorted((CAR, *OTHERS))
+    assert (await recalled(changed, "automobile"))[0] == CAR
+    assert (await recalled(rooms, "automobile"))[0] == CAR, "who still has the old one uses it"
+    assert await app.unencoded(rooms) == 0
+    await close_rooms(changed)
+
+
+async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """An endpoint may put another model behind the same name."""
+    record = await add(rooms, CAR)
+    meaning = rooms.project.meaning
+    assert meaning is not None
+    await app.encode_all(rooms)
+    [whole] = (await model.passages([CAR]))[0]
+    other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
+    await meaning.vectors.keep(model.identity, {record.id: (other,)})
+
+    assert await recalled(rooms, "red car") == [CAR]
+
+
+async def test_the_last_sentence_of_a_long_memory_is_found(rooms: Rooms) -> None:
+    """It is cut into chunks, each with vectors of its own, and is one result."""
+    filler = " ".join(f"word{n} and" for n in range(150))
+    long = await add(rooms, f"{filler} finally the physician came.")
+    for text in OTHERS:
+        await add(rooms, text)
+    await app.encode_all(rooms)
+
+    assert (await recalled(rooms, "doctor"))[0] == long.content
+    assert len(await recalled(rooms, "doctor")) == 4
+
+
+async def test_damaged_vectors_are_said_and_cost_only_themselves(
+    tmp_path: Path, rooms: Rooms
+) -> None:
+    """The memory is found by its words; the answer says how the rest comes back."""
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
+    await index.aclose()
+
+    found = await search(rooms, "red car")
+    assert found.hits[0].record.content == CAR
+    assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
+    await app.reindex(rooms)
+    await app.encode_all(rooms)
+    assert (await recalled(rooms, "automobile"))[0] == CAR
+
+
+async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
+    """Another project of the same user has an index of its own."""
+    mine, other = (meaningful(tmp_path / name, FakeEmbedder()) for name in ("shop", "farm"))
+    await add(other, CAR)
+    await app.encode_all(other)
+    await add(mine, "The vehicle is green.")
+    await app.encode_all(mine)
+
+    assert await recalled(mine, "automobile") == ["The vehicle is green."]
+    for rooms in (mine, other):
+        await close_rooms(rooms)
+
+
+async def test_without_tokens_the_pooled_vectors_decide(tmp_path: Path) -> None:
+    """What most endpoints give."""
+    rooms = meaningful(tmp_path, FakeEmbedder(tokens=False), ids=FakeIds())
+    for text in ("car", *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+
+    assert (await recalled(rooms, "automobile"))[0] == "car"
+    await close_rooms(rooms)
+
+
+async def test_rooms_without_a_model_search_as_ever(rooms: Rooms) -> None:
+    """Nothing is said about vectors that nobody asked for."""
+    plain = replace(
+        rooms, project=give_meaning(rooms.project, None), user=give_meaning(rooms.user, None)
+    )
+    await add(plain, CAR)
+
+    found = await search(plain, "car")
+    assert (found.mode, found.notes, found.degraded) == ("lexical", (), "")
+    assert await app.unencoded(plain) == await app.encode_all(plain) == 0
