@@ -1,27 +1,28 @@
 """The ports in memory.
 
 They obey the contracts of `memory_mcp.ports`; tests/contracts proves it. `MemoryIndex` asks the
-pure rule what is visible, which makes it the oracle for the SQL. It knows no endings and no BM25.
+pure rule what is visible, which makes it the oracle for the SQL. It knows no BM25.
 """
 
-import math
-import re
-import unicodedata
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from typing import Final
 
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.limits import QUERY_TERMS_MAX
+from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Candidate, Corpus, Neighbour
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.views import Candidate, Filters, LexicalQuery, Match, View
+from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
+from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.filters import passes
 from memory_mcp.timeline.visibility import visible
 
 _NEAREST: Final = 4
-_WORD: Final = re.compile(r"[^\W_]+")
+_STEPS: Final = 2
+_SPELLINGS_MAX: Final = 30
 
 
 class MemoryRecords:
@@ -104,19 +105,43 @@ class MemoryIndex:
     async def ids(self) -> set[RecordId]:
         return set(self._records)
 
-    async def match(self, query: LexicalQuery, view: View, filters: Filters, limit: int) -> Match:
-        words = {id_: _words(r) for id_, r in self._records.items() if r.recalled}
-        terms = [_folded(term) for term in query.terms]
-        counts = {i: sum(t in there for there in words.values()) for i, t in enumerate(terms)}
-        rarest = sorted(counts, key=lambda i: (counts[i] == 0, counts[i], i))[:QUERY_TERMS_MAX]
-        weights = {i: math.log(1 + (len(self._records) + 0.5) / (counts[i] + 0.5)) for i in rarest}
-        found: list[Candidate] = []
-        for record in self._seen(view, filters):
-            matched = frozenset(i for i in rarest if terms[i] in words[record.id])
-            if matched:
-                found.append(_candidate(record, matched, sum(weights[i] for i in matched)))
-        found.sort(key=lambda c: (c.relevance, c.id), reverse=True)
-        return Match(candidates=tuple(found[:limit]), weights=weights)
+    async def corpus(self, terms: Collection[str]) -> Corpus:
+        held = [_terms(r) for r in self._all() if r.recalled]
+        return Corpus(len(self._records), {t: sum(t in there for there in held) for t in terms})
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]:
+        counts = Counter(there for r in self._all() if r.recalled for there in _terms(r))
+        wanted = _trigrams(term)
+        shared = {there: len(wanted & _trigrams(there)) for there in counts}
+        near = sorted((there for there in counts if shared[there]), key=lambda t: (-shared[t], t))
+        return [(there, counts[there]) for there in near[:_SPELLINGS_MAX]]
+
+    async def match(
+        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
+        rarest = {term for _, term in known[:QUERY_TERMS_MAX]}
+        there = [r for r in self._seen(view, filters) if rarest & _terms(r)]
+        there.sort(key=lambda r: (len(rarest & _terms(r)), r.id), reverse=True)
+        return [_candidate(record) for record in there[:limit]]
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
+        near: list[Neighbour] = []
+        there = sorted(self._seen(view, Filters()), key=lambda r: r.id)
+        for mine in (r for r in self._all() if r.id in record_ids):
+            same = [r for r in there if r.origin.session == mine.origin.session]
+            before = [r for r in reversed(same) if r.id < mine.id][:_STEPS]
+            after = [r for r in same if r.id > mine.id][:_STEPS]
+            near += [
+                _neighbour(mine, sign * number, r, wanted=passes(r, filters))
+                for sign, side in ((-1, before), (1, after))
+                for number, r in enumerate(side, start=1)
+                if fields_of(r).day == fields_of(mine).day
+                and abs(r.created_at - mine.created_at).total_seconds() <= SESSION_PAUSE_SECONDS_MAX
+            ]
+        return near
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
         return sorted((r.id for r in self._seen(view, filters)), reverse=True)[:limit]
@@ -152,6 +177,9 @@ class MemoryIndex:
     async def mark_complete(self) -> None:
         self._complete = True
 
+    async def ready(self) -> None:
+        self._all()
+
     async def reset(self) -> None:
         self._records.clear()
         self._complete = False
@@ -173,20 +201,23 @@ class MemoryIndex:
         return [record for record in there if record.recalled and passes(record, filters)]
 
 
-def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFD", text.lower())
-    return "".join(char for char in plain if not unicodedata.combining(char))
+def _terms(record: Record) -> set[str]:
+    fields = fields_of(record)
+    return set(f"{fields.body} {fields.names} {fields.dates} {fields.extra}".split())
 
 
-def _words(record: Record) -> set[str]:
-    return set(_WORD.findall(_folded(" ".join((record.content, record.title, *record.tags)))))
+def _trigrams(term: str) -> set[str]:
+    return {term[i : i + 3] for i in range(len(term) - 2)}
 
 
-def _candidate(record: Record, matched: frozenset[int], relevance: float) -> Candidate:
+def _neighbour(of: Record, steps: int, record: Record, *, wanted: bool) -> Neighbour:
+    return Neighbour(of=of.id, steps=steps, wanted=wanted, **vars(_candidate(record)))
+
+
+def _candidate(record: Record) -> Candidate:
     return Candidate(
         id=record.id,
-        relevance=relevance,
-        matched=matched,
+        fields=fields_of(record),
         importance=record.importance,
         pinned=record.pinned,
         created_at=record.as_json()["created_at"],

@@ -26,9 +26,9 @@ def found(texts: list[set[str]], queries: list[str]) -> list[set[int]]:
     return answers
 
 
-def counted(texts: list[set[str]], terms: list[str]) -> dict[int, int]:
-    """In how many texts each term is, by its position."""
-    return {i: sum(term in words for words in texts) for i, term in enumerate(terms)}
+def counted(texts: list[set[str]], terms: list[str]) -> dict[str, int]:
+    """In how many texts each term is."""
+    return {term: sum(term in words for words in texts) for term in terms}
 
 
 @given(texts=TEXTS, terms=ASKED, matches_max=st.integers(0, 40))
@@ -36,7 +36,7 @@ def test_every_text_with_a_term_is_found_by_exactly_one_query(
     texts: list[set[str]], terms: list[str], matches_max: int
 ) -> None:
     """Nothing is lost to the bound, and nothing takes two of the places there are."""
-    answers = found(texts, searches(terms, counted(texts, terms), matches_max))
+    answers = found(texts, searches(counted(texts, terms), matches_max))
 
     wanted = {number for number, words in enumerate(texts) if words.intersection(terms)}
     assert set().union(*answers) == wanted
@@ -48,14 +48,14 @@ def test_texts_with_the_rarest_term_are_found_first_while_it_is_rare(
     texts: list[set[str]], terms: list[str], matches_max: int
 ) -> None:
     """A needle must be scored, however common the other words of the question are."""
-    counts = {i: n for i, n in counted(texts, terms).items() if n}
+    counts = {term: n for term, n in counted(texts, terms).items() if n}
     rare = min(counts.items(), key=lambda item: (item[1], item[0]), default=None)
     if rare is None or rare[1] > matches_max:
         return
 
-    first, *_ = found(texts, searches(terms, counts, matches_max))
+    first, *_ = found(texts, searches(counts, matches_max))
 
-    assert first >= {number for number, words in enumerate(texts) if terms[rare[0]] in words}
+    assert first >= {number for number, words in enumerate(texts) if rare[0] in words}
     assert len(first) <= matches_max
 
 

@@ -116,10 +116,11 @@ class Database:
         """Run a statement for each of the rows, all or none of them; cancelled calls included."""
         await asyncio.shield(self._write(statement, rows))
 
-    async def wipe(self, first: str) -> None:
-        """Leave nothing of deleted text in pages or in the log, after the statement `first`."""
+    async def wipe(self, *first: str) -> None:
+        """Leave nothing of deleted text in pages or in the log, after the statements `first`."""
         async with self._writing:
-            await self.rows(first)
+            for statement in first:
+                await self.rows(statement)
             await self.rows("VACUUM")
             await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 

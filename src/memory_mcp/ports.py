@@ -24,9 +24,10 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.search import Candidate, Corpus, Neighbour
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.vectors import Passage, QueryVectors
-from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
+from memory_mcp.domain.vectors import Passage, QueryVectors, ReadVectors
+from memory_mcp.domain.views import Filters, View
 
 __all__ = [
     "Clock",
@@ -38,6 +39,7 @@ __all__ = [
     "RecordStore",
     "Remote",
     "SearchIndex",
+    "VectorIndex",
 ]
 
 
@@ -122,16 +124,20 @@ class SearchIndex(Protocol):
 
     - `add` and `remove` are idempotent and visible to every process once they return.
     - `erased` names every id that some record erases, whether or not it was ever here.
-    - `match`, `find`, `visible` and `nearest` return only what is visible from the view; filters
-      apply first, so `limit` results are `limit` visible results if there are that many.
-    - `match` looks for records that hold at least one term, best first.
+    - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
+      filters apply first, so `limit` results are `limit` visible results if there are that many.
+    - `corpus` counts the records that hold each term, visible or not; `spellings` names the terms
+      there are that share most letters with one that is not there, with their counts.
+    - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
+      best first. `around` names what was written up to two steps before and after, in one go,
+      whether or not it passes the filters.
     - `find` returns the newest first (by id).
     - `nearest` names visible ids close to a mistyped one.
     - `moves` names the records that move the head; `of_segments` everything written in
       these segments, visible or not; `suppressed_by` what the records of these segments
       supersede or bury; `to_erase` what is there although some record erases it.
-    - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
-      methods raise `IndexDamagedError` instead of answering from half of the memories; but for
+    - `mark_complete` says that every record is in. Until then (and after `reset`) `ready` and the
+      reading methods raise `IndexDamagedError` instead of answering from half of the memories; but for
       `ids` and `to_erase`, which are what completes it.
     - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
     """
@@ -142,9 +148,17 @@ class SearchIndex(Protocol):
 
     async def ids(self) -> set[RecordId]: ...
 
+    async def corpus(self, terms: Collection[str]) -> Corpus: ...
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]: ...
+
     async def match(
-        self, query: LexicalQuery, view: View, filters: Filters, limit: int
-    ) -> Match: ...
+        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]: ...
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]: ...
 
@@ -166,11 +180,45 @@ class SearchIndex(Protocol):
 
     async def mark_complete(self) -> None: ...
 
+    async def ready(self) -> None: ...
+
     async def reset(self) -> None: ...
 
     async def aclose(self) -> None: ...
 
     async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class VectorIndex(Protocol):
+    """The vectors of the records in a search index, of any number of embedders side by side.
+
+    - `claim` leases records that this embedder has not encoded, newest first, to one caller until
+      `until`; `keep` stores what was made of them. What is no longer there is not stored.
+    - `missing` counts the records that the embedder has yet to encode.
+    - `near` returns the visible records whose pooled vectors are nearest; filters apply first.
+    - `vectors` returns the chunks of those records that are encoded. A row whose checksum is wrong
+      is left out and counted; `damaged` counts them in the whole index.
+    - `let_go` drops the vectors of other embedders that nobody used since.
+    - Failures are those of `SearchIndex`.
+    """
+
+    async def claim(
+        self, embedder: str, limit: int, now: datetime, until: datetime
+    ) -> list[RecordId]: ...
+
+    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None: ...
+
+    async def missing(self, embedder: str) -> int: ...
+
+    async def near(
+        self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors: ...
+
+    async def damaged(self) -> int: ...
+
+    async def let_go(self, embedder: str, since: datetime) -> None: ...
 
 
 class Embedder(Protocol):

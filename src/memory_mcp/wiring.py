@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
 from memory_mcp.disk import Disk
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
+from memory_mcp.model_wiring import embedder
+from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.setting_values import on_this_machine
 from memory_mcp.settings import Settings, home_folder
 from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
@@ -74,6 +78,8 @@ class Built:
         """Close what was opened."""
         for index in self.indexes:
             await index.aclose()
+        if meaning := self.rooms.project.meaning:
+            await meaning.embedder.aclose()
         for pool in self.rooms.pools:
             if pool.mirror:
                 await pool.mirror.aclose()
@@ -112,15 +118,18 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     )
     records = tuple(LocalRecords(memory, writer) for memory, _ in folders)
     indexes = tuple(
-        SqliteIndex(state / INDEX_FILE, lambda state=state: prepare_state(state, writer))
+        SqliteIndex(state / INDEX_FILE, fields_of, lambda state=state: prepare_state(state, writer))
         for _, state in folders
     )
     heads = LocalHeads(places.state_dir, writer)
     source = cloud_key(settings)
     mirrors = _mirrors(settings, source, places, writer, clock)
+    model = embedder(settings)
+    wake = asyncio.Event()
+    meanings = [Meaning(model, SqliteVectors(i), wake) if model else None for i in indexes]
     rooms = Rooms(
-        project=Pool(records[0], HealedIndex(indexes[0], records[0]), mirrors[0]),
-        user=Pool(records[1], HealedIndex(indexes[1], records[1]), mirrors[1]),
+        project=Pool(records[0], HealedIndex(indexes[0], records[0]), mirrors[0], meanings[0]),
+        user=Pool(records[1], HealedIndex(indexes[1], records[1]), mirrors[1], meanings[1]),
         heads=heads,
         clock=clock,
         ids=SystemIds(),

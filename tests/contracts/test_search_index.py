@@ -11,12 +11,14 @@ from fakes import MILLISECOND, Scribe
 from stores_in_memory import MemoryIndex
 
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
-from memory_mcp.domain.record import Move, Record
-from memory_mcp.domain.views import Filters, LexicalQuery, View
+from memory_mcp.domain.record import Move, Origin, Record
+from memory_mcp.domain.search import Candidate, Corpus
+from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ports import SearchIndex
-from memory_mcp.retrieval.rank import rank
+from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.terms import terms
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +32,7 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
     """An index that was made and has nothing in it."""
     found: SearchIndex = MemoryIndex()
     if request.param == "sqlite":
-        found = SqliteIndex(tmp_path / "index.sqlite3", lambda: None)
+        found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()
@@ -45,13 +47,17 @@ def seen(scribe: Scribe, *segments: SegmentId) -> View:
     return View(chain=frozenset(segments or (HERE,)), now=scribe.clock.now())
 
 
-def terms(text: str) -> LexicalQuery:
-    return LexicalQuery(terms=tuple(text.split()))
+async def candidates(
+    index: SearchIndex, text: str, view: View, filters: Filters = ANY, limit: int = 60
+) -> list[Candidate]:
+    asked = terms(text)
+    return await index.match(asked, await index.corpus(asked), view, filters, limit)
 
 
-async def matched(index: SearchIndex, text: str, view: View, limit: int = 60) -> list[RecordId]:
-    answer = await index.match(terms(text), view, ANY, limit)
-    return [candidate.id for candidate in answer.candidates]
+async def matched(
+    index: SearchIndex, text: str, view: View, filters: Filters = ANY, limit: int = 60
+) -> list[RecordId]:
+    return [c.id for c in await candidates(index, text, view, filters, limit)]
 
 
 async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scribe) -> None:
@@ -83,7 +89,11 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
 
 
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
-    "match": lambda index, view: index.match(terms("a b"), view, ANY, 5),
+    "ready": lambda index, view: index.ready(),  # noqa: ARG005
+    "corpus": lambda index, view: index.corpus(["a"]),  # noqa: ARG005
+    "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
+    "match": lambda index, view: index.match(["a"], Corpus(1, {"a": 1}), view, ANY, 5),
+    "around": lambda index, view: index.around([RecordId("x")], view, ANY),
     "find": lambda index, view: index.find(view, ANY, 5),
     "count": lambda index, view: index.count(view, ANY),
     "visible": lambda index, view: index.visible([RecordId("x")], view),
@@ -125,9 +135,9 @@ async def test_filters_and_visibility_come_before_the_limit(
     await index.add([scribe.record("apple", segment=HERE) for _ in range(99)])
     newest_first = [record.id for record in reversed(wanted)]
 
-    found = await index.match(terms("apple"), seen(scribe), Filters(category="c"), 3)
+    found = await matched(index, "apple", seen(scribe), Filters(category="c"), 3)
 
-    assert [candidate.id for candidate in found.candidates] == newest_first
+    assert found == newest_first
     assert await index.find(seen(scribe), Filters(category="c"), 3) == newest_first
     assert await index.find(seen(scribe), Filters(category="c"), 2) == newest_first[:2]
     assert await index.count(seen(scribe), Filters(category="c")) == 3
@@ -162,32 +172,91 @@ async def test_every_filter_is_applied(
     wanted = sorted((records[name].id for name in names), reverse=True)
     assert await index.find(view, filters, 9) == wanted
     assert await index.count(view, filters) == len(wanted)
-    found = await index.match(terms("x"), view, filters, 9)
-    assert sorted((c.id for c in found.candidates), reverse=True) == wanted
+    assert sorted(await matched(index, "x", view, filters, 9), reverse=True) == wanted
 
 
-async def test_match_needs_one_term_and_names_which_there_are(
+async def test_match_needs_one_term_and_brings_what_ranking_needs(
     index: SearchIndex, scribe: Scribe
 ) -> None:
-    """Ranking knows from this how much of the question a memory covers; rare words weigh more."""
+    """Title, text and tags are searched; how rare a term is, is told with it."""
     both = scribe.record("apple pear", importance=5, pinned=True, segment=HERE)
     one = scribe.record("something", title="Äpple", segment=HERE)
     tagged = scribe.record("else", tags=("PEAR",), segment=HERE)
     others = [scribe.record("apple tree", segment=HERE) for _ in range(4)]
     await index.add([both, one, tagged, scribe.record("nothing", segment=HERE), *others])
 
-    found = await index.match(terms("kiwi apple pear"), seen(scribe), ANY, 60)
+    found = await candidates(index, "kiwi apples pear", seen(scribe))
 
-    there = {candidate.id: candidate for candidate in found.candidates}
-    assert found.candidates[0] == there[both.id]
-    assert set(there) == {both.id, one.id, tagged.id, *(record.id for record in others)}
-    assert there[both.id].matched == {1, 2}
-    assert there[one.id].matched == {1}
-    assert there[tagged.id].matched == {2}
-    assert (there[both.id].importance, there[both.id].pinned) == (5, True)
-    assert found.weights[0] > found.weights[2] > found.weights[1] > 0
-    assert (await index.match(terms("kiwi"), seen(scribe), ANY, 60)).candidates == ()
-    assert (await index.match(terms(""), seen(scribe), ANY, 60)).candidates == ()
+    assert found[0].id == both.id
+    assert (found[0].importance, found[0].pinned) == (5, True)
+    assert found[0].fields == fields_of(both)
+    assert {c.id for c in found} == {both.id, one.id, tagged.id, *(r.id for r in others)}
+    corpus = await index.corpus(terms("kiwi apples pear"))
+    assert list(corpus.counts.values()) == [0, 6, 2]
+    assert corpus.records == 8
+    assert await matched(index, "kiwi", seen(scribe)) == []
+    assert await index.match([], corpus, seen(scribe), ANY, 60) == []
+
+
+async def test_terms_are_counted_as_long_as_a_record_holds_them(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A word of a forgotten memory must not be left in the vocabulary: it may be the secret."""
+    kept, gone = (
+        scribe.record("apple", segment=HERE),
+        scribe.record("apple swordfish", segment=HERE),
+    )
+    await index.add([kept, gone])
+    assert await index.spellings("swordfesh") == [("swordfish", 1)]
+
+    await index.remove({gone.id})
+
+    assert (await index.corpus(["appl", "swordfish"])).counts == {"appl": 1, "swordfish": 0}
+    assert await index.spellings("swordfesh") == []
+
+
+async def test_spellings_share_letters_with_what_was_asked(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A typing error, or a part of an identifier, finds the terms that may be meant."""
+    await index.add([scribe.record("kubernetes deployments banana", segment=HERE)])
+
+    assert (await index.spellings("kubernets"))[0][0].startswith("kubernet")
+    assert await index.spellings("zz") == []
+    assert await index.spellings("qqqqqq") == []
+
+
+async def test_neighbours_are_what_was_written_in_the_same_go(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """An answer often stands beside what holds the words of the question; hidden ones do not."""
+
+    def of(session: str, content: str = "x", segment: SegmentId = HERE) -> Record:
+        return scribe.record(content, segment=segment, origin=Origin(session=session))
+
+    first, hidden, second, mine = of("a"), of("a", segment=ELSEWHERE), of("a"), of("a")
+    other, after = of("b"), of("a")
+    scribe.clock.advance(timedelta(hours=1))
+    late = of("a")
+    await index.add([late, mine, first, hidden, second, other, after])
+
+    near = await index.around([mine.id], seen(scribe), ANY)
+
+    assert {n.steps: n.id for n in near} == {-2: first.id, -1: second.id, 1: after.id}
+    assert all(n.of == mine.id and n.fields == fields_of(first) for n in near)
+
+
+async def test_what_says_it_is_of_another_day_is_no_neighbour(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """Diaries and logs are written down in one go, day after day."""
+    days = ["2024-03-01: one", "2024-03-02: two", "2024-03-02: three", "four"]
+    records = [scribe.record(text, segment=HERE) for text in days]
+    await index.add(records)
+
+    near = await index.around([records[1].id], seen(scribe), ANY)
+
+    assert [(n.steps, n.id) for n in near] == [(1, records[2].id)]
 
 
 async def test_equal_matches_stand_in_one_order_however_they_came_in(
@@ -201,12 +270,9 @@ async def test_equal_matches_stand_in_one_order_however_they_came_in(
         await index.mark_complete()
         for record in order:
             await index.add([record])
-        found = await index.match(terms("same words"), seen(scribe), ANY, 3)
-        answers.add((found.candidates, *rank([found])))
+        answers.add(tuple(await matched(index, "same words", seen(scribe), ANY, 3)))
 
-    assert len(answers) == 1
-    newest = [record.id for record in reversed(records)][:3]
-    assert [candidate.id for candidate in answers.pop()[0]] == newest
+    assert answers == {tuple(record.id for record in reversed(records[1:]))}
 
 
 async def test_only_what_holds_is_visible(index: SearchIndex, scribe: Scribe) -> None:

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import START, Scribe
+from fakes import MILLISECOND, START, Scribe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, passes
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.record import Approval, Move, Record
-from memory_mcp.domain.views import Filters, LexicalQuery, View
+from memory_mcp.domain.views import Filters, View
 from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio
@@ -77,17 +78,17 @@ FILTERS = st.builds(
     segments=maybe(st.frozensets(st.sampled_from(SEGMENTS), max_size=3), None),
     branch=maybe(st.sampled_from(BRANCHES), None),
     durable=maybe(st.booleans(), None),
+    since=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
+    until=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
 )
 VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
-QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(
-    lambda words: LexicalQuery(terms=tuple(words))
-)
+QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)
 
 
 async def compare(
-    folder: Path, written: list[Record], views: list[View], filters: Filters, query: LexicalQuery
+    folder: Path, written: list[Record], views: list[View], filters: Filters, query: tuple[str, ...]
 ) -> None:
-    real = SqliteIndex(folder / f"{next(FILES)}.sqlite3", lambda: None)
+    real = SqliteIndex(folder / f"{next(FILES)}.sqlite3", fields_of, lambda: None)
     oracle = MemoryIndex()
     for index in (real, oracle):
         await index.add(written)
@@ -101,11 +102,13 @@ async def compare(
         assert await real.visible(ids, view) == await oracle.visible(ids, view)
         for near in [*ids, "", "~"]:
             assert await real.nearest(near, view) == await oracle.nearest(near, view)
-        mine = await real.match(query, view, filters, 60)
-        theirs = await oracle.match(query, view, filters, 60)
-        assert {c.id: c.matched for c in mine.candidates} == {
-            c.id: c.matched for c in theirs.candidates
-        }
+        corpus = await real.corpus(query)
+        assert corpus.counts == (await oracle.corpus(query)).counts
+        mine = await real.match(query, corpus, view, filters, 60)
+        theirs = await oracle.match(query, corpus, view, filters, 60)
+        assert {c.id: c for c in mine} == {c.id: c for c in theirs}
+        near = [sorted(await i.around(ids, view, filters), key=repr) for i in (real, oracle)]
+        assert near[0] == near[1]
         assert await real.of_segments(view.chain) == await oracle.of_segments(view.chain)
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
     assert await real.to_erase() == await oracle.to_erase()
@@ -124,7 +127,11 @@ def told(examples: int) -> Callable[[Any], Any]:
 @given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
 @told(150)
 async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
-    tmp_path: Path, written: list[Record], views: list[View], filters: Filters, query: LexicalQuery
+    tmp_path: Path,
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    query: tuple[str, ...],
 ) -> None:
     """Two tellings of one rule, kept in step record by record."""
     await compare(tmp_path, written, views, filters, query)
@@ -134,7 +141,11 @@ async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
 @given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
 @told(5_000)
 async def test_sql_and_the_pure_rule_say_the_same_for_long(
-    tmp_path: Path, written: list[Record], views: list[View], filters: Filters, query: LexicalQuery
+    tmp_path: Path,
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    query: tuple[str, ...],
 ) -> None:
     """The same with many more."""
     await compare(tmp_path, written, views, filters, query)

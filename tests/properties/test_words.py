@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.retrieval.query import lexical_query
+from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.question import question_of
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +32,7 @@ LETTERS = [char for code in range(sys.maxunicode + 1) if is_folded(char := chr(c
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
-    found = SqliteIndex(tmp_path / "index.sqlite3", lambda: None)
+    found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()
@@ -39,8 +40,9 @@ async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
 
 async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordId]:
     view = View(chain=frozenset(), now=scribe.clock.now())
-    found = await index.match(lexical_query(text), view, Filters(), 60)
-    return {candidate.id for candidate in found.candidates}
+    asked = question_of(text, view.now).every
+    found = await index.match(asked, await index.corpus(asked), view, Filters(), 60)
+    return {candidate.id for candidate in found}
 
 
 async def test_a_word_with_any_letter_that_folds_is_found_as_it_was_written(
@@ -77,9 +79,9 @@ async def test_a_word_is_found_whatever_stands_around_it(
     index: SqliteIndex, text: str, around: str
 ) -> None:
     """Emoji, signs and spaces are no part of a word, in what is stored and in what is asked."""
-    if not lexical_query(text).terms:
-        return
     scribe = Scribe()
+    if not question_of(text, scribe.clock.now()).terms:
+        return
     record = scribe.record(f"before {around}{text}{around} after")
     await index.add([record])
 

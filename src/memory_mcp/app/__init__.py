@@ -6,7 +6,9 @@ from memory_mcp.app.checkpoint import Decision, checkpoint, decide, fork, switch
 from memory_mcp.app.context import memory_context
 from memory_mcp.app.deliver import drain
 from memory_mcp.app.doctor import doctor
+from memory_mcp.app.encode import encode_all, keep_encoded, unencoded
 from memory_mcp.app.head import memory_head
+from memory_mcp.app.probe import Probe, probe
 from memory_mcp.app.rooms import reads_refused, writes_refused
 from memory_mcp.app.search import search_memories
 from memory_mcp.app.sync import Synced, keep_mirrored, sync, sync_status
@@ -15,6 +17,7 @@ from memory_mcp.app.upkeep import catch_up, reindex
 __all__ = [
     "Choice",
     "Decision",
+    "Probe",
     "Synced",
     "add_memory",
     "backtrack",
@@ -23,18 +26,22 @@ __all__ = [
     "decide",
     "doctor",
     "drain",
+    "encode_all",
     "forget_memory",
     "fork",
+    "keep_encoded",
     "keep_mirrored",
     "memory_context",
     "memory_head",
     "preview_backtrack",
+    "probe",
     "reads_refused",
     "reindex",
     "search_memories",
     "switch",
     "sync",
     "sync_status",
+    "unencoded",
     "update_memory",
     "writes_refused",
 ]

@@ -7,8 +7,8 @@ from typing import Final, Literal, assert_never
 
 from memory_mcp.app.heads import current, move, moving_record, view_on, writing
 from memory_mcp.app.pending import pending_note
+from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Rooms, writes_refused
-from memory_mcp.app.search import load
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, free_name, line_id

@@ -4,9 +4,10 @@ from functools import partial
 
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.pending import unseen
+from memory_mcp.app.reading import Read, newest, require_records
 from memory_mcp.app.recall import profile
 from memory_mcp.app.rooms import Rooms, reads_refused
-from memory_mcp.app.search import Read, newest, require_records, search_memories
+from memory_mcp.app.search import search_memories
 from memory_mcp.app.together import beside
 from memory_mcp.context.render import Block, Section, render_context
 from memory_mcp.context.words import unread

@@ -9,7 +9,8 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters, LexicalQuery, Match, View
+from memory_mcp.domain.search import Candidate, Corpus, Neighbour
+from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.ports import RecordStore, SearchIndex
 
@@ -79,8 +80,21 @@ class HealedIndex:
     async def ids(self) -> set[RecordId]:
         return await self._healed(self._index.ids)
 
-    async def match(self, query: LexicalQuery, view: View, filters: Filters, limit: int) -> Match:
-        return await self._healed(lambda: self._index.match(query, view, filters, limit))
+    async def corpus(self, terms: Collection[str]) -> Corpus:
+        return await self._healed(lambda: self._index.corpus(terms))
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]:
+        return await self._healed(lambda: self._index.spellings(term))
+
+    async def match(
+        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        return await self._healed(lambda: self._index.match(terms, corpus, view, filters, limit))
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
+        return await self._healed(lambda: self._index.around(record_ids, view, filters))
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
         return await self._healed(lambda: self._index.find(view, filters, limit))
@@ -108,6 +122,9 @@ class HealedIndex:
 
     async def erased(self) -> set[RecordId]:
         return await self._healed(self._index.erased)
+
+    async def ready(self) -> None:
+        await self._healed(self._index.ready)
 
     async def mark_complete(self) -> None:
         await self._index.mark_complete()

@@ -55,7 +55,7 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
     """
     answers = await together(
         _Question(rooms, pool, pool.mirror, query, filters, limit).answer()
-        for pool in rooms.pools
+        for pool in rooms.pools_of(filters.reach)
         if pool.mirror
     )
     failed = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)

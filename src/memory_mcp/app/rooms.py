@@ -1,13 +1,16 @@
 """What every use case is given: the ports, whose memory it is, and how it is set up."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
+from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, HeadStore, Ids, Provenance, RecordStore
 
@@ -21,7 +24,8 @@ MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 class Policy:
     """How the memory is set up for this session.
 
-    `unusable` says why it cannot be used as it was asked for, and what to do.
+    `unusable` says why it cannot be used as it was asked for, and what to do. `weights` say what
+    counts for the order of what is found.
     """
 
     enabled: bool = True
@@ -29,6 +33,7 @@ class Policy:
     approval: Literal["ask", "auto"] = "ask"
     phase: int | None = None
     unusable: str = ""
+    weights: RerankWeights = field(default_factory=RerankWeights)
 
 
 class Session:
@@ -40,11 +45,15 @@ class Session:
 
 @dataclass(frozen=True)
 class Pool:
-    """A place where records rest, with the index over them, and the cloud behind it if any."""
+    """A place where records rest, with the index over them.
+
+    The cloud and the vectors are there if they were set up.
+    """
 
     records: RecordStore
     index: HealedIndex
     mirror: Mirror | None = None
+    meaning: Meaning | None = None
 
     async def keep(self, record: Record) -> tuple[str, ...]:
         """Make the record durable, then let it be found: never the other way round.
@@ -59,6 +68,8 @@ class Pool:
             await self.index.add([record])
         except StoreError as error:
             return (*notes, f"Stored, but not yet to be found: {error}")
+        if self.meaning:
+            self.meaning.wake.set()
         return notes
 
     async def erase(self, record_ids: set[RecordId]) -> None:
@@ -99,6 +110,16 @@ class Rooms:
     @property
     def pools(self) -> tuple[Pool, Pool]:
         return self.project, self.user
+
+    def pools_of(self, reach: Reach | None) -> tuple[Pool, ...]:
+        """The pools that hold what is wanted; without a wish, both."""
+        match reach:
+            case None:
+                return self.pools
+            case "project":
+                return (self.project,)
+            case "user":
+                return (self.user,)
 
 
 def reads_refused(rooms: Rooms) -> Skipped | None:

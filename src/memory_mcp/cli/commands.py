@@ -5,13 +5,14 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Literal, cast, get_args
+from typing import Literal
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
+from memory_mcp.cli.healing import doctor, reindex
 from memory_mcp.cli.models import models
+from memory_mcp.cli.searching import kind_of, search, time_of
 from memory_mcp.cli.syncing import sync
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
@@ -20,14 +21,11 @@ from memory_mcp.context.words import (
     backtrack_fields,
     checkpoint_fields,
     forgotten_fields,
-    found_fields,
     head_fields,
     preview_text,
 )
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
-from memory_mcp.domain.record import Kind
-from memory_mcp.domain.views import Filters
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.setting_values import folder_named
 from memory_mcp.settings import Settings, read_settings, with_toolsets
@@ -98,29 +96,18 @@ async def _in_rooms(
 async def _add(rooms: Rooms, given: Given) -> Shown:
     draft = Draft(
         content=_text(given.content),
-        kind=_kind(given.kind),
+        kind=kind_of(given.kind),
         title=given.title,
         category=given.category,
         tags=tuple(given.tags),
         importance=given.importance,
         pinned=given.pinned,
-        expires_at=_time(given.expires),
+        expires_at=time_of("--expires", given.expires),
         phase=given.phase,
         supersedes=tuple(given.supersedes),
         reach=given.scope,
     )
     return Shown(added_fields(await app.add_memory(rooms, draft)))
-
-
-async def _search(rooms: Rooms, given: Given) -> Shown:
-    filters = Filters(
-        category=given.category,
-        tags=tuple(given.tags),
-        kinds=frozenset({_kind(given.kind)} if given.kind else ()),
-        phase=given.phase,
-    )
-    fields = found_fields(await app.search_memories(rooms, given.query, filters, given.limit))
-    return Shown(fields, show.results)
 
 
 async def _update(rooms: Rooms, given: Given) -> Shown:
@@ -189,30 +176,6 @@ async def _context(rooms: Rooms, given: Given) -> Shown:
             return _skipped(reason)
 
 
-async def _reindex(rooms: Rooms, given: Given) -> Shown:
-    del given
-    if skipped := app.reads_refused(rooms):
-        return _skipped(skipped.reason)
-    with show.progress("Indexing") as advance:
-        done = await app.reindex(rooms, advance)
-    message = f"{done.adopted} records indexed, {done.erased} late forgets completed."
-    return Shown({"success": True, "indexed": done.adopted, "erased": done.erased,
-                  "message": message})  # fmt: skip
-
-
-async def _doctor(rooms: Rooms, given: Given) -> Shown:
-    if skipped := app.reads_refused(rooms):
-        return _skipped(skipped.reason)
-    found = await app.doctor(rooms, repair=given.repair)
-    left = [finding for finding in found if not finding.repaired]
-    fields = {
-        "success": not any(finding.severity == "must" for finding in left),
-        "findings": [vars(finding) for finding in found],
-        "message": show.bill(len(found), len(found) - len(left)),
-    }
-    return Shown(fields, show.findings)
-
-
 _CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
 
 _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
@@ -224,7 +187,7 @@ _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
 
 _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "add": _add,
-    "search": _search,
+    "search": search,
     "update": _update,
     "forget": _forget,
     "head": _head,
@@ -232,9 +195,9 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "backtrack": _backtrack,
     "fork": _fork,
     "context": _context,
-    "reindex": _reindex,
+    "reindex": reindex,
     "sync": sync,
-    "doctor": _doctor,
+    "doctor": doctor,
 }
 
 
@@ -244,21 +207,3 @@ def _skipped(reason: str) -> Shown:
 
 def _text(given: str) -> str:
     return sys.stdin.read() if given == "-" else given
-
-
-def _kind(given: str) -> Kind:
-    if given not in get_args(Kind):
-        raise InvalidRequestError(f"--kind {given!r}: choose one of {', '.join(get_args(Kind))}.")
-    return cast("Kind", given)
-
-
-def _time(given: str) -> datetime | None:
-    if not given:
-        return None
-    try:
-        time = datetime.fromisoformat(given)
-    except ValueError as error:
-        raise InvalidRequestError(
-            f"--expires {given!r} is no time. Write it like 2026-12-31 or 2026-12-31T18:00+01:00."
-        ) from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -141,6 +141,15 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
     parser.add_argument("--kind", default="")
     _add_filters(parser)
+    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
+    parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
+    parser.add_argument("--since", default="", metavar="TIME", help="written then or later")
+    parser.add_argument("--until", default="", metavar="TIME", help="written before that")
+    parser.add_argument(
+        "--min-score", type=float, default=0.0, metavar="SCORE", help="0 to 1; 0.5: likely relevant"
+    )
+    parser.add_argument("--diverse", action="store_true", help="leave out near twins")
+    parser.add_argument("--why", action="store_true", help="show what each score is made of")
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:

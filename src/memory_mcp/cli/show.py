@@ -98,7 +98,8 @@ def findings(fields: Fields) -> str:
         + ("" if f["repaired"] else f" {f['remedy']}")
         for f in fields["findings"]
     ]
-    return "\n".join([*lines, str(fields["message"])])
+    proof = f"Search: {fields['search']}. {fields['proof']}".strip()
+    return "\n".join([*lines, proof, str(fields["message"])])
 
 
 def bill(found: int, mended: int) -> str:
@@ -170,7 +171,8 @@ def _result(result: Fields) -> str:
         ]
     )
     content = result["content"].replace("\n", "\n     ")
-    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}"
+    why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
+    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
 
 
 def _print(text: str, *, styled: bool = False) -> None:

@@ -81,19 +81,19 @@ def forgotten_fields(outcome: Forgotten | Skipped) -> Fields:
             assert_never(outcome)
 
 
-def found_fields(outcome: Found | Skipped) -> Fields:
-    """The results, best first, and the mode that ran."""
+def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
+    """The results, best first, and the mode that ran; `why`: with what each score is made of."""
     match outcome:
         case Found(hits, mode, notes, unreadable, degraded):
             said = list(notes)
             if unreadable:
                 said.insert(0, unread(len(unreadable)))
             elif not hits:
-                where = " here; the cloud could not be asked" if degraded else ""
-                said.insert(0, f"No visible memory matches{where}.")
+                limited = ", as far as could be looked for" if degraded else ""
+                said.insert(0, f"No visible memory matches{limited}.")
             return {
                 "success": True,
-                "results": [_hit_fields(hit) for hit in hits],
+                "results": [_hit_fields(hit, why=why) for hit in hits],
                 "mode": mode,
                 "degraded": degraded or None,
                 "message": " ".join(said),
@@ -251,7 +251,7 @@ def _moved(preview: Preview, erased: int) -> str:
     return f"{goal}: {fate}{again}."
 
 
-def _hit_fields(hit: Hit) -> Fields:
+def _hit_fields(hit: Hit, *, why: bool) -> Fields:
     fields = hit.record.as_json()
     if hit.record.importance == IMPORTANCE_USUAL:  # what is usual need not be said in each result
         del fields["importance"]
@@ -263,4 +263,5 @@ def _hit_fields(hit: Hit) -> Fields:
         "metadata": {**about, "place": hit.place} if hit.place else about,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
+        **({"why": dict(hit.parts)} if why and hit.parts else {}),
     }

@@ -42,8 +42,11 @@ QUERY_CHARS_MAX: Final = 10_000
 QUERY_TERMS_MAX: Final = 32
 """The rarest terms decide; more only cost time."""
 
-CANDIDATES_MAX: Final = 60
-"""How many visible matches are looked at before the best are chosen (at most 10 are shown)."""
+CANDIDATES_MAX: Final = 200
+"""How many visible matches are ranked, in each list: they hold 98 % of what is looked for."""
+
+SESSION_PAUSE_SECONDS_MAX: Final = 1_800.0
+"""What was written half an hour later belongs to another matter."""
 
 CONTEXT_TOKENS_DEFAULT: Final = 500
 CONTEXT_TOKENS_MIN: Final = 60
@@ -139,6 +142,15 @@ LISTED_LATE_SECONDS_MAX: Final = 600.0
 
 DELIVERY_IDLE_SECONDS_MAX: Final = 30.0
 """How often a session looks into an outbox that other sessions fill too."""
+
+ENCODE_CHARS_MAX: Final = 4_000
+"""Text encoded in one go: about a tenth of a second, so that ending never takes much longer."""
+
+ENCODE_IDLE_SECONDS_MAX: Final = 30.0
+"""How often a session looks whether others left something to be encoded."""
+
+EMBEDDER_UNUSED_DAYS_MAX: Final = 7
+"""For how long the vectors of an embedder are kept that no session uses: one may come back."""
 
 PIECES_MAX: Final = 256
 """Word pieces in one chunk, the two marks around it included: what MiniLM was trained for."""

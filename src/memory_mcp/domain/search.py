@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from memory_mcp.domain.ids import RecordId
 
-__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked"]
+__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked", "RerankWeights"]
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,20 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A visible record written `steps` before (negative) or after a candidate `of` its session."""
+    """A visible record written `steps` before (negative) or after a candidate `of` its session.
+
+    It may be what is looked for itself, found by what stands beside it, unless it is not `wanted`:
+    it does not pass the filters of the search.
+    """
 
     of: RecordId
     steps: int
     id: RecordId
     fields: Fields
+    importance: int = 3
+    pinned: bool = False
+    created_at: str = ""
+    wanted: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,12 +66,14 @@ class Nearness:
     """How near records are in meaning.
 
     `pooled` is the cosine of question and record. `best` holds, for each token of the question,
-    the best cosine with any token of the record; empty if the embedder gives no tokens. Records
-    that are not encoded (yet) are in neither.
+    the best cosine with any token of the record; empty if the embedder gives no tokens. `spans`
+    says which characters of the question each token is. Records that are not encoded (yet) are in
+    neither mapping.
     """
 
     pooled: Mapping[RecordId, float]
     best: Mapping[RecordId, Sequence[float]]
+    spans: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -73,3 +83,16 @@ class Ranked:
     id: RecordId
     score: float
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True)
+class RerankWeights:
+    """What the user lets count for the order, in units of a logit (MEMORY_RERANK_WEIGHTS).
+
+    With the usual figures importance, recency and pins break near ties and no more.
+    """
+
+    similarity: float = 1.0
+    importance: float = 0.05
+    recency: float = 0.05
+    pinned: float = 0.1

@@ -1,8 +1,11 @@
 """What an embedder makes of text: bytes, so that only those who compute with them need numpy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Chunk", "Passage", "QueryVectors"]
+from memory_mcp.domain.ids import RecordId
+
+__all__ = ["Chunk", "Passage", "QueryVectors", "ReadVectors"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +36,11 @@ class QueryVectors:
     pooled: bytes
     tokens: bytes = b""
     spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class ReadVectors:
+    """The chunks of those records that are encoded, and how many rows were damaged."""
+
+    passages: Mapping[RecordId, Passage]
+    damaged: int = 0

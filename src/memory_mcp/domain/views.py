@@ -1,13 +1,14 @@
 """What a reader asks for: from where (`View`), which ones (`Filters`), and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.drafts import Reach
+from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.record import Kind, Record
 
-__all__ = ["Candidate", "Filters", "Hit", "LexicalQuery", "Match", "View"]
+__all__ = ["Filters", "Hit", "View", "Wish"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,9 @@ class View:
 class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
-    `tags` must all be there; `kinds`, `segments` and `branches` are alternatives.
+    `tags` must all be there; `kinds` and `segments` are alternatives. `reach` says of which pool.
+    `since` and `until` bound
+    when it was written: from the one, and before the other.
     """
 
     category: str = ""
@@ -32,37 +35,20 @@ class Filters:
     segments: frozenset[SegmentId] | None = None
     branch: BranchName | None = None
     durable: bool | None = None
+    reach: Reach | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)
-class LexicalQuery:
-    """The words of a query, without the ones that say nothing, at most QUERY_TERMS_MAX."""
+class Wish:
+    """How the answer is to be chosen from what was found.
 
-    terms: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A visible record that matched, before ranking.
-
-    `relevance` is the index's own figure (BM25, higher is better), comparable only within one
-    answer; `matched` are the positions of the query's terms that occur in the record.
+    `min_score` leaves out what is less likely relevant. `diverse` drops near twins of better hits.
     """
 
-    id: RecordId
-    relevance: float
-    matched: frozenset[int]
-    importance: int
-    pinned: bool
-    created_at: str
-
-
-@dataclass(frozen=True)
-class Match:
-    """An index's answer: candidates, and how much each term of the query weighs (idf, > 0)."""
-
-    candidates: tuple[Candidate, ...]
-    weights: Mapping[int, float]
+    min_score: float = 0.0
+    diverse: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,9 +56,10 @@ class Hit:
     """A memory found, with its score in 0-1.
 
     `place` says where on the timeline it was written, if another machine wrote it and this is the
-    first that was heard of it here.
+    first that was heard of it here. `parts` says what the score is made of.
     """
 
     record: Record
     score: float
     place: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -8,7 +8,7 @@ if nothing better is left. Every term counts for every record that was found.
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-__all__ = ["any_of", "searches"]
+__all__ = ["any_of", "searches", "trigrams"]
 
 
 def any_of(terms: Sequence[str]) -> str:
@@ -16,18 +16,23 @@ def any_of(terms: Sequence[str]) -> str:
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-def searches(terms: Sequence[str], counts: Mapping[int, int], matches_max: int) -> list[str]:
+def trigrams(term: str) -> list[str]:
+    """Every three characters of a term that follow one another; none of a shorter one."""
+    return sorted({term[i : i + 3] for i in range(len(term) - 2)})
+
+
+def searches(counts: Mapping[str, int], matches_max: int) -> list[str]:
     """FTS5 queries that share no match and together find every record with a term; best first.
 
-    `counts` says, by position, in how many records a term occurs. The first query has at most
-    `matches_max` matches, unless even the two rarest terms are commoner than that together.
+    `counts` says in how many records each term occurs. The first query has at most `matches_max`
+    matches, unless even the two rarest terms are commoner than that together.
     """
-    rising = sorted((n, position) for position, n in counts.items() if n)
+    rising = sorted((n, term) for term, n in counts.items() if n)
     running = accumulate(count for count, _ in rising)
     alone = [
-        terms[i] for (_, i), matches in zip(rising, running, strict=True) if matches <= matches_max
+        term for (_, term), matches in zip(rising, running, strict=True) if matches <= matches_max
     ]
-    common = [terms[i] for _, i in rising[len(alone) :]]
+    common = [term for _, term in rising[len(alone) :]]
     if not common:
         return [any_of(alone)] if alone else []
     if not alone and len(common) == 1:

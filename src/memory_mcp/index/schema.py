@@ -6,18 +6,19 @@ along.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.search import Fields
+from memory_mcp.index.vector_schema import VECTORS
 
 __all__ = ["INSERT", "SCHEMA", "VERSION", "row"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
 
-SCHEMA: Final = """
+SCHEMA: Final = f"""
 CREATE TABLE record (
     rowid INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -32,8 +33,11 @@ CREATE TABLE record (
     moves INTEGER NOT NULL,          -- 1: it moves the head
     derived INTEGER NOT NULL,        -- 1: it names its sources
     expires_at TEXT,
-    created_at TEXT NOT NULL
+    created_at TEXT NOT NULL,
+    session TEXT NOT NULL,           -- who wrote it, in one go
+    day TEXT NOT NULL                -- the day that the text itself says it is of
 );
+CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
 
@@ -59,24 +63,65 @@ CREATE INDEX erasure_by_record ON erasure (record);
 
 CREATE TABLE complete (since TEXT NOT NULL);     -- one row once every record is in
 
-CREATE VIRTUAL TABLE text USING fts5 (
-    content, title, tags, tokenize = 'porter unicode61 remove_diacritics 2'
+-- what is searched, as terms with spaces between them
+CREATE TABLE fields (
+    record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
+    extra TEXT NOT NULL
 );
+CREATE VIRTUAL TABLE text USING fts5 (
+    body, names, dates, extra, content = 'fields', content_rowid = 'record',
+    tokenize = 'unicode61 remove_diacritics 0'
+);
+-- in how many records each term is; a term that is in none is not here
+CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
+CREATE VIRTUAL TABLE spelling USING fts5 (
+    term, content = 'term', content_rowid = 'number', tokenize = 'trigram', detail = 'none'
+);
+CREATE VIEW terms AS
+    SELECT record, value AS term FROM fields, json_each(
+        '[' || replace(json_quote(
+            body || ' ' || names || ' ' || dates || ' ' || extra), ' ', '","') || ']')
+    WHERE value != '' GROUP BY record, value;
+
+CREATE TRIGGER fields_insert AFTER INSERT ON fields
+BEGIN
+    INSERT INTO text (rowid, body, names, dates, extra)
+        VALUES (NEW.record, NEW.body, NEW.names, NEW.dates, NEW.extra);
+    INSERT INTO term (term, records) SELECT term, 1 FROM terms WHERE record = NEW.record
+        ON CONFLICT (term) DO UPDATE SET records = records + 1;
+END;
+CREATE TRIGGER fields_delete BEFORE DELETE ON fields
+BEGIN
+    INSERT INTO text (text, rowid, body, names, dates, extra)
+        VALUES ('delete', OLD.record, OLD.body, OLD.names, OLD.dates, OLD.extra);
+    UPDATE term SET records = records - 1
+        WHERE term IN (SELECT term FROM terms WHERE record = OLD.record);
+    DELETE FROM term WHERE records < 1
+        AND term IN (SELECT term FROM terms WHERE record = OLD.record);
+END;
+CREATE TRIGGER term_insert AFTER INSERT ON term
+BEGIN
+    INSERT INTO spelling (rowid, term) VALUES (NEW.number, NEW.term);
+END;
+CREATE TRIGGER term_delete AFTER DELETE ON term
+BEGIN
+    INSERT INTO spelling (spelling, rowid, term) VALUES ('delete', OLD.number, OLD.term);
+END;
 
 CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, category, phase, importance, pinned, recalled, moves,
-        expires_at, created_at, '' AS content, '' AS title, '[]' AS tags, '[]' AS supersedes,
-        '[]' AS derived_from, '[]' AS erases
+        expires_at, created_at, session, day, '[]' AS tags, '[]' AS supersedes,
+        '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
     INSERT INTO record (id, kind, segment, branch, category, phase, importance, pinned, recalled,
-            moves, derived, expires_at, created_at)
+            moves, derived, expires_at, created_at, session, day)
         VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
-            NEW.expires_at, NEW.created_at);
+            NEW.expires_at, NEW.created_at, NEW.session, NEW.day);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
     INSERT OR IGNORE INTO suppression
@@ -88,10 +133,12 @@ BEGIN
         FROM json_each(NEW.derived_from);
     INSERT OR IGNORE INTO erasure
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.erases);
-    INSERT INTO text (rowid, content, title, tags)
-        SELECT rowid, NEW.content, NEW.title,
-            (SELECT group_concat(value, ' ') FROM json_each(NEW.tags))
+    INSERT INTO fields
+        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra
         FROM record WHERE id = NEW.id AND recalled;
+    INSERT INTO encoding (embedder, record)
+        SELECT number, (SELECT rowid FROM record WHERE id = NEW.id) FROM embedder
+        WHERE EXISTS (SELECT 1 FROM record WHERE id = NEW.id AND recalled);
 END;
 
 CREATE TRIGGER record_delete AFTER DELETE ON record
@@ -100,17 +147,18 @@ BEGIN
     DELETE FROM suppression WHERE record = OLD.rowid;
     DELETE FROM source WHERE record = OLD.rowid;
     DELETE FROM erasure WHERE record = OLD.rowid;
-    DELETE FROM text WHERE rowid = OLD.rowid;
+    DELETE FROM fields WHERE record = OLD.rowid;
+    DELETE FROM vector WHERE record = OLD.rowid;
+    DELETE FROM encoding WHERE record = OLD.rowid;
 END;
-"""
+{VECTORS}"""
 
-INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 18)})"
+INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 22)})"
 
 _Value = str | int | None
-_BETWEEN_WORDS: Final = re.compile(r"[^\w\u0300-\u036f]+")
 
 
-def row(record: Record) -> Sequence[_Value]:
+def row(record: Record, fields: Fields) -> Sequence[_Value]:
     """The record as a row of `incoming`. Categories and tags are folded: filters ignore case."""
     return (
         record.id,
@@ -125,15 +173,14 @@ def row(record: Record) -> Sequence[_Value]:
         int(record.move is not None),
         iso(record.expires_at) if record.expires_at else None,
         iso(record.created_at),
-        _words(record.content),
-        _words(record.title),
+        record.origin.session,
+        fields.day,
         json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
         json.dumps(record.supersedes),
         json.dumps(record.derived_from),
         json.dumps(record.erases),
+        fields.body,
+        fields.names,
+        fields.dates,
+        fields.extra,
     )
-
-
-def _words(text: str) -> str:
-    """The text without emoji and signs: SQLite takes those newer than 2012 for letters."""
-    return text if text.isascii() else _BETWEEN_WORDS.sub(" ", text)

@@ -10,7 +10,7 @@ from typing import Final
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.views import Filters, View
 
-__all__ = ["CHAIN", "VISIBLE", "filtered", "view_values"]
+__all__ = ["CHAIN", "VISIBLE", "Values", "filtered", "view_values"]
 
 Values = dict[str, str | int | None]
 
@@ -68,4 +68,10 @@ def filtered(filters: Filters) -> tuple[str, Values]:
         values["branch"] = filters.branch
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
+    if filters.since is not None:
+        conditions.append("r.created_at >= :since")
+        values["since"] = iso(filters.since)
+    if filters.until is not None:
+        conditions.append("r.created_at < :until")
+        values["until"] = iso(filters.until)
     return " AND ".join(conditions), values

@@ -69,15 +69,18 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         async with open_rooms(settings) as built:
             leaving = asyncio.Event()
             upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
-            mirroring = asyncio.create_task(_mirror(built.rooms, leaving))
+            beside = [
+                asyncio.create_task(work(built.rooms, leaving)) for work in (_mirror, _encode)
+            ]
             try:
                 yield built.rooms
             finally:
                 leaving.set()
                 await upkeep
-                await asyncio.wait([mirroring], timeout=_LEAVE_SECONDS_MAX)
-                mirroring.cancel()  # what it was about to learn, the next one asks for
-                await asyncio.wait([mirroring])
+                await asyncio.wait(beside, timeout=_LEAVE_SECONDS_MAX)
+                for task in beside:
+                    task.cancel()  # what it was about to do, the next one does
+                await asyncio.wait(beside)
 
     return MCPServer[Rooms](
         "memory-mcp",
@@ -144,6 +147,12 @@ async def _mirror(rooms: Rooms, leaving: asyncio.Event) -> None:
             await app.keep_mirrored(rooms, leaving)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
+
+
+async def _encode(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
+    if rooms.policy.enabled and not rooms.policy.meta:
+        await app.keep_encoded(rooms, leaving)
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:

@@ -11,10 +11,11 @@ from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import added_fields, forgotten_fields, found_fields
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer, prose
 
@@ -58,9 +59,6 @@ async def add_memory(
     preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
     """
     about = metadata or Metadata()
-    expires_at = about.expires_at
-    if expires_at is not None and expires_at.tzinfo is None:
-        expires_at = expires_at.replace(tzinfo=UTC)
     draft = Draft(
         content=content,
         kind=kind,
@@ -69,7 +67,7 @@ async def add_memory(
         tags=tuple(about.tags),
         importance=about.importance,
         pinned=about.pinned,
-        expires_at=expires_at,
+        expires_at=_aware(about.expires_at),
         phase=phase,
         supersedes=tuple(supersedes or ()),
         reach=scope,
@@ -86,18 +84,32 @@ async def search_memories(
     tags: Annotated[list[str] | None, Field(description="all must match")] = None,
     kind: GivenKind | Literal["checkpoint"] | None = None,
     phase: int | None = None,
+    scope: Annotated[Reach | None, Field(description="default: both")] = None,
+    branch: Annotated[str, Field(description="written on that branch")] = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    min_score: Annotated[float, Field(description="0.5: more likely relevant than not")] = 0.0,
+    diverse: Annotated[bool, Field(description="leave out near twins")] = False,
+    why: Annotated[bool, Field(description="show the parts of each score")] = False,
 ) -> CallToolResult:
-    """Recall what holds now, before you assume or ask.
+    """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
 
-    Never returns what a backtrack abandoned, or what was superseded, forgotten or has expired.
+    Never returns what a backtrack abandoned, or what was superseded, forgotten or has expired. An
+    empty list means that nothing relevant is known.
     """
     filters = Filters(
         category=category,
         tags=tuple(tags or ()),
         kinds=frozenset({kind} if kind else ()),
         phase=phase,
+        branch=BranchName(branch) if branch else None,
+        reach=scope,
+        since=_aware(since),
+        until=_aware(until),
     )
-    return answer(found_fields(await app.search_memories(rooms_of(ctx), query, filters, limit)))
+    wish = Wish(min_score=min_score, diverse=diverse)
+    found = await app.search_memories(rooms_of(ctx), query, filters, limit, wish)
+    return answer(found_fields(found, why=why))
 
 
 async def memory_context(
@@ -141,3 +153,7 @@ async def forget_memory(
     """Erase one memory everywhere, for good; or hide it from here on."""
     outcome = await app.forget_memory(rooms_of(ctx), memory_id, reason, erase=mode == "erase")
     return answer(forgotten_fields(outcome))
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at

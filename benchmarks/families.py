@@ -1,0 +1,189 @@
+"""Stores in memory, to measure the ranking without an index: what FTS5 would find is computed here.
+
+A store is a conversation of `recall_sets`. Candidates are what the server takes: the best by words
+(BM25 over all units) and by meaning (exact), fused by their ranks, with the two units before and
+after each in its session. An embedder's vectors come from `Vectors`, which keeps what it encoded in
+one file, since encoding takes longer than everything else.
+"""
+
+import math
+import pickle
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Record, Scope
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, RerankWeights
+from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.inference.encoder import Encoder
+from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.late import nearness
+from memory_mcp.retrieval.question import Question, question_of
+from memory_mcp.retrieval.ranking import rank
+from numpy.typing import NDArray
+from recall_sets import Conversation
+
+__all__ = ["NOW", "Found", "Store", "Vectors"]
+
+NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+LISTED_MAX: Final = 120
+"""How many candidates are taken of either list, and of both together."""
+_COLUMNS: Final = {"body": 1.0, "names": 0.6, "dates": 0.5, "extra": 0.6}
+_STEPS: Final = (-2, -1, 1, 2)
+_RANK_OFFSET: Final = 60
+
+Array = NDArray[np.float64]
+
+
+class Vectors:
+    """Vectors of texts, each computed once; `keep` writes the file."""
+
+    def __init__(self, model: Path, kept: Path) -> None:
+        self._encoder = Encoder(model)
+        self._kept = kept
+        self._passages: dict[str, Passage] = {}
+        self._questions: dict[str, QueryVectors] = {}
+        if kept.exists():
+            # our own file, written below
+            self._passages, self._questions = pickle.loads(kept.read_bytes())  # noqa: S301
+
+    def passage(self, text: str) -> Passage:
+        """The vectors of a memory."""
+        if text not in self._passages:
+            self._passages[text] = self._encoder.passage(text)
+        return self._passages[text]
+
+    def question(self, text: str) -> QueryVectors:
+        """The vectors of a question."""
+        if text not in self._questions:
+            self._questions[text] = self._encoder.question(text)
+        return self._questions[text]
+
+    def keep(self) -> None:
+        """Write down what was encoded."""
+        self._kept.write_bytes(pickle.dumps((self._passages, self._questions)))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has to rank, and the scores of the two lists over the whole store."""
+
+    question: Question
+    corpus: Corpus
+    candidates: Sequence[Candidate]
+    neighbours: Sequence[Neighbour]
+    nearness: Nearness | None
+    by_words: Array
+    by_meaning: Array | None
+
+    def ranked(self) -> list[tuple[str, float]]:
+        """The server's own order, with scores."""
+        order = rank(
+            self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
+            weights=RerankWeights(), now=NOW,
+        )  # fmt: skip
+        return [(one.id, one.score) for one in order]
+
+
+class Store:
+    """One conversation, analysed as the server would."""
+
+    def __init__(self, conversation: Conversation, vectors: Vectors | None) -> None:
+        self.conversation = conversation
+        self.units = conversation.units
+        self.ids = [RecordId(unit.id) for unit in self.units]
+        self._vectors = vectors
+        self.fields = [fields_of(_record(unit.text, unit.category, unit.tags)) for unit in self.units]
+        self._lengths = np.array([each.body.count(" ") + 1 for each in self.fields], float)
+        self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for place, each in enumerate(self.fields):
+            for term, times in _times(each).items():
+                self._postings[term].append((place, times))
+        self._passages = [vectors.passage(unit.text) for unit in self.units] if vectors else []
+
+    def find(self, text: str) -> Found:
+        """The candidates of a question with all that is known of them."""
+        question = question_of(text, NOW)
+        corpus = Corpus(
+            len(self.units), {term: len(self._postings.get(term, ())) for term in question.every}
+        )
+        vectors = self._vectors.question(text) if self._vectors else None
+        by_words = self._by_words(question)
+        by_meaning = self._by_meaning(vectors) if vectors else None
+        places = fused(by_words, by_meaning)
+        candidates = [self._candidate(place) for place in places]
+        neighbours = [each for place in places for each in self._neighbours(place)]
+        near = None
+        if vectors:
+            passages = {
+                self.ids[place]: self._passages[place]
+                for place in {self.ids.index(one.id) for one in (*candidates, *neighbours)}
+            }
+            near = nearness(vectors, passages)
+        return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
+
+    def _candidate(self, place: int) -> Candidate:
+        return Candidate(self.ids[place], self.fields[place], 3, pinned=False, created_at="")
+
+    def _neighbours(self, place: int) -> list[Neighbour]:
+        session = self.units[place].session
+        return [
+            Neighbour(self.ids[place], steps, self.ids[other], self.fields[other])
+            for steps in _STEPS
+            if session
+            and 0 <= (other := place + steps) < len(self.units)
+            and self.units[other].session == session
+        ]
+
+    def _by_words(self, question: Question) -> Array:
+        scores = np.zeros(len(self.units))
+        mean = self._lengths.mean()
+        for term in question.every:
+            found = self._postings.get(term, ())
+            weight = math.log1p((len(self.units) - len(found) + 0.5) / (len(found) + 0.5))
+            for place, times in found:
+                room = 1.2 * (0.25 + 0.75 * self._lengths[place] / mean)
+                scores[place] += weight * times * 2.2 / (times + room)
+        return scores
+
+    def _by_meaning(self, question: QueryVectors) -> Array:
+        asked = np.frombuffer(question.pooled, "<f4")
+        return np.array(
+            [
+                max(float(np.frombuffer(chunk.pooled, np.int8) @ asked) / 127 for chunk in passage)
+                for passage in self._passages
+            ]
+        )
+
+
+def fused(by_words: Array, by_meaning: Array | None) -> list[int]:
+    """The places of the best of both lists, by reciprocal rank."""
+    earned: dict[int, float] = defaultdict(float)
+    for scores in (by_words, by_meaning):
+        if scores is None:
+            continue
+        listed = [int(place) for place in np.argsort(-scores, kind="stable")[:LISTED_MAX]]
+        for at, place in enumerate(listed):
+            if scores is by_meaning or scores[place] > 0:
+                earned[place] += 1 / (_RANK_OFFSET + at)
+    return sorted(earned, key=lambda place: (-earned[place], place))[:LISTED_MAX]
+
+
+def _record(text: str, category: str, tags: tuple[str, ...]) -> Record:
+    return Record(
+        id=RecordId("0" * 32), kind="fact", content=text, category=category, tags=tags,
+        scope=Scope(user="u"), created_at=NOW,
+    )  # fmt: skip
+
+
+def _times(fields: Fields) -> Mapping[str, float]:
+    times: Counter[str] = Counter()
+    for name, factor in _COLUMNS.items():
+        for term in getattr(fields, name).split():
+            times[term] += factor  # pyright: ignore[reportArgumentType]  # weighted counts
+    return times

@@ -1,0 +1,153 @@
+"""Making vectors of what was written, beside the calls: nobody who stores or asks waits for it.
+
+A record is found by its words at once, and by its meaning as soon as it is encoded. What a session
+leaves undone, any other that is alive takes up; a lease keeps two from doing the same.
+"""
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Final
+
+from memory_mcp.app.healing import Progress
+from memory_mcp.app.meaning import Meaning
+from memory_mcp.app.reading import load
+from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import (
+    EMBEDDER_UNUSED_DAYS_MAX,
+    ENCODE_CHARS_MAX,
+    ENCODE_IDLE_SECONDS_MAX,
+    LEASE_SECONDS,
+)
+from memory_mcp.domain.record import Record
+from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
+from memory_mcp.ports import Embedder
+
+__all__ = ["encode_all", "keep_encoded", "unencoded"]
+
+_LOG: Final = logging.getLogger("memory_mcp.encode")
+
+_CLAIMED: Final = 16
+"""Records leased at once: a few seconds of work, even if they are long."""
+
+_TOGETHER_SECONDS: Final = 0.3
+"""Who adds one memory often adds another; encoding waits until they have paused this long."""
+
+_PAUSES_MAX: Final = 10
+"""Who never pauses is not waited for longer than this many times."""
+
+
+async def keep_encoded(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Encode what any session writes, until this one ends."""
+    meanings = [pool.meaning for pool in rooms.pools if pool.meaning]
+    if not meanings or not await _usable(meanings[0].embedder):
+        return
+    while not leaving.is_set():
+        done = 0
+        try:
+            for pool in rooms.pools:
+                done += await _encode_some(rooms, pool, leaving)
+            if not done:
+                since = rooms.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
+                for meaning in meanings:
+                    await meaning.vectors.let_go(meaning.embedder.identity, since)
+        except MemoryMcpError as error:  # a model that is gone or an endpoint that is down
+            _LOG.warning("%s", error)
+            done = 0
+        if not done:
+            await _wait(meanings[0].wake, leaving)
+
+
+async def _usable(embedder: Embedder) -> bool:
+    """Whether there is an embedder at all; one that is only down for now is."""
+    try:
+        await embedder.passages([])
+    except ModelUnavailableError as error:
+        _LOG.warning("%s", error)
+        return False
+    return True
+
+
+async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
+    """Encode everything that is not encoded yet; how many there were.
+
+    Raises:
+        ModelUnavailableError: the embedder does not work; what it did before that stays.
+    """
+    whole = await unencoded(rooms)
+    done = 0
+    never = asyncio.Event()
+    for pool in rooms.pools:
+        while some := await _encode_some(rooms, pool, never):
+            done += some
+            if progress:
+                progress(done, whole)
+    return done
+
+
+async def unencoded(rooms: Rooms) -> int:
+    """How many records a search by meaning cannot find yet."""
+    left = 0
+    for pool in rooms.pools:
+        if pool.meaning:
+            await pool.index.ready()
+            left += await pool.meaning.vectors.missing(pool.meaning.embedder.identity)
+    return left
+
+
+async def _encode_some(rooms: Rooms, pool: Pool, leaving: asyncio.Event) -> int:
+    """Lease a few records and encode them, a little at a time; how many."""
+    meaning = pool.meaning
+    if meaning is None:
+        return 0
+    await pool.index.ready()
+    now = rooms.clock.now()
+    identity = meaning.embedder.identity
+    claimed = await meaning.vectors.claim(
+        identity, _CLAIMED, now, now + timedelta(seconds=LEASE_SECONDS)
+    )
+    records = await load(pool, claimed)
+    for batch in _batches(records):
+        if leaving.is_set():
+            break
+        await _encode(meaning, batch)
+    return len(claimed)
+
+
+async def _encode(meaning: Meaning, records: list[Record]) -> None:
+    texts = [_text_of(record) for record in records]
+    passages = await meaning.embedder.passages(texts)
+    ids: list[RecordId] = [record.id for record in records]
+    made = dict(zip(ids, passages, strict=True))
+    await meaning.vectors.keep(meaning.embedder.identity, made)
+
+
+def _text_of(record: Record) -> str:
+    return f"{record.title}: {record.content}" if record.title else record.content
+
+
+def _batches(records: list[Record]) -> list[list[Record]]:
+    """The records in their order, in lists of no more than a few thousand characters."""
+    batches: list[list[Record]] = []
+    room = 0
+    for record in records:
+        room -= len(record.content)
+        if room < 0 or not batches:
+            batches.append([])
+            room = ENCODE_CHARS_MAX - len(record.content)
+        batches[-1].append(record)
+    return batches
+
+
+async def _wait(wake: asyncio.Event, leaving: asyncio.Event) -> None:
+    """Until something is written here and then no more for a moment, or others may have."""
+    waits = [asyncio.ensure_future(event.wait()) for event in (wake, leaving)]
+    await asyncio.wait(waits, timeout=ENCODE_IDLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    for _ in range(_PAUSES_MAX):
+        if leaving.is_set() or not wake.is_set():
+            break
+        wake.clear()
+        await asyncio.sleep(_TOGETHER_SECONDS)

@@ -1,0 +1,191 @@
+"""What is here and matches: by words and, with an embedder, by meaning; both ranked as one."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory_mcp.app.meaning import Meaning
+from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.app.together import beside, together
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import CANDIDATES_MAX
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, Ranked
+from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
+from memory_mcp.retrieval.ranking import rank
+from memory_mcp.retrieval.spelling import alternatives
+
+__all__ = ["Matches", "find_here"]
+
+_LOOKED_AROUND: Final = 40
+"""For how many of the best of each list their neighbours are looked at too."""
+
+_UNKNOWN_TERMS_MAX: Final = 8
+"""Terms of a question that are looked up for what may be meant."""
+
+_DAMAGED: Final = "{} damaged row(s) of vectors were left out: run `memory-mcp reindex`."
+_MISSING: Final = "{} record(s) are not encoded yet and were looked for by their words only."
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The order with scores, what was looked for and found, and in which mode.
+
+    `degraded` says why no better mode ran; `home` whose each record is.
+    """
+
+    terms: Sequence[str]
+    ranked: Sequence[Ranked]
+    home: Mapping[RecordId, Pool]
+    fields: Mapping[RecordId, Fields]
+    mode: str
+    degraded: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """What one pool has to offer: by words, by meaning, and what stands beside the best of it."""
+
+    pool: Pool
+    lists: tuple[Sequence[Candidate], ...]
+    around: Sequence[Neighbour] = ()
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        return list({candidate.id: candidate for each in self.lists for candidate in each}.values())
+
+    @property
+    def every(self) -> dict[RecordId, Candidate | Neighbour]:
+        return {one.id: one for one in (*self.around, *self.candidates)}
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """How near the candidates are in meaning, and what could not be compared."""
+
+    nearness: Nearness
+    notes: tuple[str, ...]
+
+
+async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> Matches:
+    """Everything visible that may be meant, best first."""
+    pools = rooms.pools_of(filters.reach)
+    meaning = next((pool.meaning for pool in pools if pool.meaning), None)
+    async with beside(_vectors_of(meaning, query)) as encoding:
+        question, corpora = await _understood(pools, question_of(query, view.now))
+        by_words = await together(
+            pool.index.match(question.every, corpus, view, filters, CANDIDATES_MAX)
+            for pool, corpus in zip(pools, corpora, strict=True)
+        )
+        vectors = await encoding
+    degraded = vectors if isinstance(vectors, str) else ""
+    asked = vectors if isinstance(vectors, QueryVectors) else None
+    meant: _Meant | None = None
+    try:
+        found = await together(
+            _gathered(pool, words, asked, view, filters)
+            for pool, words in zip(pools, by_words, strict=True)
+        )
+        meant = await _compared(found, asked) if asked else None
+    except StoreError as error:  # the vectors: words do without
+        degraded = str(error)
+        found = [_Candidates(pool, (words,)) for pool, words in zip(pools, by_words, strict=True)]
+    ranked = rank(
+        question,
+        _sum(corpora),
+        [candidate for each in found for candidate in each.candidates],
+        [neighbour for each in found for neighbour in each.around],
+        meant.nearness if meant else None,
+        weights=rooms.policy.weights,
+        now=view.now,
+    )
+    return Matches(
+        terms=question.every,
+        ranked=ranked,
+        home={id_: each.pool for each in found for id_ in each.every},
+        fields={id_: one.fields for each in found for id_, one in each.every.items()},
+        mode="semantic" if meant else "lexical",
+        degraded=degraded,
+        notes=meant.notes if meant else (),
+    )
+
+
+async def _vectors_of(meaning: Meaning | None, query: str) -> QueryVectors | str | None:
+    """The question's vectors, or why there are none; None if nobody set up an embedder."""
+    if meaning is None:
+        return None
+    try:
+        return await meaning.embedder.question(query)
+    except ModelUnavailableError as error:
+        return str(error)
+
+
+async def _understood(
+    pools: Sequence[Pool], question: Question
+) -> tuple[Question, Sequence[Corpus]]:
+    """The question with what may be meant by terms that no memory holds, and all their counts."""
+    corpora = await together(pool.index.corpus(question.every) for pool in pools)
+    counts = _sum(corpora).counts
+    question = rarest(question, counts)
+    unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
+    instead = {term: await _instead(pools, term) for term in unknown}
+    if not any(instead.values()):
+        return question, corpora
+    question = expanded(question, instead)
+    return question, await together(pool.index.corpus(question.every) for pool in pools)
+
+
+async def _instead(pools: Sequence[Pool], term: str) -> Sequence[str]:
+    lists = await together(pool.index.spellings(term) for pool in pools)
+    return alternatives(term, [pair for each in lists for pair in each])
+
+
+async def _gathered(
+    pool: Pool,
+    words: Sequence[Candidate],
+    asked: QueryVectors | None,
+    view: View,
+    filters: Filters,
+) -> _Candidates:
+    near: Sequence[Candidate] = ()
+    if asked and pool.meaning:
+        identity = pool.meaning.embedder.identity
+        near = await pool.meaning.vectors.near(
+            identity, asked.pooled, view, filters, CANDIDATES_MAX
+        )
+    best = {candidate.id for each in (words, near) for candidate in each[:_LOOKED_AROUND]}
+    return _Candidates(pool, (words, near), await pool.index.around(best, view, filters))
+
+
+async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant:
+    """All that was found, with its neighbours, against the question: token by token."""
+    from memory_mcp.retrieval.late import nearness  # noqa: PLC0415  # numpy
+
+    passages: dict[RecordId, Passage] = {}
+    damaged = missing = 0
+    for each in found:
+        if (meaning := each.pool.meaning) is None:
+            continue
+        identity = meaning.embedder.identity
+        read = await meaning.vectors.vectors(identity, each.every.keys())
+        passages |= read.passages
+        damaged += read.damaged
+        missing += await meaning.vectors.missing(identity)
+    notes = [(_DAMAGED, damaged), (_MISSING, missing)]
+    return _Meant(
+        await asyncio.to_thread(nearness, asked, passages),
+        tuple(note.format(number) for note, number in notes if number),
+    )
+
+
+def _sum(corpora: Sequence[Corpus]) -> Corpus:
+    """Several stores as one."""
+    counts: dict[str, int] = {}
+    for corpus in corpora:
+        for term, count in corpus.counts.items():
+            counts[term] = counts.get(term, 0) + count
+    return Corpus(sum(corpus.records for corpus in corpora), counts)

@@ -1,0 +1,168 @@
+"""The vectors in SQLite, in the same file as the records they are of.
+
+The signs of all pooled vectors are kept in memory, because comparing them one by one in SQL would
+take a second: what other processes add is taken in before each search, what they remove drops out
+when the best are looked up in the tables.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import iso
+from memory_mcp.domain.search import Candidate
+from memory_mcp.domain.vectors import Chunk, Passage, ReadVectors
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.index.neighbours import candidate
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.index.vector_schema import KEEP, checksum, kept
+from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
+
+if TYPE_CHECKING:
+    from memory_mcp.index.nearest import Signs
+
+__all__ = ["SqliteVectors"]
+
+_NUMBER: Final = "(SELECT number FROM embedder WHERE identity = :embedder)"
+
+_LOOKED_AT: Final = (1.5, 6.0)
+"""How many of the nearest are asked whether they are visible, for each that is wanted."""
+
+
+class SqliteVectors:
+    """Implements `ports.VectorIndex` beside a `SqliteIndex`."""
+
+    def __init__(self, index: SqliteIndex) -> None:
+        self._index = index
+        self._file = index.file
+        self._signs: dict[str, Signs] = {}
+        self._opening: int | None = None
+
+    async def claim(
+        self, embedder: str, limit: int, now: datetime, until: datetime
+    ) -> list[RecordId]:
+        await self._index.ready()
+        values = {"embedder": embedder, "now": iso(now), "until": iso(until), "limit": limit}
+        await self._file.change(
+            "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
+            "ON CONFLICT (identity) DO UPDATE SET used_at = :now",
+            {"embedder": embedder, "now": iso(now)},
+        )
+        rows = await self._file.change(
+            f"""UPDATE encoding SET until = :until WHERE embedder = {_NUMBER} AND record IN (
+                SELECT record FROM encoding WHERE embedder = {_NUMBER} AND until < :now
+                ORDER BY record DESC LIMIT :limit)
+            RETURNING (SELECT id FROM record WHERE rowid = encoding.record)""",
+            values,
+        )
+        return sorted((RecordId(r[0]) for r in rows if r[0]), reverse=True)
+
+    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None:
+        if made:
+            await self._file.write(KEEP, list(kept(embedder, made)))
+
+    async def missing(self, embedder: str) -> int:
+        await self._index.ready()
+        rows = await self._file.rows(
+            f"""SELECT CASE WHEN {_NUMBER} IS NULL
+                THEN (SELECT count(*) FROM record WHERE recalled)
+                ELSE (SELECT count(*) FROM encoding WHERE embedder = {_NUMBER}) END""",
+            {"embedder": embedder},
+        )
+        return rows[0][0]
+
+    async def near(
+        self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        from memory_mcp.index.nearest import signs_of_query  # noqa: PLC0415  # numpy
+
+        signs = await self._taken_in(embedder)
+        asked = signs_of_query(pooled)
+        found: list[Candidate] = []
+        among: list[int] | None = None
+        for looked_at in (*(int(limit * factor) for factor in _LOOKED_AT), len(signs)):
+            numbers = signs.nearest(asked, view.chain, looked_at, among)
+            found = await self._visible(numbers, view, filters, limit)
+            if len(found) >= limit or len(numbers) < looked_at:
+                break
+            if among is None and filters != Filters():
+                among = await self._passing(embedder, filters)
+        return found
+
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
+        rows = await self._file.rows(
+            f"""SELECT r.id, v.signs, w.pooled, w.tokens, w.crc
+            FROM json_each(:ids) CROSS JOIN record r ON r.id = value
+            CROSS JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER}
+            CROSS JOIN vector_whole w ON w.number = v.number ORDER BY v.number""",
+            {"embedder": embedder, "ids": json.dumps(sorted(record_ids))},
+        )
+        found: dict[RecordId, Passage] = {}
+        damaged = 0
+        for id_, signs, pooled, tokens, crc in rows:
+            chunk = Chunk(pooled, tokens)
+            if checksum(signs, chunk) == crc:
+                found[RecordId(id_)] = (*found.get(RecordId(id_), ()), chunk)
+            else:
+                damaged += 1
+        return ReadVectors(found, damaged)
+
+    async def damaged(self) -> int:
+        await self._index.ready()
+        rows = await self._file.rows(
+            "SELECT signs, coalesce(pooled, x''), coalesce(tokens, x''), crc "
+            "FROM vector LEFT JOIN vector_whole USING (number)"
+        )
+        return sum(checksum(r[0], Chunk(r[1], r[2])) != r[3] for r in rows)
+
+    async def let_go(self, embedder: str, since: datetime) -> None:
+        await self._file.change(
+            "DELETE FROM embedder WHERE identity != :embedder AND used_at < :since",
+            {"embedder": embedder, "since": iso(since)},
+        )
+
+    async def _taken_in(self, embedder: str) -> "Signs":
+        """The signs as they are in the file now."""
+        from memory_mcp.index.nearest import Signs  # noqa: PLC0415  # numpy
+
+        await self._index.ready()
+        if self._opening != self._file.opening:  # another file: nothing of it is known
+            self._signs, self._opening = {}, self._file.opening
+        signs = self._signs.setdefault(embedder, Signs())
+        rows = await self._file.rows(
+            f"""SELECT v.number, r.segment, v.signs FROM vector v
+            JOIN record r ON r.rowid = v.record
+            WHERE v.embedder = {_NUMBER} AND v.number > :last ORDER BY v.number""",
+            {"embedder": embedder, "last": signs.last},
+        )
+        signs.take_in([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
+        return signs
+
+    async def _visible(
+        self, numbers: list[int], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """The visible records of these chunks, nearest first, each once."""
+        condition, values = filtered(filters)
+        rows = await self._file.rows(
+            f"""{CHAIN} SELECT r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names,
+                f.dates, f.extra
+            FROM json_each(:numbers) AS n CROSS JOIN vector v ON v.number = n.value
+            CROSS JOIN record r ON r.rowid = v.record CROSS JOIN fields f ON f.record = r.rowid
+            WHERE {condition} AND {VISIBLE} ORDER BY n.key""",
+            {**view_values(view), **values, "numbers": json.dumps(numbers)},
+        )
+        found = {row[0]: row for row in reversed(rows)}
+        order = dict.fromkeys(row[0] for row in rows)
+        return [candidate(found[id_]) for id_ in order][:limit]
+
+    async def _passing(self, embedder: str, filters: Filters) -> list[int]:
+        """The numbers of all chunks whose records pass the filters, visible or not."""
+        condition, values = filtered(filters)
+        rows = await self._file.rows(
+            f"""SELECT v.number FROM record r
+            JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER} WHERE {condition}""",
+            {"embedder": embedder, **values},
+        )
+        return [r[0] for r in rows]

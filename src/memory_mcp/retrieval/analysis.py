@@ -1,0 +1,66 @@
+"""What of a memory is searched: its words, who speaks, the days it names or means, its labels.
+
+A text that begins with a day and a speaker ("[1:56 pm on 8 May, 2023] Caroline: …") gives them up:
+the day to `dates`, where "yesterday" is counted from it, the speaker to `names`, so that neither
+counts as a word that was said.
+"""
+
+import re
+from typing import Final
+
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Fields
+from memory_mcp.retrieval.dates import mentions, opening
+from memory_mcp.retrieval.days import day_terms
+from memory_mcp.retrieval.terms import terms
+
+__all__ = ["ASKS", "fields_of"]
+
+ASKS: Final = "asks0"
+"""A term in `extra` of what ends in a question: it tells less than what answers one."""
+
+_SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)")
+_LABELS: Final = frozenset(
+    # a text that wraps reads better than a list of quotes
+    """
+    action answer background bug cause caution context constraint convention date decision
+    description done error example fact fix goal hint idea info insight issue lesson link log
+    milestone name next note outcome plan preference problem question reason result root rule
+    solution status step summary tip title todo topic update warning what when where why
+    """.split()  # noqa: SIM905
+)
+"""What stands before a colon and speaks to nobody."""
+
+
+def fields_of(record: Record) -> Fields:
+    """What of a record the index holds."""
+    day, start = opening(record.content)
+    own = day or record.created_at.date()
+    text = record.content[start:]
+    speaker = _SPEAKER.match(text)
+    names: list[str] = []
+    if speaker and _is_name(speaker[1]):
+        names = terms(speaker[1])
+        text = text[speaker.end() :]
+    titled = f"{record.title}\n{text}" if record.title else text
+    days = dict.fromkeys(day_terms(day)) if day else {}
+    for mention in mentions(titled, own):
+        days |= dict.fromkeys(mention.terms)
+    extra = terms(" ".join((record.category, *record.tags)))
+    if text.rstrip().endswith(("?", "\uff1f")):
+        extra.append(ASKS)
+    return Fields(
+        body=" ".join(terms(titled)),
+        names=" ".join(dict.fromkeys(names)),
+        dates=" ".join(days),
+        extra=" ".join(extra),
+        day=day.isoformat() if day else "",
+    )
+
+
+def _is_name(said: str) -> bool:
+    """Capitals, or a script that has none; not a label such as "Decision"."""
+    words = said.split()
+    return words[0].casefold() not in _LABELS and all(
+        word[0].isupper() or not word[0].islower() for word in words
+    )

@@ -1,0 +1,48 @@
+"""A choice without near twins, for whoever asks for one: maximal marginal relevance.
+
+(Carbonell and Goldstein, SIGIR 1998.) Of two memories that say the same in other words, the second
+gives its place to one that says something else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.search import Fields, Ranked
+
+__all__ = ["mmr"]
+
+_LIKENESS_SHARE: Final = 0.3
+"""How much being like what was chosen already counts against a score."""
+_TWINS: Final = 0.9
+"""From this likeness on, two memories say the same: the weaker is dropped."""
+
+
+def mmr(
+    ranked: Sequence[Ranked],
+    fields: Mapping[RecordId, Fields],
+    limit: int,
+    cosine: Callable[[RecordId, RecordId], float] | None = None,
+) -> list[Ranked]:
+    """At most `limit` of the ranked, each unlike those before it, still in the order of scores.
+
+    `cosine` says how near two memories are in meaning, if that is known.
+    """
+    words = {each.id: frozenset(fields[each.id].body.split()) for each in ranked}
+
+    def likeness(one: RecordId, other: RecordId) -> float:
+        both, either = words[one] & words[other], words[one] | words[other]
+        overlap = len(both) / len(either) if either else 1.0
+        return max(overlap, cosine(one, other)) if cosine else overlap
+
+    left: list[Ranked] = list(ranked)
+    nearest = dict.fromkeys(words, 0.0)
+    chosen: list[Ranked] = []
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda each: each.score - _LIKENESS_SHARE * nearest[each.id])
+        chosen.append(best)
+        rest: list[Ranked] = [each for each in left if each.id != best.id]
+        for each in rest:
+            nearest[each.id] = max(nearest[each.id], likeness(each.id, best.id))
+        left = [each for each in rest if nearest[each.id] < _TWINS]
+    return sorted(chosen, key=lambda each: -each.score)

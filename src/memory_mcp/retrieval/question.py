@@ -1,0 +1,134 @@
+"""A question becomes terms, each with its place in the text, and the days that it means.
+
+Stop words are dropped unless there is nothing else. What a question calls "last week" is seen
+from now.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+
+from memory_mcp.domain import limits
+from memory_mcp.retrieval.dates import mentions
+from memory_mcp.retrieval.terms import fold, pieces, terms_of
+
+__all__ = ["Question", "Term", "expanded", "question_of", "rarest"]
+
+
+_YEAR_DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term that a question asks for.
+
+    `spans` are the characters it came from; a `part` belongs to an identifier that is asked for
+    whole as well; `exact` is what only its own letters can find: a name, a number, a day, an
+    identifier; `instead` are terms of the store that count for it, though less.
+    """
+
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    kind: Literal["word", "part", "date"] = "word"
+    exact: bool = False
+    instead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked for: distinct terms, in order."""
+
+    terms: tuple[Term, ...]
+    only_stop_words: bool = False
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All terms, with those that stand in for others: what the index is asked for."""
+        own = [term.text for term in self.terms]
+        return tuple(dict.fromkeys((*own, *(t for term in self.terms for t in term.instead))))
+
+
+_CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
+"""What is written like a number or an identifier."""
+_STOP_WORDS: Final = frozenset(
+    # a text that wraps reads better than a list of quotes
+    """
+    a about after again all also am an and any are as at be because been before being but by
+    can could did do does doing don down during each few for from further had has have
+    having he her here hers him his how i if in into is it its itself just let me more most
+    my no nor not now of off on once only or other our ours out over own please re s same
+    she should so some such t tell than that the their theirs them then there these they
+    this those through to too under until up us very was we were what when where which while
+    who whom whose why will with would you your yours myself yourself himself herself
+    themselves ourselves shall may might must im ive id ill youre youve hes shes theyre weve
+    were lets dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt wont wouldnt cant
+    couldnt shouldnt thats whats theres heres ever upon
+    """.split()  # noqa: SIM905
+)
+
+
+def question_of(text: str, now: datetime) -> Question:
+    """The terms of a question, as the index knows them."""
+    text = text[: limits.QUERY_CHARS_MAX]
+    named = mentions(text, now.date())
+    telling: dict[str, Term] = {}
+    every: dict[str, Term] = {}
+    for piece, start, end in pieces(text):
+        if any(start < mention.end and mention.start < end for mention in named):
+            kept = [
+                term for term in terms_of(piece) if term.isdigit() and len(term) == _YEAR_DIGITS
+            ]
+        else:
+            kept = list(terms_of(piece))
+        whole = _whole(piece, kept)
+        stop = fold(piece).replace("'", "").replace("\u2019", "") in _STOP_WORDS
+        exact = _is_exact(piece, text[:start])
+        for term in kept:
+            kind = "word" if term == whole or len(kept) == 1 else "part"
+            for table in (every,) if stop else (every, telling):
+                old = table.get(term, Term(term, kind=kind))
+                spans = (*old.spans, (start, end))
+                table[term] = replace(old, spans=spans, exact=old.exact or exact)
+    chosen = telling or (every if not named else {})
+    dates: dict[str, Term] = {}
+    for mention in named:
+        for term in mention.finest:
+            dates[term] = Term(term, ((mention.start, mention.end),), "date", exact=True)
+    return Question(
+        terms=tuple((chosen | dates).values()), only_stop_words=not telling and not dates
+    )
+
+
+def _is_exact(piece: str, before: str) -> bool:
+    """Whether it is written like a name, a number or an identifier."""
+    if _CODED.search(piece):
+        return True
+    begins = not before.strip() or before.rstrip()[-1] in ".?!:"
+    return piece[0].isupper() and not begins
+
+
+def _whole(piece: str, found: Sequence[str]) -> str:
+    """The term that stands for all of an identifier: the longest."""
+    return max(found, key=len) if found else piece
+
+
+def rarest(question: Question, counts: Mapping[str, int]) -> Question:
+    """At most QUERY_TERMS_MAX terms, the rarest, in their order; what occurs nowhere goes first."""
+    if len(question.terms) <= limits.QUERY_TERMS_MAX:
+        return question
+    order = sorted(question.terms, key=lambda term: counts.get(term.text, 0) or float("inf"))
+    kept = set(order[: limits.QUERY_TERMS_MAX])
+    return replace(question, terms=tuple(term for term in question.terms if term in kept))
+
+
+def expanded(question: Question, instead: Mapping[str, Sequence[str]]) -> Question:
+    """The question with other terms of the store that may be meant (by `spelling.alternatives`)."""
+    return replace(
+        question,
+        terms=tuple(
+            replace(term, instead=tuple(instead[term.text])) if instead.get(term.text) else term
+            for term in question.terms
+        ),
+    )

@@ -1,0 +1,75 @@
+"""The figures of the ranking. Fitted by `benchmarks/fit.py`, which prints what it ran on."""
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["LEXICAL", "SEMANTIC", "Judgement", "Mixture", "Model"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What each piece of evidence counts for the order.
+
+    The words, and the meaning, count as they stand in the list: 1 for its best, 0 for its worst.
+    How much words count follows the question: `window` always, `exact` times the share of names,
+    numbers and days that some memory holds, `company` times that of words found together in one.
+    """
+
+    window: float
+    exact: float
+    company: float
+    meaning_window: float
+    pooled: float
+    names: float
+    asks: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """From evidence to a logit: what the best of the list has of each counts."""
+
+    bias: float
+    coverage: float
+    company: float
+    known: float
+    meaning: float
+    pooled: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """How one kind of search is ranked: by words alone, or by meaning too.
+
+    `level` is the logit that the first hit is relevant; with each step behind it in strength the
+    logit sinks by `behind`. `found` is the logit that anything was found at all: below `floor` the
+    answer is empty.
+    """
+
+    mixture: Mixture
+    level: Judgement
+    behind: float
+    found: Judgement
+    floor: float
+
+
+LEXICAL: Final = Model(
+    Mixture(
+        window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
+        names=0.2, asks=-0.1,
+    ),
+    level=Judgement(bias=-3.05, coverage=0.0, company=4.1, known=1.55, meaning=0.0, pooled=0.0),
+    behind=9.2,
+    found=Judgement(bias=-4.66, coverage=3.4, company=5.8, known=3.9, meaning=0.0, pooled=0.0),
+    floor=-2.8,
+)  # fmt: skip
+
+SEMANTIC: Final = Model(
+    Mixture(
+        window=0.1, exact=0.3, company=0.5, meaning_window=0.4, pooled=0.2,
+        names=0.1, asks=-0.05,
+    ),
+    level=Judgement(bias=-5.4, coverage=0.55, company=0.0, known=0.0, meaning=6.0, pooled=1.8),
+    behind=13.8,
+    found=Judgement(bias=-9.44, coverage=1.26, company=0.0, known=2.63, meaning=5.82, pooled=11.5),
+    floor=-2.5,
+)  # fmt: skip
