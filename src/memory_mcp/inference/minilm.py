@@ -8,10 +8,11 @@ waiting, because each of its texts is a turn of its own.
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
 from memory_mcp.domain.vectors import Passage, QueryVectors
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from memory_mcp.inference.encoder import Encoder
 
 __all__ = ["MiniLm"]
+
+_THREADS: Final = 2
+"""One for memories and one for a question. Each keeps 20 MB of its own (glibc's arenas)."""
 
 Made = TypeVar("Made")
 
@@ -38,6 +42,7 @@ class MiniLm:
         self._idle_seconds = idle_seconds
         self._encoder: Encoder | None = None
         self._loading = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
         self._calls = 0
         self._rest: asyncio.TimerHandle | None = None
 
@@ -52,19 +57,19 @@ class MiniLm:
 
     async def passages(self, texts: Sequence[str]) -> list[Passage]:
         with self._in_use():
-            return [
-                await asyncio.to_thread(self._compute, lambda it, text=text: it.passage(text))
-                for text in texts
-            ]
+            return [await self._in_thread(lambda it, text=text: it.passage(text)) for text in texts]
 
     async def question(self, text: str) -> QueryVectors:
         with self._in_use():
-            return await asyncio.to_thread(self._compute, lambda it: it.question(text))
+            return await self._in_thread(lambda it: it.question(text))
 
     async def aclose(self) -> None:
         if self._rest is not None:
             self._rest.cancel()
         await asyncio.to_thread(self._let_go)
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=False)
 
     @contextmanager
     def _in_use(self) -> Generator[None]:
@@ -89,6 +94,12 @@ class MiniLm:
 
         del encoder
         give_back()
+
+    async def _in_thread(self, what: Callable[["Encoder"], Made]) -> Made:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="minilm")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._compute, what)
 
     def _compute(self, what: Callable[["Encoder"], Made]) -> Made:
         encoder = self._ready()
