@@ -144,6 +144,22 @@ def test_the_beginning_of_a_turn_gives_up_its_day_and_its_speaker() -> None:
     assert {"20230508", "20230507", "202305", "2023", "m05"} <= set(held.dates.split())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2023-05-08 Caroline: I went home.",
+        "Caroline (8 May 2023): I went home.",
+        "Caroline [1:56 pm on 8 May, 2023]: I went home.",
+        "8 May 2023\nCaroline: I went home.",
+    ],
+)
+def test_day_and_speaker_may_come_in_either_order(text: str) -> None:
+    """Logs are written in many hands."""
+    held = fields(text)
+
+    assert (held.day, held.names, held.body) == ("2023-05-08", "carolin", "i go home")
+
+
 def test_a_label_is_no_speaker() -> None:
     """ "Decision: use JWT" was said by nobody called Decision."""
     assert fields("Decision: use JWT").names == ""
