@@ -6,6 +6,7 @@ counts as a word that was said.
 """
 
 import re
+from datetime import date
 from typing import Final
 
 from memory_mcp.domain.record import Record
@@ -20,6 +21,9 @@ ASKS: Final = "asks0"
 """A term in `extra` of what ends in a question: it tells less than what answers one."""
 
 _SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)")
+_SPEAKER_DAY: Final = re.compile(
+    r"([^\W\d_][\w.' -]{0,40}?) ?(\([^()]{6,40}\)|\[[^\[\]]{6,40}\]):\s*"
+)
 _LABELS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
@@ -34,9 +38,8 @@ _LABELS: Final = frozenset(
 
 def fields_of(record: Record) -> Fields:
     """What of a record the index holds."""
-    day, start = opening(record.content)
+    day, text = _day_of(record.content)
     own = day or record.created_at.date()
-    text = record.content[start:]
     speaker = _SPEAKER.match(text)
     names: list[str] = []
     if speaker and _is_name(speaker[1]):
@@ -56,6 +59,15 @@ def fields_of(record: Record) -> Fields:
         extra=" ".join(extra),
         day=day.isoformat() if day else "",
     )
+
+
+def _day_of(content: str) -> tuple[date | None, str]:
+    """The day that a text begins with, or that stands behind its speaker, and the text without."""
+    day, start = opening(content)
+    if day is None and (behind := _SPEAKER_DAY.match(content)):
+        day, _ = opening(behind[2])
+        return (day, f"{behind[1]}: {content[behind.end() :]}") if day else (None, content)
+    return day, content[start:]
 
 
 def _is_name(said: str) -> bool:

@@ -258,7 +258,8 @@ _WEEKDAY: Final = rf"(?:(?:{'|'.join(_DAYS)}|mon|tue|wed|thu|fri|sat|sun)\.?,?\s
 _OPENING: Final = re.compile(
     rf"\s*(?P<open>[\[(])?\s*(?:(?:on|date:)\s+)?(?:{_TIME}\s*(?:on|,)?\s+)?{_WEEKDAY}(?P<date>{_DATE})"
     rf"(?:[T,\s]\s*(?:at\s+)?{_TIME}(?:[.]\d+)?Z?)?\s*"
-    r"(?(open)[\])]\s*[:,-]?|(?::(?!\d)|\s[-\u2013\u2014|]|,(?=\s)|\n))\s*",
+    r"(?(open)[\])]\s*[:,-]?|(?::(?!\d)|\s[-\u2013\u2014|]|,(?=\s)|\n"
+    r"|(?<=\s)(?=[^\W\d_][^\s:]*(?:\s[^\W\d_][^\s:]*){0,2}:\s)))\s*",
     re.IGNORECASE,
 )
 

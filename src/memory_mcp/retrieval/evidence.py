@@ -3,19 +3,22 @@
 Every figure is absolute, in 0-1, and means the same in every question: 1 is all that could be asked
 for. Words weigh by how rare they are in the store (idf). Neighbours are what was written just
 before and after in the same session: what a turn of talk is about often stands in the turn before.
+
+Sums run over the terms or tokens of the question in their order, so that no figure depends on the
+order in which candidates come.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from operator import mul
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
 from memory_mcp.retrieval.analysis import ASKS
 from memory_mcp.retrieval.question import Question, Term
+from memory_mcp.retrieval.weighing import Weighed, token_weights, weigh
 
-__all__ = ["Evidence", "Weighed", "evidence", "token_weights", "weigh"]
+__all__ = ["Evidence", "evidence"]
 
 _SATURATION: Final = 0.8
 _LENGTH_SHARE: Final = 0.4
@@ -26,79 +29,44 @@ _EXTRA: Final = 0.6
 """How much a term counts outside the body."""
 _INSTEAD_FACTOR: Final = 0.7
 """How much a term counts that stands in for one that the store does not hold."""
-_PART_FACTOR: Final = 0.6
-"""How much the part of an identifier counts that is asked for whole as well."""
-_NEIGHBOUR_WORDS: Final = (1.0, 0.6, 0.4)
-_NEIGHBOUR_MEANING: Final = (1.0, 0.8, 0.8)
-"""How much it counts that a neighbour has the word or is near in meaning, by steps away."""
-_RARE_SHARE: Final = 0.01
-_RARE_CHARS_MIN: Final = 3
-_NONE: Final[Mapping[int, float]] = {}
-_STOP_WEIGHT: Final = 0.25
-"""What a token of the question weighs that belongs to no term, as a share of the middle one."""
+_NEXT_WORDS: Final = 0.6
+_AFTER_NEXT_WORDS: Final = 0.4
+"""How much it counts that the next neighbour has a word, or the one after it."""
+_BESIDE_MEANING: Final = 0.8
+"""How much it counts that a neighbour is near in meaning."""
+_PAIRS: Final = tuple(
+    (one, other, other - one)
+    for one in (-2, -1, 0, 1, 2)
+    for other in (-1, 0, 1, 2)
+    if 0 < other - one <= 2  # noqa: PLR2004
+)
+"""Places of a row that are neighbours of each other, and how far apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What speaks for one candidate; all in 0-1 (cosines may be a little below 0).
+class Evidence(NamedTuple):
+    """What speaks for one candidate; all in 0-1.
 
-    `words` is BM25 over all that the question's terms could earn, `coverage` the weight of those
-    that occur. `exact` is the weight of the names, numbers, days and identifiers that occur, and
-    `company` the weight of what occurs beside the weightiest term, over what the store knows;
-    `known` is how much of the question it knows at all. `rare` says that it has a name, number or
-    identifier that hardly any other record has.
+    `words` is BM25 over all that the question's terms could earn, `window` the same with the
+    neighbours' words, `coverage` the weight of the terms that occur. `exact` is the weight of the
+    names, numbers, days and identifiers that occur, and `company` the weight of what occurs beside
+    the weightiest term, both over what the store knows; `known` is how much of the question it
+    knows at all. `rare` says that it has a name, number or identifier that hardly any other record
+    has, `encoded` that its meaning is known.
     """
 
     words: float = 0.0
-    coverage: float = 0.0
     window: float = 0.0
-    meaning: float = 0.0
-    meaning_window: float = 0.0
-    pooled: float = 0.0
-    names: float = 0.0
-    asks: float = 0.0
+    coverage: float = 0.0
     exact: float = 0.0
     company: float = 0.0
     known: float = 0.0
     rare: bool = False
+    names: float = 0.0
+    asks: float = 0.0
+    meaning: float = 0.0
+    meaning_window: float = 0.0
+    pooled: float = 0.0
     encoded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A question's terms with what they weigh, and of which its tokens are part."""
-
-    terms: tuple[Term, ...]
-    weights: tuple[float, ...]
-    whole: float
-    """What all terms weigh together, but for days that no memory is of."""
-    known: float
-    """What those weigh together that the store holds."""
-    rare: frozenset[int]
-    """Which of them are names, numbers or identifiers that hardly any record holds."""
-
-
-def weigh(question: Question, corpus: Corpus) -> Weighed:
-    """How much each term of the question tells, by how few records hold it."""
-    weights: list[float] = []
-    whole = known_whole = 0.0
-    for term in question.terms:
-        known = corpus.counts.get(term.text, 0)
-        count = known or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
-        records = max(corpus.records, count)
-        weight = math.log1p((records - count + 0.5) / (count + 0.5))
-        weight *= _PART_FACTOR if term.kind == "part" else 1.0
-        weights.append(weight)
-        whole += weight if count or term.kind != "date" else 0.0
-        known_whole += weight if count else 0.0
-    rare = frozenset(
-        at
-        for at, term in enumerate(question.terms)
-        if term.exact
-        and len(term.text) >= _RARE_CHARS_MIN
-        and 0 < corpus.counts.get(term.text, 0) <= max(1, _RARE_SHARE * corpus.records)
-    )
-    return Weighed(question.terms, tuple(weights), whole or 1.0, known_whole, rare)
 
 
 def evidence(
@@ -113,34 +81,47 @@ def evidence(
     fields = {each.id: each.fields for each in neighbours}
     fields |= {candidate.id: candidate.fields for candidate in candidates}
     beside = _beside(neighbours)
-    length = sum(each.body.count(" ") + 1 for each in fields.values()) / max(1, len(fields))
-    words = {
-        record_id: _saturated(counts, each, length)
-        for record_id, each in fields.items()
-        if (counts := _counts(weighed.terms, each))
-    }
+    words = _words(weighed, fields)
+    windows = _windows(weighed, words, beside)
+    meanings = _meanings(weighed, nearness, beside) if nearness else {}
     named = _named(weighed.terms, fields.values())
-    meaning = _Meaning(weighed, nearness, beside)
+    known = weighed.known / weighed.whole
     found: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
-        own = words.get(record_id, _NONE)
-        near, near_window, pooled, encoded = meaning.of(record_id)
+        own = words.get(record_id)
+        of_names = float(not named.isdisjoint(each.names.split())) if named else 0.0
+        of_words = _of_words(own, weighed) if own else _NO_WORDS
         found[record_id] = Evidence(
-            words=_share(own, weighed),
-            coverage=math.fsum(weighed.weights[at] for at in own) / weighed.whole,
-            window=_share(_with(own, words, beside.get(record_id, {})), weighed),
-            meaning=near,
-            meaning_window=near_window,
-            pooled=pooled,
-            names=float(bool(named) and not named.isdisjoint(each.names.split())),
-            asks=float(ASKS in each.extra),
-            exact=_exact(own, weighed),
-            company=_company(own, weighed),
-            known=weighed.known / weighed.whole,
-            rare=not weighed.rare.isdisjoint(own),
-            encoded=encoded,
+            of_words[0],
+            windows.get(record_id, of_words[0]),
+            *of_words[1:4],
+            known,
+            of_words[4],
+            of_names,
+            float(ASKS in each.extra),
+            *meanings.get(record_id, _NO_MEANING),
         )
     return found
+
+
+_NO_WORDS: Final = (0.0, 0.0, 0.0, 0.0, False)
+_NO_MEANING: Final = (0.0, 0.0, 0.0, False)
+
+
+def _of_words(own: Sequence[float], weighed: Weighed) -> tuple[float, float, float, float, bool]:
+    """Words, coverage, exact, company and rare of a record that has some of the terms."""
+    weights = weighed.weights
+    hits = [at for at, value in enumerate(own) if value]
+    covered = sum(weights[at] for at in hits)
+    exact = sum(weights[at] for at in hits if weighed.terms[at].exact)
+    known = weighed.known or 1.0
+    return (
+        sum(map(mul, weights, own)) / weighed.whole,
+        covered / weighed.whole,
+        exact / known,
+        (covered - max(weights[at] for at in hits)) / known if len(hits) > 1 else 0.0,
+        not weighed.rare.isdisjoint(hits),
+    )
 
 
 def _beside(neighbours: Iterable[Neighbour]) -> dict[RecordId, dict[RecordId, int]]:
@@ -148,40 +129,40 @@ def _beside(neighbours: Iterable[Neighbour]) -> dict[RecordId, dict[RecordId, in
     rows: dict[RecordId, dict[int, RecordId]] = {}
     for neighbour in neighbours:
         rows.setdefault(neighbour.of, {0: neighbour.of})[neighbour.steps] = neighbour.id
-    beside: dict[RecordId, dict[RecordId, int]] = {}
+    beside: dict[RecordId, dict[RecordId, int]] = {
+        record_id: {} for row in rows.values() for record_id in row.values()
+    }
     for row in rows.values():
-        for place, record_id in row.items():
-            near = beside.setdefault(record_id, {})
-            for other_place, other in row.items():
-                steps = abs(place - other_place)
-                if 0 < steps < len(_NEIGHBOUR_WORDS):
-                    near[other] = steps
+        for place, other_place, steps in _PAIRS:
+            one, other = row.get(place), row.get(other_place)
+            if one is not None and other is not None:
+                beside[one][other] = beside[other][one] = steps
     return beside
 
 
-def _with(
-    own: Mapping[int, float],
-    words: Mapping[RecordId, Mapping[int, float]],
-    beside: Mapping[RecordId, int],
-) -> Mapping[int, float]:
-    """A record's words with those of its neighbours, which count for less."""
-    window: dict[int, float] | None = None
-    for other, steps in beside.items():
-        factor = _NEIGHBOUR_WORDS[steps]
-        for at, value in words.get(other, _NONE).items():
-            window = dict(own) if window is None else window
-            if factor * value > window.get(at, 0.0):
-                window[at] = factor * value
-    return own if window is None else window
+def _words(weighed: Weighed, fields: Mapping[RecordId, Fields]) -> dict[RecordId, list[float]]:
+    """BM25's tf of each term in each record that has any: a second occurrence tells less."""
+    lengths = [each.body.count(" ") + 1 for each in fields.values()]
+    mean = sum(lengths) / max(1, len(lengths))
+    found: dict[RecordId, list[float]] = {}
+    for (record_id, each), length in zip(fields.items(), lengths, strict=True):
+        counts = _counts(weighed.terms, each)
+        if counts:
+            room = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean)
+            own = [0.0] * len(weighed.terms)
+            for at, times in counts.items():
+                own[at] = times / (times + room)
+            found[record_id] = own
+    return found
 
 
 def _counts(terms: Sequence[Term], fields: Fields) -> dict[int, float]:
-    """How often each term occurs, by its position; most do not, which a substring search tells."""
+    """How often each term occurs, by its place; most do not, which a substring search tells."""
     every = f"{fields.body} {fields.names} {fields.dates} {fields.extra}"
     found: dict[int, float] = {}
     split: list[tuple[list[str], float]] = []
     for at, term in enumerate(terms):
-        for place, name in enumerate((term.text, *term.instead)):
+        for name in (term.text, *term.instead) if term.instead else (term.text,):
             if name not in every:
                 continue
             split = split or [
@@ -192,32 +173,35 @@ def _counts(terms: Sequence[Term], fields: Fields) -> dict[int, float]:
                 )
                 if text
             ]  # fmt: skip
-            times = sum(words.count(name) * factor for words, factor in split)
+            times = sum([words.count(name) * factor for words, factor in split])
             if times:
-                found[at] = found.get(at, 0.0) + times * (_INSTEAD_FACTOR if place else 1.0)
+                times *= 1.0 if name == term.text else _INSTEAD_FACTOR
+                found[at] = found.get(at, 0.0) + times
     return found
 
 
-def _saturated(counts: Mapping[int, float], fields: Fields, length: float) -> dict[int, float]:
-    """BM25's tf, in 0-1: a second occurrence tells less, and one in a long text too."""
-    long = (fields.body.count(" ") + 1) / (length or 1.0)
-    room = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * long)
-    return {at: times / (times + room) for at, times in counts.items()}
-
-
-def _share(values: Mapping[int, float], weighed: Weighed) -> float:
-    """What the terms weigh, by how fully they are there; summed the same way in every order."""
-    return math.fsum(weighed.weights[at] * value for at, value in values.items()) / weighed.whole
-
-
-def _exact(own: Iterable[int], weighed: Weighed) -> float:
-    hits = (weighed.weights[at] for at in own if weighed.terms[at].exact)
-    return math.fsum(hits) / (weighed.known or 1.0)
-
-
-def _company(own: Iterable[int], weighed: Weighed) -> float:
-    hits = sorted(weighed.weights[at] for at in own)
-    return math.fsum(hits[:-1]) / (weighed.known or 1.0)
+def _windows(
+    weighed: Weighed,
+    words: Mapping[RecordId, list[float]],
+    beside: Mapping[RecordId, Mapping[RecordId, int]],
+) -> dict[RecordId, float]:
+    """For each record with neighbours, its words with theirs, which count for less."""
+    scaled = {
+        record_id: (
+            (),
+            [_NEXT_WORDS * value for value in own],
+            [_AFTER_NEXT_WORDS * value for value in own],
+        )
+        for record_id, own in words.items()
+    }
+    nothing = [0.0] * len(weighed.terms)
+    found: dict[RecordId, float] = {}
+    for record_id, near in beside.items():
+        lists = [scaled[other][steps] for other, steps in near.items() if other in scaled]
+        if lists:
+            most = map(max, words.get(record_id, nothing), *lists)
+            found[record_id] = sum(map(mul, weighed.weights, most)) / weighed.whole
+    return found
 
 
 def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:
@@ -226,60 +210,34 @@ def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:
     return frozenset(term.text for term in terms if term.text in speakers)
 
 
-class _Meaning:
-    """The nearness of each record with its neighbours: tokens weighed by the words they are of."""
+def _meanings(
+    weighed: Weighed, nearness: Nearness, beside: Mapping[RecordId, Mapping[RecordId, int]]
+) -> dict[RecordId, tuple[float, float, float, bool]]:
+    """Own meaning, meaning with the neighbours', pooled, and that it is known.
 
-    def __init__(
-        self,
-        weighed: Weighed,
-        nearness: Nearness | None,
-        beside: Mapping[RecordId, Mapping[RecordId, int]],
-    ) -> None:
-        near = nearness or Nearness({}, {})
-        self._pooled = near.pooled
-        self._best = near.best
-        self._weights = token_weights(weighed, near.spans)
-        self._whole = sum(self._weights) or 1.0
-        self._beside = beside
-
-    def of(self, record_id: RecordId) -> tuple[float, float, float, bool]:
-        """Own, with the neighbours', pooled, and whether the record is encoded at all."""
-        pooled = self._pooled.get(record_id)
-        own = self._best.get(record_id)
-        if pooled is None:
-            return 0.0, 0.0, 0.0, False
+    The mean over the question's tokens is one of squares: what is very near counts more.
+    """
+    weights = token_weights(weighed, nearness.spans)
+    whole = sum(weights) or 1.0
+    shares = [weight / whole for weight in weights]
+    squares = {
+        record_id: [s * v * v if v > 0 else 0.0 for s, v in zip(shares, best, strict=True)]
+        for record_id, best in nearness.best.items()
+    }
+    factor = _BESIDE_MEANING * _BESIDE_MEANING
+    scaled = {
+        record_id: [factor * value for value in own]
+        for record_id, own in squares.items()
+        if record_id in beside
+    }
+    found: dict[RecordId, tuple[float, float, float, bool]] = {}
+    for record_id, pooled in nearness.pooled.items():
+        own = squares.get(record_id)
         if own is None:
-            return 0.0, 0.0, pooled, True
-        best = [max(0.0, value) for value in own]
-        mean = self._mean(best)
-        for other, steps in self._beside.get(record_id, {}).items():
-            factor = _NEIGHBOUR_MEANING[steps]
-            near = self._best.get(other)
-            if near:
-                best = [
-                    a if a > factor * b else factor * b  # noqa: FURB136  # three times as quick
-                    for a, b in zip(best, near, strict=True)
-                ]
-        return mean, self._mean(best), pooled, True
-
-    def _mean(self, best: Sequence[float]) -> float:
-        return (
-            sum(w * v * v for w, v in zip(self._weights, best, strict=True)) / self._whole
-        ) ** 0.5
-
-
-def token_weights(weighed: Weighed, spans: Sequence[tuple[int, int]]) -> list[float]:
-    """What each token of the question weighs: its word's idf, little if it is of no term."""
-    by_place = [
-        (start, end, weight)
-        for term, weight in zip(weighed.terms, weighed.weights, strict=True)
-        for start, end in term.spans
-    ]
-    middle = sorted(weighed.weights)[len(weighed.weights) // 2] if weighed.weights else 1.0
-    return [
-        max(
-            (weight for first, last, weight in by_place if first < end and start < last),
-            default=_STOP_WEIGHT * middle,
-        )
-        for start, end in spans
-    ]
+            found[record_id] = (0.0, 0.0, pooled, True)
+            continue
+        lists = [scaled[other] for other in beside.get(record_id, ()) if other in scaled]
+        mean = sum(own) ** 0.5
+        window = sum(map(max, own, *lists)) ** 0.5 if lists else mean
+        found[record_id] = (mean, window, pooled, True)
+    return found

@@ -13,12 +13,11 @@ which candidates come.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
@@ -29,6 +28,10 @@ __all__ = ["rank"]
 _RECENCY_DAYS: Final = 30
 """Half of what recency counts is gone after so many days."""
 _LOGIT_MAX: Final = 60.0
+_IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
+_PARTS: Final = (
+    "words", "meaning", "pooled", "names", "asks", "importance", "recency", "pinned",
+)  # fmt: skip
 _SHORT_TERMS_MAX: Final = 2
 """So few words are taken at their word: what holds them is shown."""
 
@@ -43,31 +46,32 @@ def rank(
     weights: RerankWeights,
     now: datetime,
 ) -> list[Ranked]:
-    """Candidates and their neighbours, best first; none if even the best is hardly relevant."""
+    """The best of candidates and their neighbours, in order; none if nothing fits the question."""
     found = evidence(question, corpus, candidates, neighbours, nearness)
     wanted = {each.id: each for each in neighbours if each.wanted}
-    every: dict[RecordId, Candidate | Neighbour] = {**wanted, **{c.id: c for c in candidates}}
+    every: list[Candidate | Neighbour] = [*(wanted | {c.id: c for c in candidates}).values()]
     if not every:
         return []
-    among = {record_id: found[record_id] for record_id in every}
-    model = SEMANTIC if any(each.encoded for each in among.values()) else LEXICAL
-    best = _best(among.values())
+    among = [found[one.id] for one in every]
+    best = Evidence(*map(max, zip(*among, strict=True)))
+    model = SEMANTIC if best.encoded else LEXICAL
     if _nothing(question, best, _logit(best, model.found) - model.floor):
         return []
     parts = _parts(among, best, model.mixture)
-    level = _logit(best, model.level)
-    strengths = {record_id: math.fsum(pieces.values()) for record_id, pieces in parts.items()}
-    strongest = max(strengths.values())
-    judged: list[tuple[float, Candidate | Neighbour, Mapping[str, float]]] = []
-    for record_id, one in every.items():
+    strengths = [sum(pieces) for pieces in parts]
+    level = _logit(best, model.level) - model.behind * max(strengths)
+    judged: list[tuple[float, Candidate | Neighbour, Sequence[float]]] = []
+    for one, pieces, strength in zip(every, parts, strengths, strict=True):
         extra = _preferences(one, weights, now)
-        logit = level - model.behind * (strongest - strengths[record_id])
-        total = weights.similarity * logit + math.fsum(extra.values())
-        judged.append((round(total, 9), one, {**parts[record_id], **extra}))
+        total = weights.similarity * (level + model.behind * strength) + sum(extra)
+        judged.append((round(total, 9), one, (*pieces, *extra)))
     judged.sort(key=lambda entry: entry[1].id)
     judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
     judged.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    return [Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged]
+    return [
+        Ranked(one.id, _logistic(total), _shown(pieces))
+        for total, one, pieces in judged[: limits.CANDIDATES_MAX]
+    ]
 
 
 def _nothing(question: Question, best: Evidence, above: float) -> bool:
@@ -77,21 +81,6 @@ def _nothing(question: Question, best: Evidence, above: float) -> bool:
     """
     literal = best.rare or (best.words and len(question.terms) <= _SHORT_TERMS_MAX)
     return above < 0 and not literal
-
-
-def _best(found: Iterable[Evidence]) -> Evidence:
-    """The most that any of them has of each."""
-    every = list(found)
-    return Evidence(
-        words=max(each.words for each in every),
-        coverage=max(each.coverage for each in every),
-        company=max(each.company for each in every),
-        exact=max(each.exact for each in every),
-        known=max(each.known for each in every),
-        rare=any(each.rare for each in every),
-        meaning_window=max(each.meaning_window for each in every),
-        pooled=max(each.pooled for each in every),
-    )
 
 
 def _logit(best: Evidence, by: Judgement) -> float:
@@ -106,28 +95,24 @@ def _logit(best: Evidence, by: Judgement) -> float:
 
 
 def _parts(
-    found: Mapping[RecordId, Evidence], best: Evidence, mixture: Mixture
-) -> dict[RecordId, dict[str, float]]:
+    found: Sequence[Evidence], best: Evidence, mixture: Mixture
+) -> list[tuple[float, float, float, float, float]]:
     """For each candidate, what each piece of evidence adds to its place in the list."""
-    ids = list(found)
-    words = _stretched([each.window for each in found.values()])
     share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
-    near = [found[record_id] for record_id in ids if found[record_id].encoded]
-    meaning = iter(_stretched([each.meaning_window for each in near]))
-    pooled = iter(_stretched([each.pooled for each in near]))
-    parts: dict[RecordId, dict[str, float]] = {}
-    for record_id, place in zip(ids, words, strict=True):
-        each = found[record_id]
-        # what is not encoded yet is placed by its words alone
-        near_place, pooled_place = (next(meaning), next(pooled)) if each.encoded else (place, place)
-        parts[record_id] = {
-            "words": share * place,
-            "meaning": mixture.meaning_window * near_place,
-            "pooled": mixture.pooled * pooled_place,
-            "names": mixture.names * each.names,
-            "asks": mixture.asks * each.asks,
-        }
-    return parts
+    words = _stretched([each.window for each in found])
+    meaning = iter(_stretched([each.meaning_window for each in found if each.encoded]))
+    pooled = iter(_stretched([each.pooled for each in found if each.encoded]))
+    return [
+        (
+            share * place,
+            # what is not encoded yet is placed by its words alone
+            mixture.meaning_window * (next(meaning) if each.encoded else place),
+            mixture.pooled * (next(pooled) if each.encoded else place),
+            mixture.names * each.names,
+            mixture.asks * each.asks,
+        )
+        for each, place in zip(found, words, strict=True)
+    ]
 
 
 def _stretched(values: Sequence[float]) -> list[float]:
@@ -140,16 +125,14 @@ def _stretched(values: Sequence[float]) -> list[float]:
 
 def _preferences(
     one: Candidate | Neighbour, weights: RerankWeights, now: datetime
-) -> dict[str, float]:
+) -> tuple[float, float, float]:
     """What the user's weights add: little by default, so that only near ties are broken by it."""
-    usual = limits.IMPORTANCE_USUAL
-    return {
-        "importance": weights.importance
-        * (one.importance - usual)
-        / (limits.IMPORTANCE_MAX - usual),
-        "recency": weights.recency * _recency(one.created_at, now),
-        "pinned": weights.pinned * one.pinned,
-    }
+    above = (one.importance - limits.IMPORTANCE_USUAL) / _IMPORTANCE_SPAN
+    return (
+        weights.importance * above,
+        weights.recency * _recency(one.created_at, now) if weights.recency else 0.0,
+        weights.pinned * one.pinned,
+    )
 
 
 def _recency(created_at: str, now: datetime) -> float:
@@ -161,8 +144,8 @@ def _recency(created_at: str, now: datetime) -> float:
     return 2 ** (-max(0.0, age.total_seconds() / 86_400) / _RECENCY_DAYS)
 
 
-def _shown(parts: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in parts.items() if round(value, 4)}
+def _shown(pieces: Sequence[float]) -> dict[str, float]:
+    return {name: round(v, 4) for name, v in zip(_PARTS, pieces, strict=True) if round(v, 4)}
 
 
 def _logistic(logit: float) -> float:

@@ -16,7 +16,7 @@ break broke broken; bring brought; build built; burn burnt; buy bought; catch ca
 choose chose chosen; come came; deal dealt; dig dug; draw drew drawn; dream dreamt;
 drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
 fight fought; find found; fly flew flown; forget forgot forgotten; freeze froze frozen;
-get got gotten; give gave given; go went gone; grow grew grown; hang hung; have has had;
+get got gotten; give gave given; go goes went gone; grow grew grown; hang hung; have has had;
 hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led; learn learnt;
 leave left; lend lent; lose lost; make made; mean meant; meet met; pay paid; ride rode ridden;
 ring rang rung; rise rose risen; run ran; say said; see saw seen; sell sold; send sent;
@@ -24,7 +24,7 @@ shake shook shaken; shoot shot; show shown; sing sang sung; sink sank sunk; sit 
 sleep slept; speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck;
 swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught;
 tear tore torn; tell told; think thought; throw threw thrown; understand understood;
-wake woke woken; wear wore worn; win won; write wrote written; do did done does;
+wake woke woken; wear wore worn; win won; write wrote written; do does did done;
 child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice;
 goose geese; wife wives; life lives; knife knives; leaf leaves; shelf shelves; half halves;
 wolf wolves; datum data; index indices; matrix matrices; vertex vertices; analysis analyses;

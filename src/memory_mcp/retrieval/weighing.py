@@ -1,0 +1,70 @@
+"""How much each term of a question tells, by how few records of the store hold it (idf)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory_mcp.domain.search import Corpus
+from memory_mcp.retrieval.question import Question, Term
+
+__all__ = ["Weighed", "token_weights", "weigh"]
+
+_PART_FACTOR: Final = 0.6
+"""How much the part of an identifier counts that is asked for whole as well."""
+_STOP_WEIGHT: Final = 0.25
+"""What a token of the question weighs that belongs to no term, as a share of the middle one."""
+_RARE_SHARE: Final = 0.01
+_RARE_CHARS_MIN: Final = 3
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A question's terms with what they weigh.
+
+    `whole` is what all weigh together, but for days that no memory is of, and `known` what those
+    weigh that the store holds. `rare` are the places of names, numbers and identifiers that hardly
+    any record holds.
+    """
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+    whole: float
+    known: float
+    rare: frozenset[int]
+
+
+def weigh(question: Question, corpus: Corpus) -> Weighed:
+    """The question's terms, weighed by the store."""
+    weights: list[float] = []
+    whole = known = 0.0
+    rare: set[int] = set()
+    for at, term in enumerate(question.terms):
+        own = corpus.counts.get(term.text, 0)
+        count = own or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
+        records = max(corpus.records, count)
+        weight = math.log1p((records - count + 0.5) / (count + 0.5))
+        weight *= _PART_FACTOR if term.kind == "part" else 1.0
+        weights.append(weight)
+        whole += weight if count or term.kind != "date" else 0.0
+        known += weight if count else 0.0
+        if term.exact and len(term.text) >= _RARE_CHARS_MIN:
+            rare |= {at} if 0 < own <= max(1.0, _RARE_SHARE * records) else set()
+    return Weighed(question.terms, tuple(weights), whole or 1.0, known, frozenset(rare))
+
+
+def token_weights(weighed: Weighed, spans: Sequence[tuple[int, int]]) -> list[float]:
+    """What each token of the question weighs: its word's idf, little if it is of no term."""
+    by_place = [
+        (start, end, weight)
+        for term, weight in zip(weighed.terms, weighed.weights, strict=True)
+        for start, end in term.spans
+    ]
+    middle = sorted(weighed.weights)[len(weighed.weights) // 2] if weighed.weights else 1.0
+    return [
+        max(
+            (weight for first, last, weight in by_place if first < end and start < last),
+            default=_STOP_WEIGHT * middle,
+        )
+        for start, end in spans
+    ]

@@ -1,0 +1,246 @@
+"""The order of what was found, its scores, and when nothing was."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.search import (
+    Candidate,
+    Corpus,
+    Fields,
+    Nearness,
+    Neighbour,
+    Ranked,
+    RerankWeights,
+)
+from memory_mcp.domain.vectors import Chunk, QueryVectors
+from memory_mcp.retrieval.diversity import mmr
+from memory_mcp.retrieval.late import nearness
+from memory_mcp.retrieval.question import Question, question_of
+from memory_mcp.retrieval.ranking import rank
+from memory_mcp.retrieval.terms import terms
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+WRITTEN = "2026-01-01T00:00:00.000Z"
+TEXTS = (
+    "We sign tokens with RS256",
+    "The dashboard draws its charts with ECharts",
+    "Caroline adopted a dog from the shelter",
+    "The invoice of Bergmann was paid in March",
+    "Tests run in four shards",
+    "Deploys happen on Tuesday, never on Friday",
+)
+
+
+def fields(text: str, names: str = "") -> Fields:
+    """What is searched of a text."""
+    return Fields(body=" ".join(terms(text)), names=names)
+
+
+def candidate(number: int, text: str, importance: int = 3, written: str = WRITTEN) -> Candidate:
+    """A record that may be meant."""
+    return Candidate(
+        RecordId(f"{number:04}"), fields(text), importance, pinned=False, created_at=written
+    )
+
+
+def corpus(question: Question, found: Sequence[Candidate], records: int = 500) -> Corpus:
+    """A store in which each term occurs in these candidates only."""
+    words = [set(one.fields.body.split()) for one in found]
+    counts = {term: sum(term in each for each in words) for term in question.every}
+    return Corpus(records, counts)
+
+
+def ranked(
+    asked: str,
+    found: Sequence[Candidate],
+    neighbours: Sequence[Neighbour] = (),
+    near: Nearness | None = None,
+    weights: RerankWeights | None = None,
+) -> list[Ranked]:
+    """The answer to a question."""
+    question = question_of(asked, NOW)
+    return rank(
+        question, corpus(question, found), found, neighbours, near,
+        weights=weights or RerankWeights(), now=NOW,
+    )  # fmt: skip
+
+
+FOUND = [candidate(number, text) for number, text in enumerate(TEXTS)]
+
+
+def test_the_memory_with_the_words_comes_first_and_is_likely() -> None:
+    """0.5 means more likely relevant than not."""
+    answer = ranked("who adopted a dog?", FOUND)
+
+    assert answer[0].id == "0002"
+    assert answer[0].score > 0.5 > answer[1].score
+
+
+def test_nothing_is_found_where_nothing_fits() -> None:
+    """An empty answer says more than five strangers."""
+    far = Nearness({one.id: 0.1 for one in FOUND}, {})
+
+    assert ranked("what is the capital city of Portugal called", FOUND, near=far) == []
+
+
+@pytest.mark.parametrize("asked", ["RS256", "Bergmann", "shards", "how is Bergmann as a customer?"])
+def test_a_rare_word_is_always_found(asked: str) -> None:
+    """Whoever asks for an identifier knows that it was said."""
+    near = Nearness({one.id: 0.0 for one in FOUND}, {})
+    rare = {"RS256": "0000", "shards": "0004"}
+
+    assert ranked(asked, FOUND)[0].id == rare.get(asked, "0003")
+    assert ranked(asked, FOUND, near=near)
+
+
+def test_no_candidates_are_no_answer() -> None:
+    """An empty store is not an error."""
+    assert ranked("anything", []) == []
+
+
+def test_what_stands_beside_a_hit_is_found_by_it() -> None:
+    """ "She loved it" is an answer only beside the turn that says what."""
+    beside = Neighbour(FOUND[2].id, 1, RecordId("9001"), fields("She loved it at once"))
+    away = Neighbour(FOUND[4].id, 1, RecordId("9002"), fields("We met for lunch"))
+
+    answer = [one.id for one in ranked("who adopted a dog?", FOUND, [beside, away])]
+
+    assert answer[:2] == ["0002", "9001"]
+    assert answer.index(RecordId("9002")) > 1
+
+
+def test_a_neighbour_that_does_not_pass_the_filters_only_helps() -> None:
+    """Filters hold for every hit, however it was found."""
+    beside = Neighbour(FOUND[2].id, 1, RecordId("9001"), fields("She loved the dog"), wanted=False)
+
+    assert "9001" not in [one.id for one in ranked("who adopted a dog?", FOUND, [beside])]
+
+
+def test_who_is_asked_for_comes_before_who_was_spoken_to() -> None:
+    """Both turns hold the name; only one is hers."""
+    hers = replace(candidate(1, "I bought a tent"), fields=fields("I bought a tent", "carolin"))
+    other = replace(
+        candidate(2, "Caroline, I bought a tent"), fields=fields("I bought a tent", "melani")
+    )
+
+    assert ranked("what did Caroline buy?", [other, hers])[0].id == hers.id
+
+
+def test_meaning_finds_what_words_do_not() -> None:
+    """A paraphrase shares no word with what it means."""
+    near = Nearness({one.id: 0.7 if one.id == "0001" else 0.1 for one in FOUND}, {})
+
+    assert ranked("which library makes the plots?", FOUND, near=near)[0].id == "0001"
+
+
+def test_a_name_outweighs_a_likeness() -> None:
+    """Embedders confuse names; letters do not."""
+    near = Nearness({one.id: 0.6 if one.id == "0004" else 0.5 for one in FOUND}, {})
+
+    assert ranked("was the invoice of Bergmann paid in March?", FOUND, near=near)[0].id == "0003"
+
+
+def test_what_is_not_encoded_yet_is_found_by_its_words() -> None:
+    """The encoder runs behind the writing; a search does not wait for it."""
+    near = Nearness({one.id: 0.2 for one in FOUND if one.id != "0002"}, {})
+
+    assert ranked("who adopted a dog?", FOUND, near=near)[0].id == "0002"
+
+
+def test_ties_fall_to_importance_then_to_the_newer_then_to_the_id() -> None:
+    """The same question has the same answer, however the index was filled."""
+    same = [
+        candidate(4, "tests run", written="2026-02-01T00:00:00.000Z"),
+        candidate(3, "tests run"),
+        candidate(2, "tests run", importance=5),
+        candidate(1, "tests run"),
+    ]
+    none = RerankWeights(importance=0, recency=0, pinned=0)
+
+    answer = [one.id for one in ranked("tests", same, weights=none)]
+
+    assert answer == ["0002", "0004", "0001", "0003"]
+
+
+def test_the_weights_of_the_user_count_and_are_shown() -> None:
+    """Why a memory stands where it stands can be asked."""
+    pinned = replace(candidate(1, "tests run at night"), pinned=True)
+    plain = candidate(2, "tests run at night")
+
+    answer = ranked("tests", [plain, pinned], weights=RerankWeights(pinned=3.0, recency=1.0))
+
+    assert answer[0].id == pinned.id
+    assert answer[0].parts["pinned"] == 3.0
+    assert answer[0].parts["recency"] > 0
+    assert "words" in answer[0].parts
+
+
+@given(
+    st.permutations(range(len(TEXTS))),
+    st.sampled_from(["who paid the dashboard?", "tests", "dog charts tokens", "Friday in March"]),
+    st.booleans(),
+)
+def test_the_order_of_candidates_does_not_matter(
+    order: list[int],
+    asked: str,
+    semantic: bool,  # noqa: FBT001
+) -> None:
+    """Nor how the index happened to be filled; scores are in 0-1 and fall."""
+    cosines = {one.id: (int(one.id) * 7 % 5) / 7 for one in FOUND}
+    near = Nearness(cosines, {}) if semantic else None
+    beside = [Neighbour(FOUND[n].id, 1, FOUND[n + 1].id, FOUND[n + 1].fields) for n in range(5)]
+
+    answer = ranked(asked, FOUND, beside, near)
+
+    assert ranked(asked, [FOUND[n] for n in order], beside[::-1], near) == answer
+    scores = [one.score for one in answer]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_late_interaction_takes_the_best_token_of_any_chunk() -> None:
+    """A long memory is as near as its nearest sentence."""
+    rng = np.random.default_rng(7)
+    asked = rng.standard_normal((2, 64)).astype(np.float32)
+    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
+    other = rng.standard_normal((5, 64))
+
+    def chunk(tokens: np.ndarray) -> Chunk:
+        pooled = np.rint(tokens[0] / np.linalg.norm(tokens[0]) * 127).astype(np.int8)
+        return Chunk(pooled.tobytes(), np.packbits(tokens > 0, axis=-1).tobytes())
+
+    question = QueryVectors(asked[0].tobytes(), asked.tobytes(), ((0, 3), (4, 7)))
+    near, far, bare = RecordId("a"), RecordId("b"), RecordId("c")
+    found = nearness(
+        question,
+        {
+            far: (chunk(other),),
+            near: (chunk(other), chunk(np.concatenate([asked[:1], other]))),
+            bare: (Chunk(chunk(asked).pooled),),
+        },
+    )
+
+    assert found.best[near][0] == pytest.approx(1, abs=0.15)
+    assert found.best[near][0] > found.best[far][0]
+    assert found.best[near][1] == pytest.approx(found.best[far][1], abs=0.3)
+    assert found.pooled[near] == pytest.approx(1, abs=0.02)
+    assert bare not in found.best
+    assert found.spans == question.spans
+
+
+def test_near_twins_are_dropped_only_when_asked() -> None:
+    """Five wordings of one fact are one fact."""
+    texts = ["the key is in the vault", "the key is in the vault", "the vault is in the cellar"]
+    each = {RecordId(str(n)): fields(text) for n, text in enumerate(texts)}
+    order = [Ranked(record_id, 0.9 - n / 10) for n, record_id in enumerate(each)]
+
+    assert [one.id for one in mmr(order, each, 3)] == ["0", "2"]
+    assert [one.id for one in mmr(order, each, 3, lambda _one, _other: 0.95)] == ["0"]
+    assert mmr([], each, 3) == []
