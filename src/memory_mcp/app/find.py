@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from memory_mcp.app.meaning import Meaning
@@ -20,8 +21,8 @@ from memory_mcp.retrieval.spelling import alternatives
 
 __all__ = ["Matches", "find_here"]
 
-_LOOKED_AROUND: Final = 40
-"""For how many of the best of each list their neighbours are looked at too."""
+_LOOKED_AROUND: Final = 30
+"""For how many of the candidates their neighbours are looked at too."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
 """Terms of a question that are looked up for what may be meant."""
@@ -48,15 +49,11 @@ class Matches:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """What one pool has to offer: by words, by meaning, and what stands beside the best of it."""
+    """What one pool has to offer, and what stands beside the best of it."""
 
     pool: Pool
-    lists: tuple[Sequence[Candidate], ...]
+    candidates: Sequence[Candidate]
     around: Sequence[Neighbour] = ()
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        return list({candidate.id: candidate for each in self.lists for candidate in each}.values())
 
     @property
     def every(self) -> dict[RecordId, Candidate | Neighbour]:
@@ -93,7 +90,7 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
         meant = await _compared(found, asked) if asked else None
     except StoreError as error:  # the vectors: words do without
         degraded = str(error)
-        found = [_Candidates(pool, (words,)) for pool, words in zip(pools, by_words, strict=True)]
+        found = [_Candidates(pool, words) for pool, words in zip(pools, by_words, strict=True)]
     ranked = rank(
         question,
         _sum(corpora),
@@ -157,8 +154,16 @@ async def _gathered(
         near = await pool.meaning.vectors.near(
             identity, asked.pooled, view, filters, CANDIDATES_MAX
         )
-    best = {candidate.id for each in (words, near) for candidate in each[:_LOOKED_AROUND]}
-    return _Candidates(pool, (words, near), await pool.index.around(best, view, filters))
+    candidates = _mixed(words, near)
+    best = {candidate.id for candidate in candidates[:_LOOKED_AROUND]}
+    return _Candidates(pool, candidates, await pool.index.around(best, view, filters))
+
+
+def _mixed(*lists: Sequence[Candidate]) -> list[Candidate]:
+    """The best of each list in turn, each once: a place counts, figures cannot be compared."""
+    turns = (one for turn in zip_longest(*lists) for one in turn if one is not None)
+    found = {candidate.id: candidate for candidate in turns}
+    return list(found.values())[:CANDIDATES_MAX]
 
 
 async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant:
