@@ -3,6 +3,7 @@
 Building loads nothing and asks nobody: a server that starts reads one small file at most.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def embedder(settings: Settings) -> Embedder | None:
     chosen = settings.embedder
     if not settings.enabled:
         return None
+    _one_thread()
     match chosen.name:
         case "none":
             return None
@@ -45,6 +47,16 @@ def embedder(settings: Settings) -> Embedder | None:
             return OpenAiEmbedder(chosen.url, chosen.model, chosen.api_key)
         case "ollama":
             return OllamaEmbedder(chosen.url, chosen.model, chosen.api_key)
+
+
+def _one_thread() -> None:
+    """Let numpy, which is not imported yet, compute in one thread.
+
+    Its products are small here: with more threads they take longer, and burn the other processor
+    waiting for each other.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def _minilm(settings: Settings, *, forced: bool) -> Embedder | None:

@@ -6,6 +6,7 @@ Nothing here knows which settings there are, or reads the environment.
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from memory_mcp.domain.hosts import is_loopback, is_private
+from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
 
@@ -32,6 +34,7 @@ __all__ = [
     "present_folder",
     "seconds",
     "text",
+    "weights",
 ]
 
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
@@ -42,6 +45,10 @@ _ADDRESS: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """Scheme, host, port and path: no user, no query."""
+
+
+_WEIGHT_MAX: Final = 10
+"""Ten times what similarity usually counts: nothing else would be left."""
 
 
 class Variable(NamedTuple):
@@ -190,3 +197,22 @@ def folder_named(name: str, value: str) -> Path:
 def plain(value: str) -> str:
     """Text that can be stored: bytes that are no UTF-8 are spelt out, so names stay apart."""
     return value.encode(errors="backslashreplace").decode()
+
+
+def weights(given: Variable | None) -> RerankWeights:
+    """What counts for the order: names with figures, those left out as usual."""
+    usual = RerankWeights()
+    if given is None:
+        return usual
+    names = [each.name for each in fields(usual)]
+    found: dict[str, float] = {}
+    for pair in given.value.split(","):
+        name, _, figure = (part.strip() for part in pair.partition("="))
+        try:
+            found[name.casefold()] = float(figure)
+        except ValueError:
+            found[""] = 0.0
+    if not found.keys() <= set(names) or not all(0 <= f <= _WEIGHT_MAX for f in found.values()):
+        what = f"some of {', '.join(names)}, each with a figure from 0 to {_WEIGHT_MAX}"
+        raise SettingError(*given, f"{what}, like {names[0]}=1,{names[1]}=0.5")
+    return replace(usual, **found)

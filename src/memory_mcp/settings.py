@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from memory_mcp import setting_values as values
 from memory_mcp.domain.limits import REMOTE_SEARCH_SECONDS_DEFAULT, REMOTE_SEARCH_SECONDS_MAX
+from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.setting_values import Given, Variable
 
@@ -51,6 +52,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "SUPERMEMORY_BASE_URL": "where Supermemory is",
     "SUPERMEMORY_TIMEOUT": "seconds that a search waits for the cloud",
     "SUPERMEMORY_EXTRACTION": "on: the cloud draws facts from what it is sent",
+    "MEMORY_RERANK_WEIGHTS": "what counts for the order of what is found",
     "MEMORY_EMBEDDER": "what recalls by meaning: none, minilm, openai, ollama, or auto: minilm if "
     "it was added",
     "MEMORY_EMBEDDER_URL": "where an OpenAI-compatible server or Ollama is",
@@ -103,6 +105,7 @@ class Settings:
     base_url: str = "https://api.supermemory.ai"
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
+    weights: RerankWeights = RerankWeights()  # noqa: RUF009  # frozen
     embedder: EmbedderSettings = EmbedderSettings()
 
 
@@ -139,6 +142,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
             given.get("SUPERMEMORY_TIMEOUT"), Settings.remote_timeout, REMOTE_SEARCH_SECONDS_MAX
         ),
         extraction=values.flag(given, "SUPERMEMORY_EXTRACTION", "on or off", default=False),
+        weights=values.weights(given.get("MEMORY_RERANK_WEIGHTS")),
         embedder=_embedder(given),
     )
 

@@ -141,6 +141,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             approval=settings.approval,
             phase=settings.phase,
             unusable=_unusable(settings, source),
+            weights=settings.weights,
         ),
         session=Session(clean_branch(settings.branch)),
     )
