@@ -21,13 +21,13 @@ from recall_sets import Conversation
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, RerankWeights
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
 from memory_mcp.domain.vectors import Passage, QueryVectors
 from memory_mcp.inference.encoder import Encoder
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.late import nearness
 from memory_mcp.retrieval.question import Question, question_of
-from memory_mcp.retrieval.ranking import rank
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 
@@ -72,7 +72,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search has to rank, and the scores of the two lists over the whole store."""
+    """What a search has to rank."""
 
     question: Question
     corpus: Corpus
@@ -81,14 +81,11 @@ class Found:
     nearness: Nearness | None
     by_words: Array
     by_meaning: Array | None
+    """Of each unit of the store, in order."""
 
-    def ranked(self) -> list[tuple[str, float]]:
-        """The server's own order, with scores."""
-        order = rank(
-            self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
-            weights=RerankWeights(), now=NOW,
-        )  # fmt: skip
-        return [(one.id, one.score) for one in order]
+    def evidence(self) -> dict[RecordId, Evidence]:
+        """What speaks for each candidate and each neighbour."""
+        return evidence(self.question, self.corpus, self.candidates, self.neighbours, self.nearness)
 
 
 class Store:
@@ -98,6 +95,7 @@ class Store:
         self.conversation = conversation
         self.units = conversation.units
         self.ids = [RecordId(unit.id) for unit in self.units]
+        self._places = {record_id: place for place, record_id in enumerate(self.ids)}
         self._vectors = vectors
         self.fields = [
             fields_of(_record(unit.text, unit.category, unit.tags)) for unit in self.units
@@ -125,7 +123,7 @@ class Store:
         if vectors:
             passages = {
                 self.ids[place]: self._passages[place]
-                for place in {self.ids.index(one.id) for one in (*candidates, *neighbours)}
+                for place in {self._places[one.id] for one in (*candidates, *neighbours)}
             }
             near = nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)

@@ -9,7 +9,7 @@ from house import filled
 from report import Table
 from wire import NOTHING, SERVER, Wire, started
 
-__all__ = ["measure_footprint"]
+__all__ = ["measure_footprint", "resident_mb"]
 
 _SEARCHES: Final = 100
 
@@ -30,16 +30,16 @@ async def measure_footprint(folder: Path, sizes: list[int]) -> tuple[Table, Tabl
     use = Table(f"Memory in use at {size:,} memories (MB resident)", ("server", "when", "MB"))
     with started(NOTHING, folder / "nothing") as wire:
         _open(wire)
-        use.add("do-nothing server", "idle", _resident_mb(wire))
+        use.add("do-nothing server", "idle", resident_mb(wire))
     corpus = Corpus(seed=99)
     with started(SERVER, folder / str(size)) as wire:
         _open(wire)
-        use.add("memory-mcp serve", "idle, before the first call", _resident_mb(wire))
+        use.add("memory-mcp serve", "idle, before the first call", resident_mb(wire))
         wire.call("memory_head")
-        use.add("memory-mcp serve", "after one call", _resident_mb(wire))
+        use.add("memory-mcp serve", "after one call", resident_mb(wire))
         for _ in range(_SEARCHES):
             wire.call("search_memories", query=corpus.question().text)
-        use.add("memory-mcp serve", f"after {_SEARCHES} searches", _resident_mb(wire))
+        use.add("memory-mcp serve", f"after {_SEARCHES} searches", resident_mb(wire))
     return room, use
 
 
@@ -49,8 +49,8 @@ def _open(wire: Wire) -> None:
     wire.ask("tools/list", {})
 
 
-def _resident_mb(wire: Wire) -> float:
-    """As `ps` has it, which Linux and macOS share."""
+def resident_mb(wire: Wire) -> float:
+    """The memory that a server takes now: as `ps` has it, which Linux and macOS share."""
     asked = ["ps", "-o", "rss=", "-p", str(wire.process.pid)]
     said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     return int(said) / 1024

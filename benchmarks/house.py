@@ -23,11 +23,11 @@ from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.ingestion.drafts import accept, outlives
-from memory_mcp.settings import Settings
+from memory_mcp.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.stores.host import SystemIds
 from memory_mcp.wiring import Built, open_rooms
 
-__all__ = ["CHAIN", "QuickDisk", "filled", "settings_in"]
+__all__ = ["CHAIN", "QuickDisk", "filled", "lend_model", "settings_in"]
 
 CHAIN: Final = 200
 """Segments on the visible chain."""
@@ -52,11 +52,23 @@ class QuickDisk(Disk):
             log.write(line + b"\n")
 
 
-def settings_in(folder: Path) -> Settings:
+def settings_in(folder: Path, embedder: EmbedderName = "none") -> Settings:
     """A project and a user of their own under this folder."""
     return Settings(
-        project_dir=folder / "project", home=folder / "home", user="bench", approval="auto"
+        project_dir=folder / "project",
+        home=folder / "home",
+        user="bench",
+        approval="auto",
+        embedder=EmbedderSettings(embedder),
     )
+
+
+def lend_model(folder: Path, model_home: Path) -> None:
+    """Let the user under this folder have the models of another home."""
+    models = folder / "home" / "models"
+    models.parent.mkdir(parents=True, exist_ok=True)
+    if not models.exists():
+        models.symlink_to((model_home / "models").absolute(), target_is_directory=True)
 
 
 @asynccontextmanager

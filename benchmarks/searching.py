@@ -16,11 +16,11 @@ from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.views import Filters
 from memory_mcp.wiring import Built
 
-__all__ = ["measure_reading", "measure_searches"]
+__all__ = ["FILTERS", "QUESTIONS", "WARM_UP", "ask", "measure_reading", "measure_searches"]
 
-_QUESTIONS: Final = 200
-_WARM_UP: Final = 20
-_FILTERS: Final = {
+QUESTIONS: Final = 200
+WARM_UP: Final = 20
+FILTERS: Final = {
     "no filter": Filters(),
     "category": Filters(category="database"),
     "tag": Filters(tags=("token",)),
@@ -37,14 +37,14 @@ _READS: Final[dict[str, Callable[[Rooms], Awaitable[object]]]] = {
 async def measure_searches(folder: Path, sizes: list[int]) -> Table:
     """Every sort of question at every size, asked of the real rooms."""
     table = Table(
-        f"Lexical search, {_QUESTIONS} questions, {CHAIN} segments on the chain, "
+        f"Lexical search, {QUESTIONS} questions, {CHAIN} segments on the chain, "
         "10 % abandoned, 5 % superseded (ms)",
         ("memories", "asked", "p50", "p95", "max"),
     )
     for size in sizes:
         async with filled(folder / str(size), size) as built:
-            for name, filters in _FILTERS.items():
-                questions, taken = await _ask(built, filters)
+            for name, filters in FILTERS.items():
+                questions, taken = await ask(built, filters)
                 table.add(size, name, p50(taken), p95(taken), max(taken))
                 if name != "no filter":
                     continue
@@ -68,9 +68,10 @@ async def measure_reading(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def _ask(built: Built, filters: Filters) -> tuple[list[Question], list[float]]:
+async def ask(built: Built, filters: Filters) -> tuple[list[Question], list[float]]:
+    """The questions that were asked, and how long each took (ms)."""
     corpus = Corpus(seed=99)
-    asked = [corpus.question() for _ in range(_QUESTIONS + _WARM_UP)]
+    asked = [corpus.question() for _ in range(QUESTIONS + WARM_UP)]
     taken = [
         await _timed(
             lambda text=question.text: app.search_memories(
@@ -79,7 +80,7 @@ async def _ask(built: Built, filters: Filters) -> tuple[list[Question], list[flo
         )
         for question in asked
     ]
-    return asked[_WARM_UP:], taken[_WARM_UP:]
+    return asked[WARM_UP:], taken[WARM_UP:]
 
 
 async def _timed(read: Callable[[], Awaitable[object]]) -> float:
@@ -94,9 +95,9 @@ def _over_mcp(folder: Path) -> list[float]:
     with started(SERVER, folder) as wire:
         wire.hello()
         wire.ready()
-        for _ in range(_QUESTIONS + _WARM_UP):
+        for _ in range(QUESTIONS + WARM_UP):
             text = corpus.question().text
             begin = time.perf_counter()
             wire.call("search_memories", query=text)
             taken.append((time.perf_counter() - begin) * 1e3)
-    return taken[_WARM_UP:]
+    return taken[WARM_UP:]

@@ -20,8 +20,9 @@ from many_writers import measure_writers
 from report import machine, show
 from searching import measure_reading, measure_searches
 from with_cloud import measure_cloud
+from with_model import measure_meaning
 
-_PARTS: Final = ("start", "search", "read", "memory", "processes", "cloud", "add")
+_PARTS: Final = ("start", "search", "read", "memory", "processes", "cloud", "model", "add")
 """Adding comes last: it makes the projects larger that the others look at."""
 
 
@@ -38,6 +39,12 @@ def main() -> None:
         metavar="DIR",
         help="work here and leave it: filled projects are reused",
     )
+    parser.add_argument(
+        "--model-home",
+        type=Path,
+        metavar="DIR",
+        help="a MEMORY_HOME with models/minilm in it, for the part `model`",
+    )
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",")]
     parts = (given.only,) if given.only else _PARTS
@@ -47,10 +54,10 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         show(machine(folder))
         for part in parts:
-            asyncio.run(_measure(part, folder, sizes))
+            asyncio.run(_measure(part, folder, sizes, given.model_home))
 
 
-async def _measure(part: str, folder: Path, sizes: list[int]) -> None:
+async def _measure(part: str, folder: Path, sizes: list[int], model_home: Path | None) -> None:
     match part:
         case "start":
             show(measure_start(folder / "start"))
@@ -70,6 +77,12 @@ async def _measure(part: str, folder: Path, sizes: list[int]) -> None:
                     show(table)
         case "add":
             show(await measure_adds(folder, sizes))
+        case "model":
+            if model_home is None:
+                print("\nRecall by meaning: not measured; --model-home DIR says where a model is.")
+                return
+            for table in await measure_meaning(folder, sizes, model_home):
+                show(table)
         case _:
             raise AssertionError(part)
 

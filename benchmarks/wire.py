@@ -78,6 +78,7 @@ def started(command: tuple[str, ...], folder: Path, **settings: str) -> Generato
             "MEMORY_HOME": str(folder / "home"),
             "MEMORY_USER": "bench",
             "MEMORY_APPROVAL": "auto",
+            "MEMORY_EMBEDDER": "none",
             **settings,
         },
     )

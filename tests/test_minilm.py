@@ -177,7 +177,7 @@ async def test_the_tiny_model_gives_a_bit_for_each_dimension(tiny: MiniLm) -> No
     ((chunk,),) = await tiny.passages(["tea, tea"])
 
     assert len(chunk.pooled) == HIDDEN
-    assert len(chunk.tokens) == 3 * TOKEN_BYTES
+    assert len(chunk.tokens) == 2 * TOKEN_BYTES, "a comma has none"
     assert chunk.tokens[:TOKEN_BYTES] != chunk.tokens[TOKEN_BYTES : 2 * TOKEN_BYTES]
     await tiny.aclose()
 

@@ -22,6 +22,7 @@ from memory_mcp.domain.limits import (
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
+from memory_mcp.retrieval.analysis import meant_by
 
 __all__ = ["encode_all", "keep_encoded", "unencoded"]
 
@@ -116,15 +117,11 @@ async def _encode(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -
     for batch in _batches(await load(pool, claimed)):
         if leaving.is_set():
             break
-        passages = await embedder.passages([_text_of(record) for record in batch])
+        passages = await embedder.passages([meant_by(record) for record in batch])
         ids: list[RecordId] = [record.id for record in batch]
         await pool.meaning.vectors.keep(embedder.identity, dict(zip(ids, passages, strict=True)))
         done += len(batch)
     return done
-
-
-def _text_of(record: Record) -> str:
-    return f"{record.title}: {record.content}" if record.title else record.content
 
 
 def _batches(records: list[Record]) -> list[list[Record]]:

@@ -19,6 +19,7 @@ from tokenizers import Encoding, Tokenizer
 
 from memory_mcp.domain.limits import PIECES_MAX, PIECES_OVERLAP
 from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.inference.little_words import little
 from memory_mcp.inference.model_files import GRAPH, INPUT, MEAN, OUTPUT, TOKENIZER
 
 __all__ = ["Encoder", "give_back", "mean_token"]
@@ -62,7 +63,9 @@ class Encoder:
     def _chunk(self, encoding: Encoding) -> Chunk:
         states = self._model.states(encoding)
         pooled = _normalised(states.mean(axis=0))
-        tokens = _normalised(states[_own(encoding)]) - self._mean
+        own = _own(encoding)
+        telling = [place for place in own if encoding.ids[place] not in self._model.little]
+        tokens = _normalised(states[telling or own]) - self._mean
         return Chunk(
             pooled=np.rint(pooled * _INT8_MAX).astype(np.int8).tobytes(),
             tokens=np.packbits(tokens > 0, axis=-1).tobytes(),
@@ -75,6 +78,7 @@ class _Model:
     def __init__(self, graph: Path | bytes, tokenizer: bytes) -> None:
         self._session = _session(graph)
         self._tokenizer = _tokenizer(tokenizer)
+        self.little = little(self._tokenizer.get_vocab())
 
     def pieces(self, text: str) -> Iterator[Encoding]:
         """The text in chunks of pieces; at least one."""

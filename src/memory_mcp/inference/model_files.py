@@ -42,7 +42,7 @@ MANIFEST: Final = "manifest.json"
 INPUT: Final = "input_ids"
 OUTPUT: Final = "last_hidden_state"
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """Of the files and of the vectors made with them; models of another one are made anew."""
 
 

@@ -15,7 +15,7 @@ from memory_mcp.retrieval.dates import mentions, opening
 from memory_mcp.retrieval.days import day_terms
 from memory_mcp.retrieval.terms import terms
 
-__all__ = ["ASKS", "fields_of"]
+__all__ = ["ASKS", "fields_of", "meant_by"]
 
 ASKS: Final = "asks0"
 """A term in `extra` of what ends in a question: it tells less than what answers one."""
@@ -59,6 +59,12 @@ def fields_of(record: Record) -> Fields:
         extra=" ".join(extra),
         day=day.isoformat() if day else "",
     )
+
+
+def meant_by(record: Record) -> str:
+    """What of a record is encoded: what it says, without the day that it begins with."""
+    _, text = _day_of(record.content)
+    return f"{record.title}: {text}" if record.title else text
 
 
 def _day_of(content: str) -> tuple[date | None, str]:

@@ -34,6 +34,8 @@ _AFTER_NEXT_WORDS: Final = 0.4
 """How much it counts that the next neighbour has a word, or the one after it."""
 _BESIDE_MEANING: Final = 0.8
 """How much it counts that a neighbour is near in meaning."""
+_LEANING_WORDS: Final = 60
+"""A record of so many words stands by itself: the longer, the less its neighbours tell of it."""
 _PAIRS: Final = tuple(
     (one, other, other - one)
     for one in (-2, -1, 0, 1, 2)
@@ -81,9 +83,15 @@ def evidence(
     fields = {each.id: each.fields for each in neighbours}
     fields |= {candidate.id: candidate.fields for candidate in candidates}
     beside = _beside(neighbours)
-    words = _words(weighed, fields)
-    windows = _windows(weighed, words, beside)
-    meanings = _meanings(weighed, nearness, beside) if nearness else {}
+    lengths = {record_id: each.body.count(" ") + 1 for record_id, each in fields.items()}
+    words = _words(weighed, fields, lengths)
+    leans = {
+        record_id: _LEANING_WORDS / length
+        for record_id, length in lengths.items()
+        if length > _LEANING_WORDS
+    }
+    windows = _windows(weighed, words, beside, leans)
+    meanings = _meanings(weighed, nearness, beside, leans) if nearness else {}
     named = _named(weighed.terms, fields.values())
     known = weighed.known / weighed.whole
     found: dict[RecordId, Evidence] = {}
@@ -140,14 +148,16 @@ def _beside(neighbours: Iterable[Neighbour]) -> dict[RecordId, dict[RecordId, in
     return beside
 
 
-def _words(weighed: Weighed, fields: Mapping[RecordId, Fields]) -> dict[RecordId, list[float]]:
+def _words(
+    weighed: Weighed, fields: Mapping[RecordId, Fields], lengths: Mapping[RecordId, int]
+) -> dict[RecordId, list[float]]:
     """BM25's tf of each term in each record that has any: a second occurrence tells less."""
-    lengths = [each.body.count(" ") + 1 for each in fields.values()]
-    mean = sum(lengths) / max(1, len(lengths))
+    mean = sum(lengths.values()) / max(1, len(lengths))
     found: dict[RecordId, list[float]] = {}
-    for (record_id, each), length in zip(fields.items(), lengths, strict=True):
+    for record_id, each in fields.items():
         counts = _counts(weighed.terms, each)
         if counts:
+            length = lengths[record_id]
             room = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean)
             own = [0.0] * len(weighed.terms)
             for at, times in counts.items():
@@ -184,6 +194,7 @@ def _windows(
     weighed: Weighed,
     words: Mapping[RecordId, list[float]],
     beside: Mapping[RecordId, Mapping[RecordId, int]],
+    leans: Mapping[RecordId, float],
 ) -> dict[RecordId, float]:
     """For each record with neighbours, its words with theirs, which count for less."""
     scaled = {
@@ -199,6 +210,8 @@ def _windows(
     for record_id, near in beside.items():
         lists = [scaled[other][steps] for other, steps in near.items() if other in scaled]
         if lists:
+            if record_id in leans:
+                lists = [[leans[record_id] * value for value in each] for each in lists]
             most = map(max, words.get(record_id, nothing), *lists)
             found[record_id] = sum(map(mul, weighed.weights, most)) / weighed.whole
     return found
@@ -211,7 +224,10 @@ def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:
 
 
 def _meanings(
-    weighed: Weighed, nearness: Nearness, beside: Mapping[RecordId, Mapping[RecordId, int]]
+    weighed: Weighed,
+    nearness: Nearness,
+    beside: Mapping[RecordId, Mapping[RecordId, int]],
+    leans: Mapping[RecordId, float],
 ) -> dict[RecordId, tuple[float, float, float, bool]]:
     """Own meaning, meaning with the neighbours', pooled, and that it is known.
 
@@ -237,6 +253,8 @@ def _meanings(
             found[record_id] = (0.0, 0.0, pooled, True)
             continue
         lists = [scaled[other] for other in beside.get(record_id, ()) if other in scaled]
+        if record_id in leans:
+            lists = [[leans[record_id] * value for value in each] for each in lists]
         mean = sum(own) ** 0.5
         window = sum(map(max, own, *lists)) ** 0.5 if lists else mean
         found[record_id] = (mean, window, pooled, True)

@@ -32,7 +32,7 @@ _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
     "words", "meaning", "pooled", "names", "asks", "importance", "recency", "pinned",
 )  # fmt: skip
-_SHORT_TERMS_MAX: Final = 2
+_SHORT_WORDS_MAX: Final = 2
 """So few words are taken at their word: what holds them is shown."""
 
 
@@ -79,7 +79,8 @@ def _nothing(question: Question, best: Evidence, above: float) -> bool:
 
     One or two words that occur are never too little, nor is a rare name, number or identifier.
     """
-    literal = best.rare or (best.words and len(question.terms) <= _SHORT_TERMS_MAX)
+    asked = {span for term in question.terms for span in term.spans}
+    literal = best.rare or (best.words and len(asked) <= _SHORT_WORDS_MAX)
     return above < 0 and not literal
 
 

@@ -55,12 +55,12 @@ class Model:
 LEXICAL: Final = Model(
     Mixture(
         window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
-        names=0.2, asks=-0.1,
+        names=0.15, asks=-0.1,
     ),
     level=Judgement(bias=-3.05, coverage=0.0, company=4.1, known=1.55, meaning=0.0, pooled=0.0),
     behind=9.2,
     found=Judgement(bias=-4.66, coverage=3.4, company=5.8, known=3.9, meaning=0.0, pooled=0.0),
-    floor=-3.2,
+    floor=-3.6,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
