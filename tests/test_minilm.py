@@ -133,7 +133,7 @@ def test_a_model_of_another_version_is_not_taken_for_one_of_ours(tmp_path: Path)
     tiny_minilm(tmp_path)
     folder = tmp_path / "models" / "minilm"
     fields = json.loads((folder / MANIFEST).read_bytes())
-    (folder / MANIFEST).write_text(json.dumps({**fields, "format": 2}))
+    (folder / MANIFEST).write_text(json.dumps({**fields, "format": 99}))
 
     with pytest.raises(ModelUnavailableError, match="another version of memory-mcp"):
         read_manifest(folder)
@@ -174,7 +174,7 @@ def test_the_same_files_make_the_same_model(tmp_path: Path) -> None:
 
 async def test_the_tiny_model_gives_a_bit_for_each_dimension(tiny: MiniLm) -> None:
     """What other tests stand on."""
-    ((chunk,),) = await tiny.passages(["tea, tea"])
+    ((chunk,),) = await tiny.passages(["tea, ada"])
 
     assert len(chunk.pooled) == HIDDEN
     assert len(chunk.tokens) == 2 * TOKEN_BYTES, "a comma has none"

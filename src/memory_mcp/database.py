@@ -35,7 +35,8 @@ class Make:
     """How a file of this kind is made, and what is said when it is not to be had.
 
     `version` is kept in PRAGMA user_version. `full`: a commit is on the medium when it returns; a
-    derivative, which may be made anew, goes without. `opening` statements are run, with the values
+    derivative, which may be made anew, goes without. `page_bytes`: what is a little longer than
+    half a page takes up a whole one. `opening` statements are run, with the values
     that the file was opened with, each time it is.
     """
 
@@ -45,6 +46,7 @@ class Make:
     busy: type[StoreError]
     damaged: type[StoreError]
     comfort: str
+    page_bytes: int = 4_096
     opening: tuple[str, ...] = ()
 
 
@@ -225,6 +227,7 @@ async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.
         await (await opening).close()
         raise
     try:
+        await db.execute_fetchall(f"PRAGMA page_size = {make.page_bytes}")  # of a new file
         await _share(db)
         await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if make.full else 'NORMAL'}")
         await db.execute_fetchall(f"PRAGMA fullfsync = {int(make.full)}")  # macOS only

@@ -17,7 +17,7 @@ from memory_mcp.ports import Embedder
 
 pytestmark = pytest.mark.anyio
 
-TEA = "Ada prefers tea in the morning."
+TEA = "Ada prefers morning tea"
 INVOICE = "The invoice number 4711 is due in March, by bank transfer."
 LONG = " ".join(f"{word} {number}" for number, word in enumerate(TEA.split() * 200))
 ODD = (

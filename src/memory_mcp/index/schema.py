@@ -75,7 +75,8 @@ CREATE VIRTUAL TABLE text USING fts5 (
 -- in how many records each term is; a term that is in none is not here
 CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
 CREATE VIRTUAL TABLE spelling USING fts5 (
-    term, content = 'term', content_rowid = 'number', tokenize = 'trigram', detail = 'none'
+    term, content = 'term', content_rowid = 'number', tokenize = 'trigram', detail = 'none',
+    columnsize = 0
 );
 CREATE VIEW terms AS
     SELECT record, value AS term FROM fields, json_each(

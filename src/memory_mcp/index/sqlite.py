@@ -47,6 +47,7 @@ _MAKE: Final = Make(
     busy=IndexBusyError,
     damaged=IndexDamagedError,
     comfort="The memories are safe; try again.",
+    page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
 )
 
 
