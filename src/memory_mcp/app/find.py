@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from memory_mcp.app.meaning import Meaning
@@ -149,9 +150,9 @@ async def _gathered(
 ) -> _Candidates:
     near: Sequence[Candidate] = ()
     if asked and pool.meaning:
-        identity = pool.meaning.embedder.identity
-        near = await pool.meaning.vectors.near(
-            identity, asked.pooled, view, filters, CANDIDATES_MAX
+        vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
+        near = await pool.index.healed(
+            lambda: vectors.near(identity, asked.pooled, view, filters, CANDIDATES_MAX)
         )
     best = {candidate.id for each in (words, near) for candidate in each[:_LOOKED_AROUND]}
     return _Candidates(pool, (words, near), await pool.index.around(best, view))
@@ -168,7 +169,7 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
             continue
         identity = meaning.embedder.identity
         ids = {*each.every, *(neighbour.id for neighbour in each.around)}
-        read = await meaning.vectors.vectors(identity, ids)
+        read = await each.pool.index.healed(partial(meaning.vectors.vectors, identity, ids))
         passages |= read.passages
         damaged += read.damaged
         missing += await meaning.vectors.missing(identity)
