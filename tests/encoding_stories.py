@@ -15,32 +15,50 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
 
 __all__ = [
+    "CAR",
     "LEASE_OVER",
+    "NOT_ENCODED",
+    "OTHERS",
     "PATIENCE_SECONDS",
     "add",
     "encoding",
     "recalled",
+    "search",
     "until",
     "until_encoded",
 ]
 
 PATIENCE_SECONDS: Final = 60
 """How long a test waits for what must come: no measure of speed."""
+CAR: Final = "Ann drives a red car to work."
+OTHERS: Final = (
+    "Bread is baked on Mondays.",
+    "The roof leaks when it rains.",
+    "Invoices go out in June.",
+)
+NOT_ENCODED: Final = "{} record(s) are not encoded yet and were looked for by their words only."
+
 LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 
 
-async def add(rooms: Rooms, content: str) -> Record:
+async def add(rooms: Rooms, content: str, **fields: object) -> Record:
     """Remember one thing."""
-    outcome = await app.add_memory(rooms, Draft(content))
+    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
+    assert outcome.notes == ()
     return outcome.record
 
 
-async def recalled(rooms: Rooms, query: str) -> list[str]:
-    """What a search finds, best first."""
-    found = await app.search_memories(rooms, query, Filters(), 10)
+async def search(rooms: Rooms, query: str, filters: Filters | None = None) -> Found:
+    """What a search says."""
+    found = await app.search_memories(rooms, query, filters or Filters(), 10)
     assert isinstance(found, Found)
-    return [hit.record.content for hit in found.hits]
+    return found
+
+
+async def recalled(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
+    """What a search finds, best first."""
+    return [hit.record.content for hit in (await search(rooms, query, filters)).hits]
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:

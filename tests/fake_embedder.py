@@ -24,9 +24,9 @@ from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ports import Embedder
 from memory_mcp.settings import Settings
-from memory_mcp.wiring import build
+from memory_mcp.wiring import Built, build
 
-__all__ = ["SYNONYMS", "FakeEmbedder", "give_meaning", "meaningful"]
+__all__ = ["SYNONYMS", "FakeEmbedder", "give_meaning", "meaningful", "with_meaning"]
 
 SYNONYMS: Final = (
     ("car", "automobile", "vehicle"),
@@ -146,21 +146,24 @@ def meaningful(
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
     built = build(Settings(project_dir=project, home=folder / "home", user="ann"))
-    wake = asyncio.Event()
-    pools = [
-        give_meaning(pool, Meaning(embedder, SqliteVectors(index), wake))
-        for pool, index in zip(built.rooms.pools, built.indexes, strict=True)
-    ]
     return replace(
-        built.rooms,
-        project=pools[0],
-        user=pools[1],
+        with_meaning(built, embedder),
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
         scope=SCOPE,
         policy=policy or Policy(approval="auto"),
     )
+
+
+def with_meaning(built: Built, embedder: Embedder) -> Rooms:
+    """The rooms as they were built, with vectors in the files of their indexes."""
+    wake = asyncio.Event()
+    project, user = (
+        give_meaning(pool, Meaning(embedder, SqliteVectors(index), wake))
+        for pool, index in zip(built.rooms.pools, built.indexes, strict=True)
+    )
+    return replace(built.rooms, project=project, user=user)
 
 
 def give_meaning(pool: Pool, meaning: Meaning | None) -> Pool:

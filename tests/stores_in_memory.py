@@ -177,9 +177,6 @@ class MemoryIndex:
     async def mark_complete(self) -> None:
         self._complete = True
 
-    async def ready(self) -> None:
-        self.every()
-
     async def reset(self) -> None:
         self._records.clear()
         self._complete = False

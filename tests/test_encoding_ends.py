@@ -87,7 +87,10 @@ async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
 async def test_encoding_ends_in_the_middle_when_the_session_leaves(
     rooms: Rooms, model: FakeEmbedder
 ) -> None:
-    """After the text at hand: a client does not wait for the end of a long queue."""
+    """After the text at hand, and without leasing more: a client does not wait for a long queue."""
+    meaning = rooms.user.meaning
+    assert meaning is not None
+    mine = await add(rooms, "Short commits.", kind="preference", reach="user")
     for number in range(60):
         await add(rooms, f"memory number {number} " + "and more " * 400)
     model.gate.clear()
@@ -100,7 +103,9 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await app.unencoded(rooms) == 59
+    assert await app.unencoded(rooms) == 60
+    now = rooms.clock.now()
+    assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 
 
 async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(rooms: Rooms) -> None:

@@ -1,30 +1,21 @@
 """Recall by meaning: what is found, in which mode, and what never is."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
 from fakes import FakeClock, FakeIds, another_session, close_rooms
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.outcomes import Added, Backtracked, Found, Saved
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.views import Filters
-from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.inference.absent import AbsentEmbedder
-from memory_mcp.retrieval.analysis import fields_of
 
 pytestmark = pytest.mark.anyio
-
-CAR = "Ann drives a red car to work."
-OTHERS = ("Bread is baked on Mondays.", "The roof leaks when it rains.", "Invoices go out in June.")
-NOT_ENCODED = "{} record(s) are not encoded yet and were looked for by their words only."
 
 
 @pytest.fixture
@@ -37,23 +28,6 @@ async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
     found = meaningful(tmp_path, model)
     yield found
     await close_rooms(found)
-
-
-async def add(rooms: Rooms, content: str, **fields: object) -> Record:
-    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
-    assert isinstance(outcome, Added)
-    assert outcome.notes == ()
-    return outcome.record
-
-
-async def search(rooms: Rooms, query: str, filters: Filters | None = None) -> Found:
-    found = await app.search_memories(rooms, query, filters or Filters(), 10)
-    assert isinstance(found, Found)
-    return found
-
-
-async def recalled(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
-    return [hit.record.content for hit in (await search(rooms, query, filters)).hits]
 
 
 async def sealed(rooms: Rooms) -> str:
@@ -105,39 +79,6 @@ async def test_both_pools_are_found_by_meaning(rooms: Rooms) -> None:
 
     assert set(await recalled(rooms, "automobile")) == {CAR, "The company vehicle is blue."}
     assert await recalled(rooms, "automobile", Filters(reach="user")) == [CAR]
-
-
-async def test_a_model_that_fails_leaves_the_words_and_says_why(
-    rooms: Rooms, model: FakeEmbedder
-) -> None:
-    """Memory is an enhancement: a model that is down costs what it adds, and no more."""
-    await add(rooms, CAR)
-    await app.encode_all(rooms)
-    model.failing = "The model's endpoint does not answer."
-    late = await add(rooms, "Bob repairs the car.")
-
-    found = await search(rooms, "car")
-    assert {hit.record.content for hit in found.hits} == {CAR, late.content}
-    assert (found.mode, found.degraded) == ("lexical", model.failing)
-    model.failing = ""
-    assert await app.encode_all(rooms) == 1
-    assert (await search(rooms, "automobile")).mode == "semantic"
-
-
-async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
-    tmp_path: Path,
-) -> None:
-    """A search without it is the usual one, with the next step beside it."""
-    rooms = meaningful(tmp_path, AbsentEmbedder("minilm", "Run `memory-mcp models add minilm`."))
-    await add(rooms, CAR)
-    found = await search(rooms, "car")
-    assert found.degraded == "Run `memory-mcp models add minilm`."
-    assert [hit.record.content for hit in found.hits] == [CAR]
-
-    async with asyncio.timeout(30):
-        await app.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
-    assert await app.unencoded(rooms) == 1
-    await close_rooms(rooms)
 
 
 async def test_nothing_abandoned_is_found_by_meaning_and_a_restore_brings_it_back(
@@ -232,21 +173,6 @@ async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
     await close_rooms(changed)
 
 
-async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
-    rooms: Rooms, model: FakeEmbedder
-) -> None:
-    """An endpoint may put another model behind the same name."""
-    record = await add(rooms, CAR)
-    meaning = rooms.project.meaning
-    assert meaning is not None
-    await app.encode_all(rooms)
-    [whole] = (await model.passages([CAR]))[0]
-    other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
-    await meaning.vectors.keep(model.identity, {record.id: (other,)})
-
-    assert await recalled(rooms, "red car") == [CAR]
-
-
 async def test_the_last_sentence_of_a_long_memory_is_found(rooms: Rooms) -> None:
     """It is cut into chunks, each with vectors of its own, and is one result."""
     filler = " ".join(f"word{n} and" for n in range(150))
@@ -257,25 +183,6 @@ async def test_the_last_sentence_of_a_long_memory_is_found(rooms: Rooms) -> None
 
     assert (await recalled(rooms, "doctor"))[0] == long.content
     assert len(await recalled(rooms, "doctor")) == 4
-
-
-async def test_damaged_vectors_are_said_and_cost_only_themselves(
-    tmp_path: Path, rooms: Rooms
-) -> None:
-    """The memory is found by its words; the answer says how the rest comes back."""
-    for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    await app.encode_all(rooms)
-    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
-    await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
-    await index.aclose()
-
-    found = await search(rooms, "red car")
-    assert found.hits[0].record.content == CAR
-    assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
-    await app.reindex(rooms)
-    await app.encode_all(rooms)
-    assert (await recalled(rooms, "automobile"))[0] == CAR
 
 
 async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:

@@ -136,9 +136,9 @@ class SearchIndex(Protocol):
     - `moves` names the records that move the head; `of_segments` everything written in
       these segments, visible or not; `suppressed_by` what the records of these segments
       supersede or bury; `to_erase` what is there although some record erases it.
-    - `mark_complete` says that every record is in. Until then (and after `reset`) `ready` and the
-      reading methods raise `IndexDamagedError` instead of answering from half of the memories; but
-      for `ids` and `to_erase`, which are what completes it.
+    - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
+      methods raise `IndexDamagedError` instead of answering from half of the memories; but for
+      `ids` and `to_erase`, which are what completes it.
     - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
     """
 
@@ -179,8 +179,6 @@ class SearchIndex(Protocol):
     async def erased(self) -> set[RecordId]: ...
 
     async def mark_complete(self) -> None: ...
-
-    async def ready(self) -> None: ...
 
     async def reset(self) -> None: ...
 

@@ -109,7 +109,7 @@ async def test_a_filter_applies_before_the_nearest_are_chosen(
 ) -> None:
     """However few pass it, and however many others are nearer."""
     await in_the_way(door, scribe, category="design", tags=("urgent",), phase=1, branch="main")
-    ids = await wanted(door, scribe, 4, **fields)
+    ids = await wanted(door, scribe, 12, **fields)
     view = view_of(scribe, [HERE, ELSEWHERE])
 
     assert await door.near(view, filters, limit) == ids[:limit]

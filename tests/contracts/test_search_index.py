@@ -89,7 +89,6 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
 
 
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
-    "ready": lambda index, view: index.ready(),  # noqa: ARG005
     "corpus": lambda index, view: index.corpus(["a"]),  # noqa: ARG005
     "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
     "match": lambda index, view: index.match(["a"], Corpus(1, {"a": 1}), view, ANY, 5),

@@ -218,16 +218,17 @@ async def test_what_another_process_adds_and_removes_is_seen_at_once(
     door: Door, other: Door, scribe: Scribe
 ) -> None:
     """The signs that one process remembers must not hide what another one does."""
-    first, second, third = written(scribe, 3)
+    first, second, third, fourth = written(scribe, 4)
     await door.put([(first, (away(3),))])
     assert await door.near(view_of(scribe)) == await other.near(view_of(scribe)) == [first.id]
     await other.put([(second, (away(2),))])
     assert await door.near(view_of(scribe)) == [second.id, first.id]
     await door.put([(third, (away(1),))])
     assert await other.near(view_of(scribe)) == [third.id, second.id, first.id]
-    await other.index.remove({second.id})
+    await other.index.remove({second.id, third.id})
+    await other.put([(fourth, (away(9),))])  # must not be taken for what was there before
 
-    assert await door.near(view_of(scribe)) == [third.id, first.id]
+    assert await door.near(view_of(scribe)) == [first.id, fourth.id]
     assert set((await door.vectors.vectors(MODEL, [second.id])).passages) == set()
 
 

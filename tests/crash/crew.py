@@ -1,5 +1,6 @@
 """Processes on one project that are started, listened to and killed."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -13,6 +14,9 @@ __all__ = ["Crew", "crew_on"]
 
 ANSWER_SECONDS_MAX: Final = 60
 """How long a worker may say nothing before the test gives up on it: no measure of speed."""
+
+FAKES: Final = str(Path(__file__).parent.parent)
+"""Where the tests' own adapters are; pytest finds them by itself, a process must be told."""
 
 
 class Crew:
@@ -33,7 +37,9 @@ class Crew:
         for _ in range(count):
             self._started += 1
             command = [*self._command, f"worker{self._started}"]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": FAKES}
+            )
             reader = Thread(target=self._read, args=(process,))
             reader.start()
             self._running.append((process, reader))

@@ -1,4 +1,4 @@
-"""A faster cloud for workers: imported before everything else, it shortens what a session waits.
+"""Quicker work beside the calls: imported before everything else, it shortens what is waited for.
 
 The limits are constants that the other modules take over as they are imported, so this one must
 be the first. Nothing in the package reads such a thing: only a test's own script can ask for it.
@@ -17,6 +17,7 @@ _SHORTENED: Final = {
     "REMOTE_DELIVERY_SECONDS_MAX": 0.5,
     "LEASE_SECONDS": 3.0,
     "CONFIRM_SECONDS": (0.05, 0.1, 0.2),
+    "ENCODE_IDLE_SECONDS_MAX": 0.2,
 }
 
 for name, value in _SHORTENED.items():

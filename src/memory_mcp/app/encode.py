@@ -7,9 +7,11 @@ leaves undone, any other that is alive takes up; a lease keeps two from doing th
 import asyncio
 import logging
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from memory_mcp.app.healing import Progress
+from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.domain.ids import RecordId
@@ -93,33 +95,36 @@ async def unencoded(rooms: Rooms) -> int:
     found = 0
     for pool in rooms.pools:
         if meaning := pool.meaning:
-            await pool.index.ready()
-            found += await meaning.vectors.missing(meaning.embedder.identity)
+            found += await pool.index.healed(partial(_missing, meaning))
     return found
+
+
+async def _missing(meaning: Meaning) -> int:
+    return await meaning.vectors.missing(meaning.embedder.identity)
 
 
 async def _claim(rooms: Rooms, pool: Pool) -> list[RecordId]:
     """Lease a few records."""
-    if pool.meaning is None:
+    if (meaning := pool.meaning) is None:
         return []
-    await pool.index.ready()
     now = rooms.clock.now()
     until = now + timedelta(seconds=LEASE_SECONDS)
-    return await pool.meaning.vectors.claim(pool.meaning.embedder.identity, _CLAIMED, now, until)
+    identity = meaning.embedder.identity
+    return await pool.index.healed(lambda: meaning.vectors.claim(identity, _CLAIMED, now, until))
 
 
 async def _encode(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -> int:
     """Encode those of them that can be read, a little at a time; how many."""
-    if pool.meaning is None:
+    if (meaning := pool.meaning) is None:
         return 0
-    embedder = pool.meaning.embedder
     done = 0
     for batch in _batches(await load(pool, claimed)):
         if leaving.is_set():
             break
-        passages = await embedder.passages([meant_by(record) for record in batch])
+        passages = await meaning.embedder.passages([meant_by(record) for record in batch])
         ids: list[RecordId] = [record.id for record in batch]
-        await pool.meaning.vectors.keep(embedder.identity, dict(zip(ids, passages, strict=True)))
+        made = dict(zip(ids, passages, strict=True))
+        await pool.index.healed(partial(meaning.vectors.keep, meaning.embedder.identity, made))
         done += len(batch)
     return done
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Final
 
@@ -150,9 +151,9 @@ async def _gathered(
 ) -> _Candidates:
     near: Sequence[Candidate] = ()
     if asked and pool.meaning:
-        identity = pool.meaning.embedder.identity
-        near = await pool.meaning.vectors.near(
-            identity, asked.pooled, view, filters, CANDIDATES_MAX
+        vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
+        near = await pool.index.healed(
+            lambda: vectors.near(identity, asked.pooled, view, filters, CANDIDATES_MAX)
         )
     candidates = _mixed(words, near)
     best = {candidate.id for candidate in candidates[:_LOOKED_AROUND]}
@@ -176,7 +177,9 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
         if (meaning := each.pool.meaning) is None:
             continue
         identity = meaning.embedder.identity
-        read = await meaning.vectors.vectors(identity, each.every.keys())
+        read = await each.pool.index.healed(
+            partial(meaning.vectors.vectors, identity, each.every.keys())
+        )
         passages |= read.passages
         damaged += read.damaged
         missing += await meaning.vectors.missing(identity)

@@ -123,9 +123,6 @@ class HealedIndex:
     async def erased(self) -> set[RecordId]:
         return await self._healed(self._index.erased)
 
-    async def ready(self) -> None:
-        await self._healed(self._index.ready)
-
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
 
@@ -137,6 +134,10 @@ class HealedIndex:
 
     async def findings(self, *, repair: bool) -> list[Finding]:
         return await self._index.findings(repair=repair)
+
+    async def healed(self, call: Callable[[], Awaitable[T]]) -> T:
+        """A call on what lies in the same file, as the vectors do, with the same care."""
+        return await self._healed(call)
 
     async def _healed(self, call: Callable[[], Awaitable[T]]) -> T:
         if not self._behind:

@@ -51,8 +51,11 @@ _LOST: Final = """
 """
 """Who has no vector and is not waiting for one."""
 
-_LOOKED_AT: Final = (1.5, 6.0)
-"""How many of the nearest are asked whether they are visible, for each that is wanted."""
+_LOOKED_AT: Final = 1.5
+"""How many of the nearest are first asked whether they are visible, for each that is wanted."""
+
+_MORE: Final = 4
+"""How many times as many are asked next, if too few of them were."""
 
 
 class SqliteVectors:
@@ -110,16 +113,16 @@ class SqliteVectors:
         if not (asked := signs_of_query(pooled)):
             return []
         signs = await self._taken_in(embedder, len(asked))
-        found: list[Candidate] = []
         among: list[int] | None = None
-        for looked_at in (*(int(limit * factor) for factor in _LOOKED_AT), len(signs)):
+        looked_at = int(limit * _LOOKED_AT)
+        while True:
             numbers = signs.nearest(asked, view.chain, looked_at, among)
             found = await self._visible(numbers, view, filters, limit)
             if len(found) >= limit or len(numbers) < looked_at:
-                break
-            if among is None and filters != Filters():
-                among = await self._passing(embedder, filters)
-        return found
+                return found
+            if among is None and filters != Filters() and looked_at > limit * _LOOKED_AT:
+                among = await self._passing(embedder, filters)  # few pass: look only at those
+            looked_at *= _MORE
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
         rows = await self._file.rows(

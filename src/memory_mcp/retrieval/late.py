@@ -36,12 +36,13 @@ Array = NDArray[np.float32]
 def nearness(question: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
     """How near each of these records is to the question.
 
-    Chunks of another size than the question's are left out: they are not comparable.
+    Chunks of another size than the question's are left out: they are not comparable. Records are
+    taken by id, because the last bits of a product depend on where in the matrix its row is.
     """
     pooled = np.frombuffer(question.pooled, "<f4")
     fitting = {
         record_id: there
-        for record_id, passage in passages.items()
+        for record_id, passage in sorted(passages.items())
         if (there := tuple(chunk for chunk in passage if len(chunk.pooled) == len(pooled)))
     }
     ids, chunks = list(fitting), list(fitting.values())

@@ -1,0 +1,201 @@
+"""Recall by meaning, of any records: only what is visible and wanted, in whatever order."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_embedder import FakeEmbedder
+from fakes import SCOPE, START, fake_rooms
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stores_in_memory import MemoryIndex, MemoryRecords
+from test_visibility import FILTERS, VIEWS, WORDS, records
+from vector_doors import ASKED, MODEL, away
+from vectors_in_memory import MemoryVectors
+
+from memory_mcp.app.find import Matches, find_here
+from memory_mcp.app.healing import HealedIndex
+from memory_mcp.app.meaning import Meaning
+from memory_mcp.app.rooms import Pool
+from memory_mcp.domain.drafts import Reach
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.vectors import Chunk, QueryVectors
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.index.vectors import SqliteVectors
+from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.filters import passes
+from memory_mcp.retrieval.late import nearness
+from memory_mcp.timeline.visibility import visible
+
+pytestmark = pytest.mark.anyio
+
+FILES = itertools.count()
+SYNONYMS = (("apple", "pome"), ("pear", "pyrus"))
+QUERIES = st.lists(
+    st.sampled_from([*WORDS, "pome", "pyrus", "kiwi"]), min_size=1, max_size=4, unique=True
+).map(" ".join)
+REACHES: list[Reach | None] = [None, None, "project", "user"]
+MODES = st.sampled_from(["lexical", "semantic", "degraded"])
+
+
+def reaching(filters: Filters, reach: Reach | None) -> Filters:
+    return replace(filters, reach=reach)
+
+
+REACHED = st.builds(reaching, FILTERS, st.sampled_from(REACHES))
+
+
+def told(examples: int) -> Callable[[Any], Any]:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+
+
+def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[RecordId]:
+    """What the pure rule says may be found."""
+    return {r.id for r in visible(written, view) if r.recalled and passes(r, filters)}
+
+
+@given(
+    records(),
+    st.lists(VIEWS, min_size=1, max_size=3),
+    FILTERS,
+    st.permutations(range(24)),
+    st.integers(1, 2),
+    st.integers(0, 20),
+)
+@told(120)
+async def test_sql_and_the_pure_rule_find_the_same_near(  # noqa: PLR0917  # drawn, not called
+    tmp_path: Path,
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    steps: list[int],
+    chunks: int,
+    put_back: int,
+) -> None:
+    """Any records, any of them encoded, in any order and removed again: the same list."""
+    index, oracle = SqliteIndex(tmp_path / f"{next(FILES)}", fields_of, lambda: None), MemoryIndex()
+    sides = [(index, SqliteVectors(index)), (oracle, MemoryVectors(oracle))]
+    made = {
+        r.id: tuple(away(steps[chunks * n + k]) for k in range(chunks))
+        for n, r in enumerate(written[:12])
+    }
+    gone = [r.id for r in written[put_back:][:2]]
+    for side, vectors in sides:
+        await side.mark_complete()
+        await vectors.claim(MODEL, 0, START, START)
+        await side.add(written[::2])
+        await vectors.keep(MODEL, made)
+        await side.add(written)
+        await vectors.keep(MODEL, {id_: made[id_] for id_ in list(made)[1::2]})
+        await side.remove(gone)
+    there = [r for r in written if r.id not in gone]
+    for view, limit in itertools.product(views, (1, 3, 99)):
+        mine, theirs = [
+            await vectors.near(MODEL, ASKED, view, filters, limit) for _, vectors in sides
+        ]
+        assert mine == theirs
+        assert {candidate.id for candidate in mine} <= wanted(there, view, filters)
+    ids = [r.id for r in written]
+    assert await sides[0][1].vectors(MODEL, ids) == await sides[1][1].vectors(MODEL, ids)
+    assert await sides[0][1].missing(MODEL) == await sides[1][1].missing(MODEL)
+    await index.aclose()
+
+
+async def found(
+    path: Path,
+    written: Sequence[Record],
+    encoded: Sequence[Record],
+    asked: tuple[str, View, Filters, str],
+) -> Matches:
+    """What is found in one mode of these records, of which those are encoded, in these orders."""
+    query, view, filters, mode = asked
+    index = SqliteIndex(path / f"{next(FILES)}", fields_of, lambda: None)
+    model, vectors = FakeEmbedder(synonyms=SYNONYMS), SqliteVectors(index)
+    await index.mark_complete()
+    await index.add(written)
+    await vectors.claim(model.identity, 0, START, START)
+    for record in encoded:
+        [passage] = await model.passages([record.content])
+        await vectors.keep(model.identity, {record.id: passage})
+    meaning = None if mode == "lexical" else Meaning(model, vectors, asyncio.Event())
+    model.failing = "It is down." if mode == "degraded" else ""
+    pool = Pool(MemoryRecords(), HealedIndex(index, MemoryRecords()), meaning=meaning)
+    matches = await find_here(replace(fake_rooms(), project=pool), query, view, filters)
+    await index.aclose()
+    return matches
+
+
+@given(
+    records(),
+    st.integers(0, 3),
+    st.tuples(QUERIES, VIEWS, REACHED, MODES),
+    st.randoms(use_true_random=False),
+)
+@told(120)
+async def test_no_mode_finds_what_is_not_visible_or_not_wanted(
+    tmp_path: Path,
+    written: list[Record],
+    unencoded: int,
+    asked: tuple[str, View, Filters, str],
+    random: Any,
+) -> None:
+    """DESIGN 3.5, for words, for meaning, and for words where meaning was asked for.
+
+    The order in which records and vectors came in means nothing. Scores are in 0-1 and fall.
+    """
+    query, view, filters, mode = asked
+    assert all(record.scope == SCOPE for record in written)
+    encoded = [r for r in written if r.recalled][unencoded:]
+    matches = await found(tmp_path, written, encoded, asked)
+
+    ids = [place.id for place in matches.ranked]
+    scores = [place.score for place in matches.ranked]
+    there = wanted(written, view, filters)
+    assert there.issuperset(ids), query
+    assert len(ids) == len(set(ids))
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    if mode == "semantic" and filters.reach != "user":
+        assert matches.mode == "semantic"
+        assert set(ids) >= there.intersection(r.id for r in encoded), "all that is near enough"
+    else:
+        assert matches.mode == "lexical"
+        assert bool(matches.degraded) == (mode == "degraded" and filters.reach != "user")
+    for order in (written, encoded):
+        random.shuffle(order)
+    again = await found(tmp_path, written, encoded, asked)
+    assert again.ranked == matches.ranked
+    assert again.notes == matches.notes
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_same_vectors_are_as_near_in_whatever_order_they_are_compared(seed: int) -> None:
+    """To the last bit: a tie must not be broken by who was encoded first."""
+    chance = np.random.default_rng(seed)
+
+    def chunk(tokens: int) -> Chunk:
+        pooled = chance.integers(-127, 128, 384, dtype=np.int8)
+        return Chunk(pooled.tobytes(), chance.bytes(48 * tokens))
+
+    ids = [RecordId(f"{n:03}") for n in range(400)]
+    made = {id_: tuple(chunk(7) for _ in range(1 + n % 3)) for n, id_ in enumerate(ids)}
+    asked = QueryVectors(
+        pooled=chance.standard_normal(384).astype("<f4").tobytes(),
+        tokens=chance.standard_normal((5, 384)).astype("<f4").tobytes(),
+        spans=((0, 1),) * 5,
+    )
+    order: list[int] = chance.permutation(len(ids)).tolist()
+    shuffled = {ids[n]: made[ids[n]] for n in order}
+
+    assert nearness(asked, shuffled) == nearness(asked, made)

@@ -1,0 +1,153 @@
+"""Recall by meaning when something is wrong: the words are left, and the answer says why."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
+from fake_embedder import FakeEmbedder, give_meaning, meaningful
+from fakes import close_rooms
+from stores_in_memory import MemoryIndex
+from vectors_in_memory import MemoryVectors
+
+from memory_mcp import app
+from memory_mcp.app.meaning import Meaning
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.errors import IndexBusyError
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.inference.absent import AbsentEmbedder
+from memory_mcp.retrieval.analysis import fields_of
+
+pytestmark = pytest.mark.anyio
+
+BUSY = "The index has been busy for 5 s."
+DAMAGES = {
+    "the table is gone": "DROP TABLE vector",
+    "the whole vectors are gone": "DROP TABLE vector_whole",
+    "nothing is known of embedders": "DROP TABLE embedder",
+}
+
+
+class BusyVectors(MemoryVectors):
+    """Others are writing all the time."""
+
+    async def near(
+        self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
+    ) -> NoReturn:
+        del embedder, pooled, view, filters, limit
+        raise IndexBusyError(BUSY)
+
+
+@pytest.fixture
+def model() -> FakeEmbedder:
+    return FakeEmbedder()
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
+    found = meaningful(tmp_path, model)
+    yield found
+    await close_rooms(found)
+
+
+async def test_a_model_that_fails_leaves_the_words_and_says_why(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """Memory is an enhancement: a model that is down costs what it adds, and no more."""
+    await add(rooms, CAR)
+    await app.encode_all(rooms)
+    model.failing = "The model's endpoint does not answer."
+    late = await add(rooms, "Bob repairs the car.")
+
+    found = await search(rooms, "car")
+    assert {hit.record.content for hit in found.hits} == {CAR, late.content}
+    assert (found.mode, found.degraded) == ("lexical", model.failing)
+    model.failing = ""
+    assert await app.encode_all(rooms) == 1
+    assert (await search(rooms, "automobile")).mode == "semantic"
+
+
+async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    """A search without it is the usual one, with the next step beside it."""
+    rooms = meaningful(tmp_path, AbsentEmbedder("minilm", "Run `memory-mcp models add minilm`."))
+    await add(rooms, CAR)
+    found = await search(rooms, "car")
+    assert found.degraded == "Run `memory-mcp models add minilm`."
+    assert [hit.record.content for hit in found.hits] == [CAR]
+
+    async with asyncio.timeout(30):
+        await app.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
+    assert await app.unencoded(rooms) == 1
+    await close_rooms(rooms)
+
+
+async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """An endpoint may put another model behind the same name."""
+    record = await add(rooms, CAR)
+    meaning = rooms.project.meaning
+    assert meaning is not None
+    await app.encode_all(rooms)
+    [whole] = (await model.passages([CAR]))[0]
+    other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
+    await meaning.vectors.keep(model.identity, {record.id: (other,)})
+
+    assert await recalled(rooms, "red car") == [CAR]
+
+
+async def test_damaged_vectors_are_said_and_cost_only_themselves(
+    tmp_path: Path, rooms: Rooms
+) -> None:
+    """The memory is found by its words; the answer says how the rest comes back."""
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
+    await index.aclose()
+
+    found = await search(rooms, "red car")
+    assert found.hits[0].record.content == CAR
+    assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
+    await app.reindex(rooms)
+    await app.encode_all(rooms)
+    assert (await recalled(rooms, "automobile"))[0] == CAR
+
+
+@pytest.mark.parametrize("statement", DAMAGES.values(), ids=DAMAGES)
+async def test_a_search_heals_the_tables_of_the_vectors(
+    tmp_path: Path, rooms: Rooms, statement: str
+) -> None:
+    """Most of the index's file is vectors; damage to it must not stay until somebody repairs it."""
+    for text in (CAR, *OTHERS):
+        await add(rooms, text)
+    await app.encode_all(rooms)
+    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    await index.file.rows(statement)
+    await index.aclose()
+
+    found = await search(rooms, "red car")
+    assert found.hits[0].record.content == CAR
+    assert found.notes == (NOT_ENCODED.format(4),)
+    assert await app.encode_all(rooms) == 4
+    assert (await recalled(rooms, "automobile"))[0] == CAR
+
+
+async def test_vectors_that_are_not_to_be_had_now_leave_the_words(
+    rooms: Rooms, model: FakeEmbedder
+) -> None:
+    """The answer names the reason; nothing is lost."""
+    await add(rooms, CAR)
+    meaning = Meaning(model, BusyVectors(MemoryIndex()), asyncio.Event())
+    busy = replace(rooms, project=give_meaning(rooms.project, meaning))
+
+    found = await search(busy, "red car")
+    assert [hit.record.content for hit in found.hits] == [CAR]
+    assert (found.mode, found.degraded) == ("lexical", BUSY)
