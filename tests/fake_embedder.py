@@ -47,7 +47,7 @@ class FakeEmbedder:
     """Implements `ports.Embedder`.
 
     `encoded` counts each text it made vectors of, `asked` the questions. While `failing` holds a
-    sentence, it fails with it; while `gate` is not set, whoever asks for passages waits.
+    sentence, it fails with it; texts with `refused` in them fail with all that come along; while `gate` is not set, whoever asks for passages waits.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class FakeEmbedder:
         self.encoded: Counter[str] = Counter()
         self.asked: list[str] = []
         self.failing = ""
+        self.refused = ""
         self.gate = asyncio.Event()
         self.gate.set()
         self.waiting = asyncio.Event()
@@ -78,6 +79,8 @@ class FakeEmbedder:
             self.waiting.set()
             await self.gate.wait()
             self._fail()
+        if self.refused and any(self.refused in text for text in texts):
+            raise ModelUnavailableError("One of these texts is refused.")
         self.encoded.update(texts)
         return [self._passage(text) for text in texts]
 

@@ -159,3 +159,16 @@ async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
     assert await app.encode_all(rooms) == 17
     assert sum(model.encoded.values()) == 17
     assert await app.unencoded(rooms) == 3
+
+
+@pytest.mark.parametrize("refused", ["number 0", "number 7", "number 19"])
+async def test_a_text_that_the_model_refuses_keeps_no_other_from_being_encoded(
+    rooms: Rooms, model: FakeEmbedder, refused: str
+) -> None:
+    """An endpoint may dislike one text; the others must not wait for it for ever."""
+    for number in range(20):
+        await add(rooms, f"memory number {number} of many")
+    model.refused = f"{refused} "
+
+    assert await app.encode_all(rooms) == 19
+    assert await app.unencoded(rooms) == 1

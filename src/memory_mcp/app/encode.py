@@ -22,6 +22,7 @@ from memory_mcp.domain.limits import (
     LEASE_SECONDS,
 )
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.vectors import Passage
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.retrieval.analysis import meant_by
@@ -121,12 +122,32 @@ async def _encode(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -
     for batch in _batches(await load(pool, claimed)):
         if leaving.is_set():
             break
-        passages = await meaning.embedder.passages([meant_by(record) for record in batch])
-        ids: list[RecordId] = [record.id for record in batch]
-        made = dict(zip(ids, passages, strict=True))
+        made = await _made(meaning.embedder, batch)
         await pool.index.healed(partial(meaning.vectors.keep, meaning.embedder.identity, made))
-        done += len(batch)
+        done += len(made)
     return done
+
+
+async def _made(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passage]:
+    """The vectors of these records. A text that is refused by itself holds back no other.
+
+    Raises:
+        ModelUnavailableError: not one of them was taken.
+    """
+    try:
+        passages = await embedder.passages([meant_by(record) for record in batch])
+        return {record.id: passage for record, passage in zip(batch, passages, strict=True)}
+    except ModelUnavailableError:
+        if len(batch) == 1:
+            raise
+    made: dict[RecordId, Passage] = {}
+    for place, record in enumerate(batch):
+        try:
+            made |= await _made(embedder, [record])
+        except ModelUnavailableError:
+            if place and not made:  # it is not the texts
+                raise
+    return made
 
 
 def _batches(records: list[Record]) -> list[list[Record]]:
