@@ -73,5 +73,5 @@ SEMANTIC: Final = Model(
     ),
     behind=13.19,
     found=Judgement(bias=-6.71, coverage=1.01, company=1.47, known=1.89, meaning=5.14, pooled=8.01),
-    floor=-2.32,
+    floor=-1.6,
 )  # fmt: skip
