@@ -94,40 +94,38 @@ def evidence(
     meanings = _meanings(weighed, nearness, beside, leans) if nearness else {}
     named = _named(weighed.terms, fields.values())
     known = weighed.known / weighed.whole
+    of_terms: dict[tuple[int, ...], tuple[float, float, float, bool]] = {(): _NO_TERMS}
     found: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
-        own = words.get(record_id)
+        own = words.get(record_id, _NOTHING)
+        hits = tuple([at for at, value in enumerate(own) if value])
+        if hits not in of_terms:
+            of_terms[hits] = _of_terms(hits, weighed)
+        coverage, exact, company, rare = of_terms[hits]
+        in_words = sum(map(mul, weighed.weights, own)) / weighed.whole if hits else 0.0
         of_names = float(not named.isdisjoint(each.names.split())) if named else 0.0
-        of_words = _of_words(own, weighed) if own else _NO_WORDS
         found[record_id] = Evidence(
-            of_words[0],
-            windows.get(record_id, of_words[0]),
-            *of_words[1:4],
-            known,
-            of_words[4],
-            of_names,
-            float(ASKS in each.extra),
-            *meanings.get(record_id, _NO_MEANING),
-        )
+            in_words, windows.get(record_id, in_words), coverage, exact, company, known, rare,
+            of_names, float(ASKS in each.extra), *meanings.get(record_id, _NO_MEANING),
+        )  # fmt: skip
     return found
 
 
-_NO_WORDS: Final = (0.0, 0.0, 0.0, 0.0, False)
+_NOTHING: Final[Sequence[float]] = ()
+_NO_TERMS: Final = (0.0, 0.0, 0.0, False)
 _NO_MEANING: Final = (0.0, 0.0, 0.0, False)
 
 
-def _of_words(own: Sequence[float], weighed: Weighed) -> tuple[float, float, float, float, bool]:
-    """Words, coverage, exact, company and rare of a record that has some of the terms."""
-    weights = weighed.weights
-    hits = [at for at, value in enumerate(own) if value]
-    covered = sum(weights[at] for at in hits)
-    exact = sum(weights[at] for at in hits if weighed.terms[at].exact)
+def _of_terms(hits: Sequence[int], weighed: Weighed) -> tuple[float, float, float, bool]:
+    """Coverage, exact, company and rare of a record that has these of the terms."""
+    weights = [weighed.weights[at] for at in hits]
+    covered = sum(weights)
+    exact = sum([weighed.weights[at] for at in hits if weighed.terms[at].exact])
     known = weighed.known or 1.0
     return (
-        sum(map(mul, weights, own)) / weighed.whole,
         covered / weighed.whole,
         exact / known,
-        (covered - max(weights[at] for at in hits)) / known if len(hits) > 1 else 0.0,
+        (covered - max(weights)) / known,
         not weighed.rare.isdisjoint(hits),
     )
 
@@ -153,9 +151,14 @@ def _words(
 ) -> dict[RecordId, list[float]]:
     """BM25's tf of each term in each record that has any: a second occurrence tells less."""
     mean = sum(lengths.values()) / max(1, len(lengths))
+    names = [
+        (at, name, f" {name} ", _INSTEAD_FACTOR if place else 1.0)
+        for at, term in enumerate(weighed.terms)
+        for place, name in enumerate((term.text, *term.instead))
+    ]
     found: dict[RecordId, list[float]] = {}
     for record_id, each in fields.items():
-        counts = _counts(weighed.terms, each)
+        counts = _counts(names, each)
         if counts:
             length = lengths[record_id]
             room = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean)
@@ -166,27 +169,20 @@ def _words(
     return found
 
 
-def _counts(terms: Sequence[Term], fields: Fields) -> dict[int, float]:
-    """How often each term occurs, by its place; most do not, which a substring search tells."""
-    every = f"{fields.body} {fields.names} {fields.dates} {fields.extra}"
+def _counts(names: Sequence[tuple[int, str, str, float]], fields: Fields) -> dict[int, float]:
+    """How often each term occurs, by its place; most do not, which one look at all tells."""
+    every = f" {fields.body}  {fields.names}  {fields.dates}  {fields.extra} "
     found: dict[int, float] = {}
-    split: list[tuple[list[str], float]] = []
-    for at, term in enumerate(terms):
-        for name in (term.text, *term.instead) if term.instead else (term.text,):
-            if name not in every:
-                continue
-            split = split or [
-                (text.split(), factor)
-                for text, factor in (
-                    (fields.body, 1.0), (fields.names, _NAMES), (fields.dates, _DATES),
-                    (fields.extra, _EXTRA),
-                )
-                if text
-            ]  # fmt: skip
-            times = sum([words.count(name) * factor for words, factor in split])
-            if times:
-                times *= 1.0 if name == term.text else _INSTEAD_FACTOR
-                found[at] = found.get(at, 0.0) + times
+    for at, name, padded, factor in names:
+        if padded in every:
+            times = f" {fields.body} ".count(padded) * factor
+            if fields.names and name in fields.names:
+                times += _NAMES * factor * f" {fields.names} ".count(padded)
+            if fields.dates and name in fields.dates:
+                times += _DATES * factor * f" {fields.dates} ".count(padded)
+            if fields.extra and name in fields.extra:
+                times += _EXTRA * factor * f" {fields.extra} ".count(padded)
+            found[at] = found.get(at, 0.0) + times
     return found
 
 

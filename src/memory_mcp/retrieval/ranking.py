@@ -60,17 +60,20 @@ def rank(
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, model.level) - model.behind * max(strengths)
+    totals = [weights.similarity * (level + model.behind * each) for each in strengths]
+    shown = min(len(totals), limits.CANDIDATES_MAX)
+    sway = abs(weights.importance) + abs(weights.recency) + abs(weights.pinned)
+    least = sorted(totals)[-shown] - 2 * sway
     judged: list[tuple[float, Candidate | Neighbour, Sequence[float]]] = []
-    for one, pieces, strength in zip(every, parts, strengths, strict=True):
-        extra = _preferences(one, weights, now)
-        total = weights.similarity * (level + model.behind * strength) + sum(extra)
-        judged.append((round(total, 9), one, (*pieces, *extra)))
+    for one, pieces, total in zip(every, parts, totals, strict=True):
+        if total >= least:
+            extra = _preferences(one, weights, now)
+            judged.append((round(total + sum(extra), 9), one, (*pieces, *extra)))
     judged.sort(key=lambda entry: entry[1].id)
     judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
     judged.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
     return [
-        Ranked(one.id, _logistic(total), _shown(pieces))
-        for total, one, pieces in judged[: limits.CANDIDATES_MAX]
+        Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged[:shown]
     ]
 
 

@@ -14,6 +14,8 @@ _PART_FACTOR: Final = 0.6
 """How much the part of an identifier counts that is asked for whole as well."""
 _STOP_WEIGHT: Final = 0.25
 """What a token of the question weighs that belongs to no term, as a share of the middle one."""
+_GUESSED_FACTOR: Final = 0.5
+"""How far a term counts as known for which the store has only another that may be meant."""
 _RARE_SHARE: Final = 0.01
 _RARE_CHARS_MIN: Final = 3
 
@@ -47,7 +49,7 @@ def weigh(question: Question, corpus: Corpus) -> Weighed:
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
         weights.append(weight)
         whole += weight if count or term.kind != "date" else 0.0
-        known += weight if count else 0.0
+        known += weight * (1.0 if own else _GUESSED_FACTOR) if count else 0.0
         if term.exact and len(term.text) >= _RARE_CHARS_MIN:
             rare |= {at} if 0 < own <= max(1.0, _RARE_SHARE * records) else set()
     return Weighed(question.terms, tuple(weights), whole or 1.0, known, frozenset(rare))

@@ -57,19 +57,21 @@ LEXICAL: Final = Model(
         window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
         names=0.15, asks=-0.1,
     ),
-    level=Judgement(bias=-3.05, coverage=0.0, company=4.1, known=1.55, meaning=0.0, pooled=0.0),
-    behind=9.2,
-    found=Judgement(bias=-4.66, coverage=3.4, company=5.8, known=3.9, meaning=0.0, pooled=0.0),
-    floor=-3.6,
+    level=Judgement(bias=-3.11, coverage=-0.66, company=4.59, known=1.78, meaning=0.0, pooled=0.0),
+    behind=8.76,
+    found=Judgement(bias=-3.12, coverage=1.79, company=6.56, known=2.89, meaning=0.0, pooled=0.0),
+    floor=-2.24,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
     Mixture(
-        window=0.1, exact=0.3, company=0.5, meaning_window=0.4, pooled=0.2,
+        window=0.1, exact=0.5, company=0.5, meaning_window=0.4, pooled=0.2,
         names=0.1, asks=-0.05,
     ),
-    level=Judgement(bias=-5.4, coverage=0.55, company=0.0, known=0.0, meaning=6.0, pooled=1.8),
-    behind=13.8,
-    found=Judgement(bias=-9.44, coverage=1.26, company=0.0, known=2.63, meaning=5.82, pooled=11.5),
-    floor=-2.8,
+    level=Judgement(
+        bias=-5.08, coverage=-0.65, company=1.68, known=0.61, meaning=5.83, pooled=1.01
+    ),
+    behind=13.19,
+    found=Judgement(bias=-6.71, coverage=1.01, company=1.47, known=1.89, meaning=5.14, pooled=8.01),
+    floor=-1.6,
 )  # fmt: skip
