@@ -47,7 +47,8 @@ class FakeEmbedder:
     """Implements `ports.Embedder`.
 
     `encoded` counts each text it made vectors of, `asked` the questions. While `failing` holds a
-    sentence, it fails with it; texts with `refused` in them fail with all that come along; while `gate` is not set, whoever asks for passages waits.
+    sentence, it fails with it; a text with `refused` in it fails with all that come along. While
+    `gate` is not set, whoever asks for passages waits.
     """
 
     def __init__(
