@@ -71,12 +71,12 @@ class Database:
         self._writing = asyncio.Lock()  # one connection: a batch must not take in others' rows
 
     @property
-    def opening(self) -> int | None:
-        """Stands for the open connection, as long as it is to the file that is on the disk.
+    def openings(self) -> int:
+        """How often the file was opened: changes when another one took its place.
 
         An inode may be used again for the next file of that name; this number is not.
         """
-        return self._openings if self._db is not None and self._current() else None
+        return self._openings
 
     def _current(self) -> bool:
         return self._on_disk() == self._opened

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from memory_mcp.database import Database, Make
+from memory_mcp.database import Database, Make, Rows
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import QUERY_TERMS_MAX
@@ -34,6 +34,10 @@ _NEAREST: Final = 4
 
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+_TRIGRAM: Final = 3
 
 _SPELLINGS_MAX: Final = 30
 """Terms that share most with an unknown one."""
@@ -64,7 +68,7 @@ class SqliteIndex:
         self.path = path
         self._fields_of = fields_of
         self.file = Database(path, _MAKE, prepare)
-        self._complete: int | None = None  # the opening that is known to be complete
+        self._complete = 0  # the opening that is known to be complete
 
     async def add(self, records: Sequence[Record]) -> None:
         if records:
@@ -81,8 +85,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in await self.file.rows("SELECT id FROM record")}
 
     async def corpus(self, terms: Collection[str]) -> Corpus:
-        await self.ready()
-        (_, records), *rows = await self.file.rows(
+        (_, records), *rows = await self.read(
             "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
             {"terms": json.dumps(sorted(terms))},
@@ -90,21 +93,18 @@ class SqliteIndex:
         return Corpus(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        await self.ready()
-        parts = trigrams(term)
-        if not parts:
+        if len(term) < _TRIGRAM:
             return []
-        rows = await self.file.rows(
+        rows = await self.read(
             "SELECT term.term, records FROM spelling JOIN term ON number = spelling.rowid "
             "WHERE spelling MATCH :parts ORDER BY spelling.rank, term.term LIMIT :limit",
-            {"parts": any_of(parts), "limit": _SPELLINGS_MAX},
+            {"parts": any_of(trigrams(term)), "limit": _SPELLINGS_MAX},
         )
         return [(r[0], r[1]) for r in rows]
 
     async def match(
         self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
     ) -> list[Candidate]:
-        await self.ready()
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
         found: dict[RecordId, Candidate] = {}
@@ -121,16 +121,14 @@ class SqliteIndex:
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
-        await self.ready()
         statement, values = around(filters)
         ids = json.dumps(sorted(record_ids))
-        rows = await self.file.rows(statement, {**view_values(view), **values, "ids": ids})
+        rows = await self.read(statement, {**view_values(view), **values, "ids": ids})
         return neighbours(rows)
 
     async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        await self.ready()
         condition, values = filtered(filters)
-        rows = await self.file.rows(
+        rows = await self.read(
             f"{CHAIN} SELECT r.id FROM record r WHERE {condition} AND {VISIBLE} "
             "ORDER BY r.id DESC LIMIT :limit",
             {**view_values(view), **values, "limit": limit},
@@ -138,17 +136,15 @@ class SqliteIndex:
         return [RecordId(r[0]) for r in rows]
 
     async def count(self, view: View, filters: Filters) -> int:
-        await self.ready()
         condition, values = filtered(filters)
-        rows = await self.file.rows(
+        rows = await self.read(
             f"{CHAIN} SELECT count(*) FROM record r WHERE {condition} AND {VISIBLE}",
             {**view_values(view), **values},
         )
         return rows[0][0]
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        await self.ready()
-        rows = await self.file.rows(
+        rows = await self.read(
             f"{CHAIN} SELECT r.id FROM record r "
             f"WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.recalled AND {VISIBLE}",
             {**view_values(view), "ids": json.dumps(sorted(record_ids))},
@@ -156,11 +152,10 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in rows}
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        await self.ready()
         found: list[RecordId] = []
         wanted = record_id.encode(errors="replace").decode()  # half a character is mistyped too
         for side, order in (("<=", "DESC"), (">", "ASC")):
-            rows = await self.file.rows(
+            rows = await self.read(
                 f"{CHAIN} SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
                 f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
                 {**view_values(view), "id": wanted},
@@ -169,21 +164,18 @@ class SqliteIndex:
         return found
 
     async def moves(self) -> list[RecordId]:
-        await self.ready()
-        rows = await self.file.rows("SELECT id FROM record WHERE moves = 1 ORDER BY id")
+        rows = await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id")
         return [RecordId(r[0]) for r in rows]
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        await self.ready()
-        rows = await self.file.rows(
+        rows = await self.read(
             "SELECT id FROM record WHERE segment IN (SELECT value FROM json_each(:segments))",
             {"segments": json.dumps(sorted(segments))},
         )
         return {RecordId(r[0]) for r in rows}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        await self.ready()
-        rows = await self.file.rows(
+        rows = await self.read(
             "SELECT target FROM suppression "
             "WHERE segment IN (SELECT value FROM json_each(:segments))",
             {"segments": json.dumps(sorted(segments))},
@@ -197,8 +189,7 @@ class SqliteIndex:
         return {RecordId(r[0]) for r in rows}
 
     async def erased(self) -> set[RecordId]:
-        await self.ready()
-        rows = await self.file.rows("SELECT DISTINCT target FROM erasure")
+        rows = await self.read("SELECT DISTINCT target FROM erasure")
         return {RecordId(r[0]) for r in rows}
 
     async def mark_complete(self) -> None:
@@ -229,24 +220,26 @@ class SqliteIndex:
     async def aclose(self) -> None:
         await self.file.aclose()
 
-    async def ready(self) -> None:
-        """Half of the memories must not pass for all of them.
+    async def read(self, statement: str, values: Mapping[str, Any] = _NOTHING) -> Rows:
+        """Rows of a file that holds every record: half of the memories must not pass for all.
 
         Raises:
             IndexDamagedError: not every record is in.
         """
-        if self._complete is None or self._complete != self.file.opening:
-            rows = await self.file.rows("SELECT count(*) FROM complete")
-            if not rows[0][0]:
+        rows = await self.file.rows(statement, values)
+        if self._complete != self.file.openings:  # looked at once for each file
+            known = await self.file.rows("SELECT count(*) FROM complete")
+            if not known[0][0]:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
-            self._complete = self.file.opening
+            self._complete = self.file.openings
+        return rows
 
     async def _best(
         self, looked_for: str, view: View, filters: Filters, limit: int, looked_at: int
     ) -> tuple[list[Candidate], int]:
         """The best visible ones of the best `looked_at` matches, and how many those were."""
         condition, values = filtered(filters)
-        (looked, *_), *rows = await self.file.rows(
+        (looked, *_), *rows = await self.read(
             f"""{CHAIN}, best AS MATERIALIZED (
                 SELECT record.rowid AS row, id, cost FROM (
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text

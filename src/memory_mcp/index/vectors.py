@@ -65,12 +65,12 @@ class SqliteVectors:
         self._index = index
         self._file = index.file
         self._signs: dict[tuple[str, int], Signs] = {}
-        self._opening: int | None = None
+        self._opening = 0
 
     async def claim(
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]:
-        await self._index.ready()
+        await self._index.read("SELECT 0")
         values = {"embedder": embedder, "now": iso(now), "until": iso(until), "limit": limit}
         await self._file.change(
             "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
@@ -96,8 +96,7 @@ class SqliteVectors:
             raise
 
     async def missing(self, embedder: str) -> int:
-        await self._index.ready()
-        rows = await self._file.rows(
+        rows = await self._index.read(
             f"""SELECT CASE WHEN {_NUMBER} IS NULL
                 THEN (SELECT count(*) FROM record WHERE recalled)
                 ELSE (SELECT count(*) FROM encoding WHERE embedder = {_NUMBER}) END""",
@@ -143,8 +142,7 @@ class SqliteVectors:
         return ReadVectors(found, damaged)
 
     async def damaged(self) -> int:
-        await self._index.ready()
-        rows = await self._file.rows(_LOST)
+        rows = await self._index.read(_LOST)
         found: int = rows[0][0]
         last = 0
         while rows := await self._file.rows(_SLICE, {"last": last, "limit": _SLICE_ROWS}):
@@ -162,17 +160,17 @@ class SqliteVectors:
         """The signs of this width as they are in the file now; others are not comparable."""
         from memory_mcp.index.nearest import Signs  # noqa: PLC0415  # numpy
 
-        await self._index.ready()
-        if self._opening != self._file.opening:  # another file: nothing of it is known
-            self._signs, self._opening = {}, self._file.opening
         signs = self._signs.setdefault((embedder, width), Signs(width))
-        rows = await self._file.rows(
+        rows = await self._index.read(
             f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
             JOIN record r ON r.rowid = v.record
             WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(bits) = :width
             ORDER BY v.number""",
             {"embedder": embedder, "last": signs.last, "width": width},
         )
+        if self._opening != self._file.openings:  # another file: nothing of it is known
+            self._signs, self._opening = {}, self._file.openings
+            return await self._taken_in(embedder, width)
         signs.take_in([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
         return signs
 
