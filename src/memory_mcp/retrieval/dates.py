@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from typing import Final
 
 from memory_mcp.retrieval.days import (
@@ -164,66 +165,72 @@ def _ago(match: re.Match[str], own: date) -> Terms:
     return shifted(own, count if ahead else -count, match["unit"].lower())
 
 
-_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Terms]], ...]] = tuple(
-    (re.compile(pattern, re.IGNORECASE), read)
-    for pattern, read in (
+_Reader = Callable[[re.Match[str], date], Terms]
+_FORMS: Final[tuple[tuple[str, _Reader], ...]] = (
+    (
         (
-            (
-                rf"(?<![\d/.-])(?:(?P<ymd>{_Y}(?:[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?=$|T\d|[^\d/-])"
-                r"|年\s?\d{1,2}月\s?\d{1,2}日))"
-                rf"|(?P<dmy>\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_Y}))(?![\d/-])"
-            ),
-            _digits,
+            rf"(?<![\d/.-])(?:(?P<ymd>{_Y}(?:[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?=$|T\d|[^\d/-])"
+            r"|年\s?\d{1,2}月\s?\d{1,2}日))"
+            rf"|(?P<dmy>\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_Y}))(?![\d/-])"
         ),
+        _digits,
+    ),
+    (
         (
-            (
-                rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?(?:\s+(?:of|de|di))?[\s-]+(?P<month>{_M})"
-                rf"(?:(?:,?\s*|-|\s+de[l]?\s+)(?P<year>{_Y}))?(?!\d)"
-            ),
-            _numbered,
+            rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?(?:\s+(?:of|de|di))?[\s-]+(?P<month>{_M})"
+            rf"(?:(?:,?\s*|-|\s+de[l]?\s+)(?P<year>{_Y}))?(?!\d)"
         ),
+        _numbered,
+    ),
+    (
         (
-            (
-                rf"\b(?P<month>{_M})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%])"
-                rf"(?:,?\s*(?P<year>{_Y}))?(?!\d)"
-            ),
-            _numbered,
+            rf"\b(?P<month>{_M})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%])"
+            rf"(?:,?\s*(?P<year>{_Y}))?(?!\d)"
         ),
-        (rf"\b(?P<month>{_M})(?P<day>)(?:,|\s+of|\s+de|-)?\s*(?P<year>{_Y})(?!\d)", _numbered),
-        (rf"(?<![\d-])(?P<year>{_Y})(?:-|年\s?)(?P<month>\d{{1,2}})(?:月)?(?![\d-])", _year_month),
+        _numbered,
+    ),
+    (rf"\b(?P<month>{_M})(?P<day>)(?:,|\s+of|\s+de|-)?\s*(?P<year>{_Y})(?!\d)", _numbered),
+    (rf"(?<![\d-])(?P<year>{_Y})(?:-|年\s?)(?P<month>\d{{1,2}})(?:月)?(?![\d-])", _year_month),
+    (
         (
-            (
-                r"\b(?:the day before yesterday|the day after tomorrow|yesterday|tomorrow|today"
-                r"|tonight|last night|this (?:morning|afternoon|evening))\b"
-            ),
-            _near_day,
+            r"\b(?:the day before yesterday|the day after tomorrow|yesterday|tomorrow|today"
+            r"|tonight|last night|this (?:morning|afternoon|evening))\b"
         ),
+        _near_day,
+    ),
+    (
         (
-            (
-                r"\b(?P<side>last|past|previous|this|next|coming)\s+"
-                rf"(?P<what>weekend|week|month|year|{'|'.join(_DAYS)}|{'|'.join(_SEASONS)}|{_M})(?!\w)"
-            ),
-            _sided,
+            r"\b(?P<side>last|past|previous|this|next|coming)\s+"
+            rf"(?P<what>weekend|week|month|year|{'|'.join(_DAYS)}|{'|'.join(_SEASONS)}|{_M})(?!\w)"
         ),
+        _sided,
+    ),
+    (
         (
-            (
-                rf"\b(?P<ahead>in\s+)?(?:about\s+)?(?P<count>{_N})\s+(?:of\s+)?(?P<unit>day|week|month|year)s?"
-                r"(?:\s+(?P<way>ago|back|earlier|later|from now|hence))?\b"
-            ),
-            _ago,
+            rf"\b(?P<ahead>in\s+)?(?:about\s+)?(?P<count>{_N})\s+(?:of\s+)?(?P<unit>day|week|month|year)s?"
+            r"(?:\s+(?P<way>ago|back|earlier|later|from now|hence))?\b"
         ),
-        (rf"\b(?P<month>{'|'.join(_ALONE)})\b(?P<day>)(?P<year>)", _numbered),
+        _ago,
+    ),
+    (rf"\b(?P<month>{'|'.join(_ALONE)})\b(?P<day>)(?P<year>)", _numbered),
+    (
         (
-            (
-                r"(?-i:(?<=\b[Ii]n )|(?<=\b[Ss]ince )|(?<=\b[Dd]uring )|(?<=\bof ))"
-                r"(?-i:(?P<month>May|March|Mar|Jan|Feb|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
-                r"(?P<day>)(?P<year>)"
-            ),
-            _numbered,
+            r"(?-i:(?<=\b[Ii]n )|(?<=\b[Ss]ince )|(?<=\b[Dd]uring )|(?<=\bof ))"
+            r"(?-i:(?P<month>May|March|Mar|Jan|Feb|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
+            r"(?P<day>)(?P<year>)"
         ),
-        (rf"(?<![\w.,/:$€£#-]){_Y}(?![\w%/:-]|[.,]\d)", _bare_year),
-    )
+        _numbered,
+    ),
+    (rf"(?<![\w.,/:$€£#-]){_Y}(?![\w%/:-]|[.,]\d)", _bare_year),
 )
+
+
+@cache
+def _forms() -> tuple[tuple[re.Pattern[str], _Reader], ...]:
+    """The patterns, compiled when the first text is read: that takes longer than importing."""
+    return tuple((re.compile(pattern, re.IGNORECASE), read) for pattern, read in _FORMS)
+
+
 _HINT: Final = re.compile(
     rf"\d|\b(?:{'|'.join(_ALONE)}|yesterday|tomorrow|today|tonight|last|past|previous|this|next"
     r"|coming|ago|back|earlier|later|from now|May|March|(?:in|since|of) [A-Z])",
@@ -237,7 +244,7 @@ def mentions(text: str, own: date) -> list[Mention]:
     if not _HINT.search(text):
         return []
     found: list[Mention] = []
-    for pattern, read in _FORMS:
+    for pattern, read in _forms():
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(start < other.end and other.start < end for other in found):
@@ -255,18 +262,22 @@ _DATE: Final = (
     rf"|{_M}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s*{_Y}|{_Y}年\d{{1,2}}月\d{{1,2}}日"
 )
 _WEEKDAY: Final = rf"(?:(?:{'|'.join(_DAYS)}|mon|tue|wed|thu|fri|sat|sun)\.?,?\s+)?"
-_OPENING: Final = re.compile(
+_OPENING: Final = (
     rf"\s*(?P<open>[\[(])?\s*(?:(?:on|date:)\s+)?(?:{_TIME}\s*(?:on|,)?\s+)?{_WEEKDAY}(?P<date>{_DATE})"
     rf"(?:[T,\s]\s*(?:at\s+)?{_TIME}(?:[.]\d+)?Z?)?\s*"
     r"(?(open)[\])]\s*[:,-]?|(?::(?!\d)|\s[-\u2013\u2014|]|,(?=\s)|\n"
-    r"|(?<=\s)(?=[^\W\d_][^\s:]*(?:\s[^\W\d_][^\s:]*){0,2}:\s)))\s*",
-    re.IGNORECASE,
+    r"|(?<=\s)(?=[^\W\d_][^\s:]*(?:\s[^\W\d_][^\s:]*){0,2}:\s)))\s*"
 )
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    return re.compile(_OPENING, re.IGNORECASE)
 
 
 def opening(text: str) -> tuple[date | None, int]:
     """The day that a text begins with ("[8 May, 2023] …", "2023-05-08: …") and where it ends."""
-    match = _OPENING.match(text)
+    match = _opening().match(text)
     if match is None:
         return None, 0
     for mention in mentions(match["date"], date(2000, 1, 1)):

@@ -1,4 +1,9 @@
-"""The figures of the ranking. Fitted by `benchmarks/fit.py`, which prints what it ran on."""
+"""The figures of the ranking.
+
+Mixture, level and found of SEMANTIC, and level and found of LEXICAL, are what `benchmarks/fit.py`
+gives; it prints what it ran on. The mixture of LEXICAL and both floors (of those that the fit
+prints, low ones) are chosen by the trials in `benchmarks/TRIALS.md`.
+"""
 
 from dataclasses import dataclass
 from typing import Final
