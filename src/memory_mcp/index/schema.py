@@ -70,7 +70,7 @@ CREATE TABLE fields (
 );
 CREATE VIRTUAL TABLE text USING fts5 (
     body, names, dates, extra, content = 'fields', content_rowid = 'record',
-    tokenize = 'unicode61 remove_diacritics 0'
+    tokenize = 'ascii'               -- terms are folded already, and anything else is a letter
 );
 -- in how many records each term is; a term that is in none is not here
 CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);

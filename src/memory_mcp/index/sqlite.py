@@ -5,9 +5,9 @@ memories; the use cases then fill it from the records.
 """
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from memory_mcp.database import Database, Make, Rows
 from memory_mcp.domain.findings import Finding
