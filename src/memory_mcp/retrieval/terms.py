@@ -22,8 +22,13 @@ TERM_CHARS_MAX: Final = 64
 """Longer runs (keys, encoded data) are known by their beginning."""
 
 _MARKS: Final = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-_DEPENDENT: Final = r"\u0900-\u0963\u0966-\u0dff\u0e00-\u109f\u1780-\u17ff"
-"""Scripts whose vowels are marks on a letter: Indic ones, Thai, Lao, Tibetan, Burmese, Khmer."""
+_DEPENDENT: Final = "".join(
+    chr(code)
+    for block in (range(0x0900, 0x0E00), range(0x0E00, 0x10A0), range(0x1780, 0x1800))
+    for code in block
+    if unicodedata.category(chr(code)).startswith("M")
+)
+"""Vowels that are marks on a letter: of Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer."""
 _UNSPACED: Final = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
