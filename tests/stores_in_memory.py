@@ -208,7 +208,7 @@ def _trigrams(term: str) -> set[str]:
 
 
 def _neighbour(of: Record, steps: int, record: Record, *, wanted: bool) -> Neighbour:
-    return Neighbour(of=of.id, steps=steps, wanted=wanted, **vars(candidate_of(record)))
+    return Neighbour(of=of.id, steps=steps, wanted=wanted, **candidate_of(record)._asdict())
 
 
 def candidate_of(record: Record) -> Candidate:

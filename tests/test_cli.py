@@ -29,7 +29,7 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     status, out, error = run("search", "orders")
     assert (status, error) == (0, "")
     assert out == (
-        "1.00 Orders: Orders live in\n     PostgreSQL.\n"
+        "0.96 Orders: Orders live in\n     PostgreSQL.\n"
         f"     [decision, storage, db, sql] {record['id']}\n(lexical)\n"
     )
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
@@ -233,7 +233,14 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
 ) -> None:
     """The exit status is for scripts: 1 if memories are at stake."""
     run("add", "Told here.")
-    assert run("doctor") == (0, "Everything is as it must be.\n", "")
+    assert run("doctor") == (
+        0,
+        (
+            "Search: lexical. By words: the newest memory is found by its own.\n"
+            "Everything is as it must be.\n"
+        ),
+        "",
+    )
     assert as_json(run, "doctor")["message"] == "Everything is as it must be."
     month = next((project / ".claude" / "memory").iterdir())
     (month / ".x.json.0123abcd.tmp").write_text("{")

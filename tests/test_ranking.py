@@ -1,7 +1,6 @@
 """The order of what was found, its scores, and when nothing was."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -113,7 +112,7 @@ def test_what_stands_beside_a_hit_is_found_by_it() -> None:
     answer = [one.id for one in ranked("who adopted a dog?", FOUND, [beside, away])]
 
     assert answer[:2] == ["0002", "9001"]
-    assert answer.index(RecordId("9002")) > 1
+    assert RecordId("9002") not in answer
 
 
 def test_a_neighbour_that_does_not_pass_the_filters_only_helps() -> None:
@@ -125,9 +124,9 @@ def test_a_neighbour_that_does_not_pass_the_filters_only_helps() -> None:
 
 def test_who_is_asked_for_comes_before_who_was_spoken_to() -> None:
     """Both turns hold the name; only one is hers."""
-    hers = replace(candidate(1, "I bought a tent"), fields=fields("I bought a tent", "carolin"))
-    other = replace(
-        candidate(2, "Caroline, I bought a tent"), fields=fields("I bought a tent", "melani")
+    hers = candidate(1, "I bought a tent")._replace(fields=fields("I bought a tent", "carolin"))
+    other = candidate(2, "Caroline, I bought a tent")._replace(
+        fields=fields("I bought a tent", "melani")
     )
 
     assert ranked("what did Caroline buy?", [other, hers])[0].id == hers.id
@@ -171,7 +170,7 @@ def test_ties_fall_to_importance_then_to_the_newer_then_to_the_id() -> None:
 
 def test_the_weights_of_the_user_count_and_are_shown() -> None:
     """Why a memory stands where it stands can be asked."""
-    pinned = replace(candidate(1, "tests run at night"), pinned=True)
+    pinned = candidate(1, "tests run at night")._replace(pinned=True)
     plain = candidate(2, "tests run at night")
 
     answer = ranked("tests", [plain, pinned], weights=RerankWeights(pinned=3.0, recency=1.0))

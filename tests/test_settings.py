@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.settings import SETTINGS, EmbedderSettings, Settings, read_settings, with_toolsets
 
@@ -41,6 +42,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
         "SUPERMEMORY_TIMEOUT": "0.5",
         "SUPERMEMORY_EXTRACTION": "ON",
+        "MEMORY_RERANK_WEIGHTS": "recency=2, Pinned=0",
         "MEMORY_EMBEDDER": "OpenAI",
         "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
         "MEMORY_EMBEDDER_MODEL": "bge-m3",
@@ -63,6 +65,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         session="s-1",
         provider="supermemory",
         api_key=SecretStr("sm_zebra"),
+        weights=RerankWeights(recency=2, pinned=0),
         base_url="https://memory.example:8443",
         remote_timeout=0.5,
         extraction=True,
@@ -256,6 +259,7 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_TOOLSETS": ("branches", ","),
         "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
         "MEMORY_PROVIDER": ("local", "supermemory"),
+        "MEMORY_RERANK_WEIGHTS": ("pinned=1", "pinned=2"),
         "MEMORY_EMBEDDER": ("none", "minilm"),
         "MEMORY_EMBEDDER_URL": ("https://a.example", "https://b.example/v1"),
     }.get(name, ("a", "b"))
@@ -274,3 +278,12 @@ def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
     """ATOMIC_MEMORY_PHASE was written for us, ATOMIC_PHASE and CLAUDE_… for everybody."""
     assert read_settings({"ATOMIC_MEMORY_PHASE": "7", "ATOMIC_PHASE": "8"}).phase == 7
     assert read_settings({"ATOMIC_SUPERMEMORY_API_KEY": KEY}).api_key is None
+
+
+@pytest.mark.parametrize(
+    "value", ["1,2,3,4", "recency", "speed=1", "pinned=-1", "pinned=nan", "pinned=11", "="]
+)
+def test_weights_that_mean_nothing_are_refused(value: str) -> None:
+    """The message names the four, the bounds and an example."""
+    with pytest.raises(SettingError, match="similarity, importance, recency, pinned"):
+        read_settings({"MEMORY_RERANK_WEIGHTS": value})

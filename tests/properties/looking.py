@@ -60,9 +60,7 @@ async def look(rooms: Rooms, model: PlainModel, words: list[str], folder: Path) 
 
 
 async def _by_words(rooms: Rooms, seen: list[Entry], words: list[str]) -> None:
-    found: list[str] = []
-    for start in range(0, len(words), RESULTS_MAX):
-        found += await asked(rooms, " ".join(words[start : start + RESULTS_MAX]))
+    found = [word for asked_for in words for word in await asked(rooms, asked_for)]
     assert sorted(found) == sorted(words_of(seen))
 
 

@@ -22,7 +22,7 @@ from memory_mcp.retrieval.spelling import alternatives
 
 __all__ = ["Matches", "find_here"]
 
-_LOOKED_AROUND: Final = 30
+_LOOKED_AROUND: Final = 20
 """For how many of the candidates their neighbours are looked at too."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
@@ -156,6 +156,8 @@ async def _gathered(
             lambda: vectors.near(identity, asked.pooled, view, filters, CANDIDATES_MAX)
         )
     candidates = _mixed(words, near)
+    if not candidates:
+        return _Candidates(pool, ())
     best = {candidate.id for candidate in candidates[:_LOOKED_AROUND]}
     return _Candidates(pool, candidates, await pool.index.around(best, view, filters))
 

@@ -42,7 +42,7 @@ QUERY_CHARS_MAX: Final = 10_000
 QUERY_TERMS_MAX: Final = 32
 """The rarest terms decide; more only cost time."""
 
-CANDIDATES_MAX: Final = 100
+CANDIDATES_MAX: Final = 80
 """How many visible matches are ranked: on the sets of benchmarks/ twice as many find no more."""
 
 SESSION_PAUSE_SECONDS_MAX: Final = 1_800.0

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 
 __all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked", "RerankWeights"]
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(NamedTuple):
     """What of a record is searched: terms with spaces between them, as `retrieval.analysis` has it.
 
     `body` is title and text, `names` who speaks, `dates` the days that are named or meant ("last
@@ -24,8 +24,7 @@ class Fields:
     day: str = ""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A visible record that may be what is looked for, before ranking."""
 
     id: RecordId
@@ -35,8 +34,7 @@ class Candidate:
     created_at: str
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A visible record written `steps` before (negative) or after a candidate `of` its session.
 
     It may be what is looked for itself, found by what stands beside it, unless it is not `wanted`:

@@ -24,7 +24,7 @@ from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
 
 __all__ = ["SqliteIndex"]
 
-_MATCHES_MAX: Final = 2_000
+_MATCHES_MAX: Final = 1_000
 """How many matches one search scores, the newest first: what it costs follows from this."""
 
 _LOOKED_AT: Final = 1.5
@@ -110,8 +110,8 @@ class SqliteIndex:
         found: dict[RecordId, Candidate] = {}
         for looked_for in searches(rarest, _MATCHES_MAX):
             for looked_at in (int(limit * _LOOKED_AT), _MATCHES_MAX):
-                best, looked = await self._best(looked_for, view, filters, limit, looked_at)
-                if len(best) >= limit or looked < looked_at:
+                best, settled = await self._best(looked_for, view, filters, limit, looked_at)
+                if settled:
                     break
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
@@ -236,19 +236,21 @@ class SqliteIndex:
 
     async def _best(
         self, looked_for: str, view: View, filters: Filters, limit: int, looked_at: int
-    ) -> tuple[list[Candidate], int]:
-        """The best visible ones of the best `looked_at` matches, and how many those were."""
+    ) -> tuple[list[Candidate], bool]:
+        """The best visible ones of the best `looked_at` matches, and whether that settles it.
+
+        It does not if there are more that are as good as the last of these, or better.
+        """
         condition, values = filtered(filters)
-        (looked, *_), *rows = await self.read(
+        (looked, worst, *_), *rows = await self.read(
             f"""{CHAIN}, best AS MATERIALIZED (
-                SELECT record.rowid AS row, id, cost FROM (
+                SELECT row, cost FROM (
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
                     WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
-                CROSS JOIN record ON record.rowid = row
-                ORDER BY cost, id DESC LIMIT :looked_at)
-            SELECT count(*), 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
+                ORDER BY cost LIMIT :looked_at)
+            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
-                SELECT r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names,
+                SELECT cost, r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names,
                     f.dates, f.extra
                 FROM best CROSS JOIN record r ON r.rowid = best.row
                 CROSS JOIN fields f ON f.record = best.row
@@ -259,4 +261,5 @@ class SqliteIndex:
                 "looked_at": looked_at,
             },
         )  # fmt: skip
-        return [candidate(r) for r in rows], looked
+        settled = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
+        return [candidate(r[1:]) for r in rows], settled

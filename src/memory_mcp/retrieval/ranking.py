@@ -32,6 +32,10 @@ _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
     "words", "meaning", "pooled", "names", "asks", "importance", "recency", "pinned",
 )  # fmt: skip
+_BESIDE_SCORE_MIN: Final = 0.02
+"""What is found only by what stands beside it is left out below this score."""
+_MOST: Final = 0.6
+"""Who has less than this of what is asked for has not nearly all of it."""
 _SHORT_WORDS_MAX: Final = 2
 """So few words are taken at their word: what holds them is shown."""
 
@@ -60,7 +64,11 @@ def rank(
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, model.level) - model.behind * max(strengths)
-    totals = [weights.similarity * (level + model.behind * each) for each in strengths]
+    gain = model.complete + model.brief / math.sqrt(max(1, _words_in(question)))
+    totals = [
+        weights.similarity * (level + model.behind * each + gain * _complete(one.coverage))
+        for each, one in zip(strengths, among, strict=True)
+    ]
     shown = min(len(totals), limits.CANDIDATES_MAX)
     sway = abs(weights.importance) + abs(weights.recency) + abs(weights.pinned)
     least = sorted(totals)[-shown] - 2 * sway
@@ -72,8 +80,13 @@ def rank(
     judged.sort(key=lambda entry: entry[1].id)
     judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
     judged.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
+    direct = {candidate.id for candidate in candidates}
     return [
-        Ranked(one.id, _logistic(total), _shown(pieces)) for total, one, pieces in judged[:shown]
+        Ranked(one.id, score, _shown(pieces))
+        for total, one, pieces in judged[:shown]
+        if (score := _logistic(total)) >= _BESIDE_SCORE_MIN
+        or one.id in direct
+        or found[one.id].words
     ]
 
 
@@ -82,9 +95,17 @@ def _nothing(question: Question, best: Evidence, above: float) -> bool:
 
     One or two words that occur are never too little, nor is a rare name, number or identifier.
     """
-    asked = {span for term in question.terms for span in term.spans}
-    literal = best.rare or (best.words and len(asked) <= _SHORT_WORDS_MAX)
+    literal = best.rare or (best.words and _words_in(question) <= _SHORT_WORDS_MAX)
     return above < 0 and not literal
+
+
+def _words_in(question: Question) -> int:
+    return len({term.spans[0] for term in question.terms if term.spans})
+
+
+def _complete(coverage: float) -> float:
+    """How far something has all that was asked for: nothing of it, if it has less than most."""
+    return max(0.0, (coverage - _MOST) / (1 - _MOST))
 
 
 def _logit(best: Evidence, by: Judgement) -> float:

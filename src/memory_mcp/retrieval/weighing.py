@@ -16,6 +16,8 @@ _STOP_WEIGHT: Final = 0.25
 """What a token of the question weighs that belongs to no term, as a share of the middle one."""
 _GUESSED_FACTOR: Final = 0.5
 """How far a term counts as known for which the store has only another that may be meant."""
+_RECORDS_MIN: Final = 100
+"""What is in all of five memories is no common word yet: in a small store every word is rare."""
 _RARE_SHARE: Final = 0.01
 _RARE_CHARS_MIN: Final = 3
 
@@ -44,7 +46,7 @@ def weigh(question: Question, corpus: Corpus) -> Weighed:
     for at, term in enumerate(question.terms):
         own = corpus.counts.get(term.text, 0)
         count = own or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
-        records = max(corpus.records, count)
+        records = max(corpus.records, count, _RECORDS_MIN)
         weight = math.log1p((records - count + 0.5) / (count + 0.5))
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
         weights.append(weight)

@@ -46,13 +46,17 @@ class Model:
     """How one kind of search is ranked: by words alone, or by meaning too.
 
     `level` is the logit that the first hit is relevant; with each step behind it in strength the
-    logit sinks by `behind`. `found` is the logit that anything was found at all: below `floor` the
-    answer is empty.
+    logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains
+    `complete`, and `brief` over the root of the number of words asked for: of two words both are
+    meant, of twelve hardly all. `found` is the logit that anything was found at all: below `floor`
+    the answer is empty.
     """
 
     mixture: Mixture
     level: Judgement
     behind: float
+    complete: float
+    brief: float
     found: Judgement
     floor: float
 
@@ -62,8 +66,10 @@ LEXICAL: Final = Model(
         window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
         names=0.15, asks=-0.1,
     ),
-    level=Judgement(bias=-3.11, coverage=-0.66, company=4.59, known=1.78, meaning=0.0, pooled=0.0),
-    behind=8.76,
+    level=Judgement(bias=-1.92, coverage=-2.86, company=4.47, known=1.5, meaning=0.0, pooled=0.0),
+    behind=6.44,
+    complete=-1.92,
+    brief=8.06,
     found=Judgement(bias=-3.12, coverage=1.79, company=6.56, known=2.89, meaning=0.0, pooled=0.0),
     floor=-2.24,
 )  # fmt: skip
@@ -74,9 +80,11 @@ SEMANTIC: Final = Model(
         names=0.1, asks=-0.05,
     ),
     level=Judgement(
-        bias=-5.08, coverage=-0.65, company=1.68, known=0.61, meaning=5.83, pooled=1.01
+        bias=-3.29, coverage=-1.64, company=2.03, known=0.34, meaning=5.36, pooled=-0.62
     ),
-    behind=13.19,
+    behind=11.86,
+    complete=-1.56,
+    brief=5.55,
     found=Judgement(bias=-6.71, coverage=1.01, company=1.47, known=1.89, meaning=5.14, pooled=8.01),
     floor=-1.6,
 )  # fmt: skip

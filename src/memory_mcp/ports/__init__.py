@@ -1,0 +1,22 @@
+"""What the use cases need from the world, as small Protocols.
+
+Each docstring is the contract; tests/contracts proves it for every adapter. Adapters raise the
+errors of `memory_mcp.errors` and nothing else on purpose.
+"""
+
+from memory_mcp.ports.cloud import Outbox, Remote
+from memory_mcp.ports.files import Clock, HeadStore, Ids, Provenance, RecordStore
+from memory_mcp.ports.search import Embedder, SearchIndex, VectorIndex
+
+__all__ = [
+    "Clock",
+    "Embedder",
+    "HeadStore",
+    "Ids",
+    "Outbox",
+    "Provenance",
+    "RecordStore",
+    "Remote",
+    "SearchIndex",
+    "VectorIndex",
+]

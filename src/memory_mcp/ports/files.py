@@ -1,0 +1,94 @@
+"""Time, ids and what rests in files: records and the head."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.timeline import Head
+
+__all__ = [
+    "Clock",
+    "HeadStore",
+    "Ids",
+    "Provenance",
+    "RecordStore",
+]
+
+
+class Clock(Protocol):
+    """The time, aware and in UTC."""
+
+    def now(self) -> datetime: ...
+
+
+class Ids(Protocol):
+    """New record ids: UUIDv7 of the given time, unique, and rising within one process."""
+
+    def new(self, at: datetime) -> RecordId: ...
+
+
+class Provenance(Protocol):
+    """Where a client (`name/version`) stands: who, in which session, at which commit.
+
+    Never fails, never waits: what cannot be told is left empty.
+    """
+
+    def origin(self, client: str) -> Origin: ...
+
+
+class RecordStore(Protocol):
+    """Where records rest.
+
+    - `put` is durable when it returns, and idempotent: the same record twice is one.
+      Another record under an id that is taken raises `StoreDamagedError`.
+    - `get` returns exactly what was put, or None; never half a record. A file that cannot be
+      read as a record raises `StoreDamagedError` or `NewerSchemaError`.
+    - `ids` names every record there is, readable or not, in no promised order.
+    - `scan` yields every readable record among the ids given, skipping what cannot be read.
+    - `erase` leaves nothing of the records; an id that is not there is no error.
+    - `tidy` removes what writes that were cut short left over, once it is `LITTER_SECONDS_MIN` old:
+      what is younger may be a write of another process.
+    - What the file system refuses raises `StoreUnavailableError`.
+    - `findings` names what it can tell is wrong by itself, and mends what it safely can.
+    """
+
+    async def put(self, record: Record) -> None: ...
+
+    async def get(self, record_id: RecordId) -> Record | None: ...
+
+    async def ids(self) -> set[RecordId]: ...
+
+    def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
+
+    async def erase(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def tidy(self) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class HeadStore(Protocol):
+    """The head of one project: small, shared, replaced whole.
+
+    - `read` returns the newest head, or None before the first move (or when the file was lost).
+    - `replace` makes `head` the newest one, durably, if the present revision is `expected`
+      (0 = there is none), and adds a line to the history. Otherwise it changes nothing and
+      raises `ConflictError`. Of several that compete, exactly one succeeds.
+    - The history holds every move once: `replace` adds its own, `unlogged` tells which of these
+      moves are missing, `log` adds those of its moves that are still missing.
+    - A head that cannot be read raises `StoreDamagedError` or `NewerSchemaError`; `findings` with
+      `repair` sets a damaged one aside, so that it can be made anew.
+    """
+
+    async def read(self) -> Head | None: ...
+
+    async def replace(self, head: Head, *, expected: int) -> None: ...
+
+    async def unlogged(self, moves: Sequence[Record]) -> list[Record]: ...
+
+    async def log(self, moves: Sequence[Record]) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...

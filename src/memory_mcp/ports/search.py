@@ -1,0 +1,136 @@
+"""What finds records: the index over them, their vectors, and who makes vectors."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Candidate, Corpus, Neighbour
+from memory_mcp.domain.vectors import Passage, QueryVectors, ReadVectors
+from memory_mcp.domain.views import Filters, View
+
+__all__ = ["Embedder", "SearchIndex", "VectorIndex"]
+
+
+class SearchIndex(Protocol):
+    """A derivative of the records that answers quickly. Deleting it loses nothing.
+
+    - `add` and `remove` are idempotent and visible to every process once they return.
+    - `erased` names every id that some record erases, whether or not it was ever here.
+    - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
+      filters apply first, so `limit` results are `limit` visible results if there are that many.
+    - `corpus` counts the records that hold each term, visible or not; `spellings` names the terms
+      there are that share most letters with one that is not there, with their counts.
+    - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
+      best first. `around` names what was written up to two steps before and after, in one go,
+      whether or not it passes the filters.
+    - `find` returns the newest first (by id).
+    - `nearest` names visible ids close to a mistyped one.
+    - `moves` names the records that move the head; `of_segments` everything written in
+      these segments, visible or not; `suppressed_by` what the records of these segments
+      supersede or bury; `to_erase` what is there although some record erases it.
+    - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
+      methods raise `IndexDamagedError` instead of answering from half of the memories; but for
+      `ids` and `to_erase`, which are what completes it.
+    - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
+    """
+
+    async def add(self, records: Sequence[Record]) -> None: ...
+
+    async def remove(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def ids(self) -> set[RecordId]: ...
+
+    async def corpus(self, terms: Collection[str]) -> Corpus: ...
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]: ...
+
+    async def match(
+        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]: ...
+
+    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]: ...
+
+    async def count(self, view: View, filters: Filters) -> int: ...
+
+    async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]: ...
+
+    async def nearest(self, record_id: str, view: View) -> list[RecordId]: ...
+
+    async def moves(self) -> list[RecordId]: ...
+
+    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def to_erase(self) -> set[RecordId]: ...
+
+    async def erased(self) -> set[RecordId]: ...
+
+    async def mark_complete(self) -> None: ...
+
+    async def reset(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class VectorIndex(Protocol):
+    """The vectors of the records in a search index, of any number of embedders side by side.
+
+    - `claim` leases records that this embedder has not encoded, newest first, to one caller until
+      `until`; `keep` stores what was made of them. What is no longer there is not stored.
+    - `missing` counts the records that the embedder has yet to encode.
+    - `near` returns the visible records whose pooled vectors are nearest; filters apply first.
+    - `vectors` returns the chunks of those records that are encoded. A row whose checksum is wrong
+      is left out and counted; `damaged` counts them in the whole index.
+    - `let_go` drops the vectors of other embedders that nobody used since.
+    - Failures are those of `SearchIndex`.
+    """
+
+    async def claim(
+        self, embedder: str, limit: int, now: datetime, until: datetime
+    ) -> list[RecordId]: ...
+
+    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None: ...
+
+    async def missing(self, embedder: str) -> int: ...
+
+    async def near(
+        self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors: ...
+
+    async def damaged(self) -> int: ...
+
+    async def let_go(self, embedder: str, since: datetime) -> None: ...
+
+
+class Embedder(Protocol):
+    """Text to vectors, by a model on this machine or behind an address.
+
+    - `identity` names the model, its version and the form of its vectors: vectors of different
+      identities are never compared. It is known without loading anything.
+    - `passages` answers for each text in its order. `question` is for the other side of a search.
+    - Texts longer than the model can take are cut into chunks that overlap a little.
+    - The model is loaded by the first call and may be let go when idle; several calls at once are
+      safe, and none blocks the event loop.
+    - `ModelUnavailableError` is the only failure, never fatal: its message says what to do.
+    """
+
+    @property
+    def identity(self) -> str: ...
+
+    async def passages(self, texts: Sequence[str]) -> list[Passage]: ...
+
+    async def question(self, text: str) -> QueryVectors: ...
+
+    async def aclose(self) -> None: ...
