@@ -57,6 +57,9 @@ _LOOKED_AT: Final = 1.5
 _MORE: Final = 4
 """How many times as many are asked next, if too few of them were."""
 
+_FEW_PASS: Final = 30
+"""If among so many for each that is wanted too few pass the filters, only those are looked at."""
+
 
 class SqliteVectors:
     """Implements `ports.VectorIndex` beside a `SqliteIndex`."""
@@ -113,15 +116,18 @@ class SqliteVectors:
             return []
         signs = await self._taken_in(embedder, len(asked))
         among: list[int] | None = None
-        looked_at = int(limit * _LOOKED_AT)
+        found: dict[RecordId, Candidate] = {}
+        looked, looked_at = 0, int(limit * _LOOKED_AT)
         while True:
             numbers = signs.nearest(asked, view.chain, looked_at, among)
-            found = await self._visible(numbers, view, filters, limit)
+            for one in await self._visible(numbers[looked:], view, filters, limit):
+                found.setdefault(one.id, one)
             if len(found) >= limit or len(numbers) < looked_at:
-                return found
-            if among is None and filters != Filters() and looked_at > limit * _LOOKED_AT:
-                among = await self._passing(embedder, filters)  # few pass: look only at those
-            looked_at *= _MORE
+                return list(found.values())[:limit]
+            looked, looked_at = looked_at, looked_at * _MORE
+            if among is None and filters != Filters() and looked_at > limit * _FEW_PASS:
+                among = await self._passing(embedder, filters)
+                looked, looked_at = 0, int(limit * _LOOKED_AT)
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
         rows = await self._file.rows(
@@ -194,6 +200,7 @@ class SqliteVectors:
     async def _passing(self, embedder: str, filters: Filters) -> list[int]:
         """The numbers of all chunks whose records pass the filters, visible or not."""
         condition, values = filtered(filters)
+        condition = condition.replace("+r.rowid", "r.rowid")  # here a tag's records are few
         rows = await self._file.rows(
             f"""SELECT v.number FROM record r
             JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER} WHERE {condition}""",
