@@ -13,7 +13,7 @@ from memory_mcp.app.together import beside, together
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, Ranked
-from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.domain.vectors import QueryVectors, ReadVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
@@ -173,23 +173,24 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
     """All that was found, with its neighbours, against the question: token by token."""
     from memory_mcp.retrieval.late import nearness  # noqa: PLC0415  # numpy
 
-    passages: dict[RecordId, Passage] = {}
-    damaged = missing = 0
-    for each in found:
-        if (meaning := each.pool.meaning) is None:
-            continue
-        identity = meaning.embedder.identity
-        read = await each.pool.index.healed(
-            partial(meaning.vectors.vectors, identity, each.every.keys())
-        )
-        passages |= read.passages
-        damaged += read.damaged
-        missing += await meaning.vectors.missing(identity)
+    reads = await together(_encoded(each) for each in found)
+    passages = {id_: each for read, _ in reads for id_, each in read.passages.items()}
+    damaged = sum(read.damaged for read, _ in reads)
+    missing = sum(missing for _, missing in reads)
     notes = [(_DAMAGED, damaged), (_MISSING, missing)]
     return _Meant(
         await asyncio.to_thread(nearness, asked, passages),
         tuple(note.format(number) for note, number in notes if number),
     )
+
+
+async def _encoded(found: _Candidates) -> tuple[ReadVectors, int]:
+    """The vectors of what one pool has to offer, and how many of its records have none yet."""
+    if (meaning := found.pool.meaning) is None:
+        return ReadVectors({}), 0
+    identity = meaning.embedder.identity
+    read = partial(meaning.vectors.vectors, identity, found.every.keys())
+    return await found.pool.index.healed(read), await meaning.vectors.missing(identity)
 
 
 def _sum(corpora: Sequence[Corpus]) -> Corpus:
