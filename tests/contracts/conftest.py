@@ -1,15 +1,35 @@
-"""An outbox seen from two processes, and a client of the cloud."""
+"""What the contracts are told of: an index, an outbox seen from two processes, a remote."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 from cloud import Cloud
+from fakes import Scribe
 from outboxes import Doors
 from remotes import remote_of
+from stores_in_memory import MemoryIndex
 
-from memory_mcp.ports import Outbox
+from memory_mcp.index.sqlite import SqliteIndex
+from memory_mcp.ports import Outbox, SearchIndex
+from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.stores.supermemory import Supermemory
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[SearchIndex]:
+    """An index that was made and has nothing in it."""
+    found: SearchIndex = MemoryIndex()
+    if request.param == "sqlite":
+        found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
+    await found.mark_complete()
+    yield found
+    await found.aclose()
+
+
+@pytest.fixture
+def scribe() -> Scribe:
+    return Scribe()
 
 
 @pytest.fixture

@@ -27,11 +27,6 @@ async def door(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator
         yield found
 
 
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
 async def wanted(door: Door, scribe: Scribe, count: int, **fields: Any) -> list[RecordId]:
     """So many records that are far, but for those that are in the way nearest first."""
     fields = {"segment": HERE, **fields}

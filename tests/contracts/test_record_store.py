@@ -31,11 +31,6 @@ def local(tmp_path: Path) -> LocalRecords:
     return LocalRecords(tmp_path / "memory", Disk())
 
 
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
 def full(scribe: Scribe) -> Record:
     """A record in which no field is what it would be by itself."""
     others = [scribe.record().id for _ in range(3)]

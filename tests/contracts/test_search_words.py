@@ -1,60 +1,18 @@
 """The contract of `ports.SearchIndex`: what is looked for by words, for every adapter."""
 
-from collections.abc import AsyncGenerator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fakes import Scribe
-from stores_in_memory import MemoryIndex
+from index_doors import ANY, ELSEWHERE, HERE, candidates, matched, seen
 
-from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ports import SearchIndex
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.terms import terms
 
 pytestmark = pytest.mark.anyio
-
-HERE = SegmentId("here")
-ELSEWHERE = SegmentId("elsewhere")
-ANY = Filters()
-
-
-@pytest.fixture(params=["sqlite", "memory"])
-async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[SearchIndex]:
-    """An index that was made and has nothing in it."""
-    found: SearchIndex = MemoryIndex()
-    if request.param == "sqlite":
-        found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
-    await found.mark_complete()
-    yield found
-    await found.aclose()
-
-
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
-def seen(scribe: Scribe, *segments: SegmentId) -> View:
-    return View(chain=frozenset(segments or (HERE,)), now=scribe.clock.now())
-
-
-async def candidates(
-    index: SearchIndex, text: str, view: View, filters: Filters = ANY, limit: int = 60
-) -> list[Candidate]:
-    asked = terms(text)
-    return await index.match(asked, await index.corpus(asked), view, filters, limit)
-
-
-async def matched(
-    index: SearchIndex, text: str, view: View, filters: Filters = ANY, limit: int = 60
-) -> list[RecordId]:
-    return [c.id for c in await candidates(index, text, view, filters, limit)]
 
 
 async def test_match_needs_one_term_and_brings_what_ranking_needs(

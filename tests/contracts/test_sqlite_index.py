@@ -42,11 +42,6 @@ async def index(path: Path) -> AsyncGenerator[SqliteIndex]:
     await found.aclose()
 
 
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
 def seen(scribe: Scribe) -> View:
     return View(chain=frozenset({HERE}), now=scribe.clock.now())
 

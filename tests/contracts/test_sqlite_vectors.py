@@ -32,11 +32,6 @@ async def doors(path: Path) -> AsyncGenerator[list[Door]]:
         yield found
 
 
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
 def written(scribe: Scribe, count: int) -> list[Record]:
     return [scribe.record(f"memory {n}", segment=HERE) for n in range(count)]
 

@@ -40,11 +40,6 @@ def other(doors: list[Door]) -> Door:
     return doors[1]
 
 
-@pytest.fixture
-def scribe() -> Scribe:
-    return Scribe()
-
-
 def written(scribe: Scribe, count: int) -> list[Record]:
     return [scribe.record(f"memory {n}", segment=HERE) for n in range(count)]
 
