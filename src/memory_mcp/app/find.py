@@ -25,6 +25,9 @@ __all__ = ["Matches", "find_here"]
 _LOOKED_AROUND: Final = 20
 """For how many of the candidates their neighbours are looked at too."""
 
+_CANDIDATES_MIN: Final = 20
+"""What a small pool may offer beside a large one."""
+
 _UNKNOWN_TERMS_MAX: Final = 8
 """Terms of a question that are looked up for what may be meant."""
 
@@ -62,6 +65,15 @@ class _Candidates:
 
 
 @dataclass(frozen=True)
+class _Asked:
+    """The question's vectors, if there are any, from where it is asked, and for which records."""
+
+    vectors: QueryVectors | None
+    view: View
+    filters: Filters
+
+
+@dataclass(frozen=True)
 class _Meant:
     """How near the candidates are in meaning, and what could not be compared."""
 
@@ -75,9 +87,10 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
         question, corpora = await _understood(pools, question_of(query, view.now))
+        shares = _shares(corpora)
         by_words = await together(
-            pool.index.match(question.every, corpus, view, filters, CANDIDATES_MAX)
-            for pool, corpus in zip(pools, corpora, strict=True)
+            pool.index.match(question.every, corpus, view, filters, share)
+            for pool, corpus, share in zip(pools, corpora, shares, strict=True)
         )
         vectors = await encoding
     degraded = vectors if isinstance(vectors, str) else ""
@@ -85,8 +98,8 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     meant: _Meant | None = None
     try:
         found = await together(
-            _gathered(pool, words, asked, view, filters)
-            for pool, words in zip(pools, by_words, strict=True)
+            _gathered(pool, words, _Asked(asked, view, filters), share)
+            for pool, words, share in zip(pools, by_words, shares, strict=True)
         )
         meant = await _compared(found, asked) if asked else None
     except StoreError as error:  # the vectors: words do without
@@ -143,30 +156,26 @@ async def _instead(pools: Sequence[Pool], term: str) -> Sequence[str]:
 
 
 async def _gathered(
-    pool: Pool,
-    words: Sequence[Candidate],
-    asked: QueryVectors | None,
-    view: View,
-    filters: Filters,
+    pool: Pool, words: Sequence[Candidate], asked: _Asked, share: int
 ) -> _Candidates:
     near: Sequence[Candidate] = ()
-    if asked and pool.meaning:
+    if asked.vectors and pool.meaning:
         vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
-        near = await pool.index.healed(
-            lambda: vectors.near(identity, asked.pooled, view, filters, CANDIDATES_MAX)
-        )
-    candidates = _mixed(words, near)
+        look = partial(vectors.near, identity, asked.vectors.pooled, asked.view, asked.filters)
+        near = await pool.index.healed(partial(look, share))
+    candidates = _mixed(words, near)[:share]
     if not candidates:
         return _Candidates(pool, ())
     best = {candidate.id for candidate in candidates[:_LOOKED_AROUND]}
-    return _Candidates(pool, candidates, await pool.index.around(best, view, filters))
+    around = await pool.index.around(best, asked.view, asked.filters)
+    return _Candidates(pool, candidates, around)
 
 
 def _mixed(*lists: Sequence[Candidate]) -> list[Candidate]:
     """The best of each list in turn, each once: a place counts, figures cannot be compared."""
     turns = (one for turn in zip_longest(*lists) for one in turn if one is not None)
     found = {candidate.id: candidate for candidate in turns}
-    return list(found.values())[:CANDIDATES_MAX]
+    return list(found.values())
 
 
 async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant:
@@ -191,6 +200,14 @@ async def _encoded(found: _Candidates) -> tuple[ReadVectors, int]:
     identity = meaning.embedder.identity
     read = partial(meaning.vectors.vectors, identity, found.every.keys())
     return await found.pool.index.healed(read), await meaning.vectors.missing(identity)
+
+
+def _shares(corpora: Sequence[Corpus]) -> list[int]:
+    """How many candidates each pool may offer: as many as it is large, and always a few."""
+    whole = sum(corpus.records for corpus in corpora) or 1
+    return [
+        max(_CANDIDATES_MIN, round(CANDIDATES_MAX * corpus.records / whole)) for corpus in corpora
+    ]
 
 
 def _sum(corpora: Sequence[Corpus]) -> Corpus:

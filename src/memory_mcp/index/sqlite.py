@@ -109,7 +109,8 @@ class SqliteIndex:
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
         found: dict[RecordId, Candidate] = {}
         for looked_for in searches(rarest, _MATCHES_MAX):
-            for looked_at in (int(limit * _LOOKED_AT), _MATCHES_MAX):
+            some = () if filters != Filters() else (int(limit * _LOOKED_AT),)
+            for looked_at in (*some, _MATCHES_MAX):
                 best, settled = await self._best(looked_for, view, filters, limit, looked_at)
                 if settled:
                     break
