@@ -109,11 +109,10 @@ class SqliteIndex:
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
         found: dict[RecordId, Candidate] = {}
         for looked_for in searches(rarest, _MATCHES_MAX):
-            some = () if filters != Filters() else (int(limit * _LOOKED_AT),)
-            for looked_at in (*some, _MATCHES_MAX):
-                best, settled = await self._best(looked_for, view, filters, limit, looked_at)
-                if settled:
-                    break
+            some = _MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
+            best, settled = await self._best(looked_for, view, filters, limit, some)
+            if not settled and some < _MATCHES_MAX:
+                best, _ = await self._best(looked_for, view, filters, limit, _MATCHES_MAX)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
