@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from families import Array, Found, Store
+from families import NOW, Array, Found, Store
 from numpy.typing import NDArray
 
 from memory_mcp.retrieval.evidence import Evidence
+from memory_mcp.retrieval.question import question_of
 from memory_mcp.retrieval.terms import terms
 
 __all__ = ["JUDGED", "KEYWORDS", "Bools", "Case", "gather", "strength"]
@@ -116,11 +117,17 @@ def _keywords(store: Store, chance: random.Random) -> Iterator[tuple[str, frozen
         words = [
             word
             for word in dict.fromkeys(_WORD.findall(unit.said.lower()))
-            if len(held := terms(word)) == 1 and 0 < len(store.holding(held[0])) <= most
+            if _tells(word) and 0 < len(_holding(store, word)) <= most
         ]
         if words:
             text = " ".join(chance.sample(words, min(chance.choice((1, 2, 2, 3)), len(words))))
             yield text, _holding(store, text)
+
+
+def _tells(word: str) -> bool:
+    """Whether it is one word to a search: no stop word, no day, no compound."""
+    asked = question_of(word, NOW)
+    return not asked.only_stop_words and [term.kind for term in asked.terms] == ["word"]
 
 
 def _holding(store: Store, text: str) -> frozenset[str]:
