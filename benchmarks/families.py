@@ -1,9 +1,10 @@
 """Stores in memory, to measure the ranking without an index: what FTS5 would find is computed here.
 
 A store is a conversation of `recall_sets`. Candidates are what the server takes: the best by words
-(BM25 over all units) and by meaning (exact), fused by their ranks, with the two units before and
-after each in its session. An embedder's vectors come from `Vectors`, which keeps what it encoded in
-one file, since encoding takes longer than everything else.
+(BM25 over all units) and by meaning (exact) in turn, with the two units before and after each of
+the first in its session. A term that no unit holds is looked for by what may be meant. An
+embedder's vectors come from `Vectors`, which keeps what it encoded in one file, since encoding
+takes longer than everything else.
 """
 
 import math
@@ -12,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -20,23 +22,35 @@ from numpy.typing import NDArray
 from recall_sets import Conversation
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
+from memory_mcp.domain.search import (
+    Candidate,
+    Corpus,
+    Fields,
+    Nearness,
+    Neighbour,
+    Ranked,
+    RerankWeights,
+)
 from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.index.fulltext import trigrams
 from memory_mcp.inference.encoder import Encoder
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval.analysis import fields_of, meant_by
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.late import nearness
-from memory_mcp.retrieval.question import Question, question_of
+from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
+from memory_mcp.retrieval.ranking import rank
+from memory_mcp.retrieval.spelling import alternatives
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
-LISTED_MAX: Final = 120
-"""How many candidates are taken of either list, and of both together."""
+_LOOKED_AROUND: Final = 20
+_SPELLINGS_MAX: Final = 30
+"""As `app/find.py` and the index have them."""
 _COLUMNS: Final = {"body": 1.0, "names": 0.6, "dates": 0.5, "extra": 0.6}
 _STEPS: Final = (-2, -1, 1, 2)
-_RANK_OFFSET: Final = 60
 
 Array = NDArray[np.float64]
 
@@ -87,6 +101,13 @@ class Found:
         """What speaks for each candidate and each neighbour."""
         return evidence(self.question, self.corpus, self.candidates, self.neighbours, self.nearness)
 
+    def ranked(self) -> list[Ranked]:
+        """The answer that the server would give."""
+        return rank(
+            self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
+            weights=RerankWeights(), now=NOW,
+        )  # fmt: skip
+
 
 class Store:
     """One conversation, analysed as the server would."""
@@ -97,28 +118,33 @@ class Store:
         self.ids = [RecordId(unit.id) for unit in self.units]
         self._places = {record_id: place for place, record_id in enumerate(self.ids)}
         self._vectors = vectors
-        self.fields = [
-            fields_of(_record(unit.text, unit.category, unit.tags)) for unit in self.units
-        ]
+        records = [_record(unit.text, unit.category, unit.tags) for unit in self.units]
+        self.fields = [fields_of(record) for record in records]
         self._lengths = np.array([each.body.count(" ") + 1 for each in self.fields], float)
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for place, each in enumerate(self.fields):
             for term, times in _times(each).items():
                 self._postings[term].append((place, times))
-        self._passages = [vectors.passage(unit.text) for unit in self.units] if vectors else []
+        self._spelled: dict[str, list[str]] = defaultdict(list)
+        for term in self._postings:
+            for part in trigrams(term):
+                self._spelled[part].append(term)
+        self._passages = [vectors.passage(meant_by(each)) for each in records] if vectors else []
+
+    def holding(self, term: str) -> frozenset[str]:
+        """The ids of the units that hold a term."""
+        return frozenset(self.units[place].id for place, _ in self._postings.get(term, ()))
 
     def find(self, text: str) -> Found:
         """The candidates of a question with all that is known of them."""
-        question = question_of(text, NOW)
-        corpus = Corpus(
-            len(self.units), {term: len(self._postings.get(term, ())) for term in question.every}
-        )
+        question = self._understood(question_of(text, NOW))
+        corpus = Corpus(len(self.units), self._counts(question.every))
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
         by_meaning = self._by_meaning(vectors) if vectors else None
-        places = fused(by_words, by_meaning)
+        places = mixed(by_words, by_meaning)
         candidates = [self._candidate(place) for place in places]
-        neighbours = [each for place in places for each in self._neighbours(place)]
+        neighbours = [each for place in places[:_LOOKED_AROUND] for each in self._neighbours(place)]
         near = None
         if vectors:
             passages = {
@@ -127,6 +153,20 @@ class Store:
             }
             near = nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
+
+    def _understood(self, question: Question) -> Question:
+        """The question with what may be meant by terms that no unit holds."""
+        question = rarest(question, self._counts(question.every))
+        unknown = [term.text for term in question.terms if term.text not in self._postings]
+        return expanded(question, {term: self._instead(term) for term in unknown})
+
+    def _instead(self, term: str) -> Sequence[str]:
+        shared = Counter(other for part in trigrams(term) for other in self._spelled.get(part, ()))
+        order = sorted(shared, key=lambda other: (-shared[other] / (len(other) + len(term)), other))
+        return alternatives(term, [*self._counts(order[:_SPELLINGS_MAX]).items()])
+
+    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
+        return {term: len(self._postings.get(term, ())) for term in terms}
 
     def _candidate(self, place: int) -> Candidate:
         return Candidate(self.ids[place], self.fields[place], 3, pinned=False, created_at="")
@@ -162,17 +202,16 @@ class Store:
         )
 
 
-def fused(by_words: Array, by_meaning: Array | None) -> list[int]:
-    """The places of the best of both lists, by reciprocal rank."""
-    earned: dict[int, float] = defaultdict(float)
-    for scores in (by_words, by_meaning):
-        if scores is None:
-            continue
-        listed = [int(place) for place in np.argsort(-scores, kind="stable")[:LISTED_MAX]]
-        for at, place in enumerate(listed):
-            if scores is by_meaning or scores[place] > 0:
-                earned[place] += 1 / (_RANK_OFFSET + at)
-    return sorted(earned, key=lambda place: (-earned[place], place))[:LISTED_MAX]
+def mixed(by_words: Array, by_meaning: Array | None) -> list[int]:
+    """The places of the best of both lists in turn."""
+    words = [place for place in _best(by_words) if by_words[place] > 0]
+    meant = [] if by_meaning is None else _best(by_meaning)
+    turns = (one for turn in zip_longest(words, meant) for one in turn if one is not None)
+    return list(dict.fromkeys(turns))[:CANDIDATES_MAX]
+
+
+def _best(scores: Array) -> list[int]:
+    return np.argsort(-scores, kind="stable")[:CANDIDATES_MAX].tolist()
 
 
 def _record(text: str, category: str, tags: tuple[str, ...]) -> Record:

@@ -64,7 +64,7 @@ def rank(
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, model.level) - model.behind * max(strengths)
-    gain = model.complete + model.brief / math.sqrt(max(1, _words_in(question)))
+    gain = max(0.0, model.complete + model.brief / math.sqrt(max(1, _words_in(question))))
     totals = [
         weights.similarity * (level + model.behind * each + gain * _complete(one.coverage))
         for each, one in zip(strengths, among, strict=True)
