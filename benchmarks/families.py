@@ -11,7 +11,7 @@ import math
 import pickle
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -130,6 +130,11 @@ class Store:
             for part in trigrams(term):
                 self._spelled[part].append(term)
         self._passages = [vectors.passage(meant_by(each)) for each in records] if vectors else []
+
+    def part(self, first: int, size: int) -> "Store":
+        """A store of so many of these units, from the first on."""
+        units = self.units[first : first + size]
+        return Store(replace(self.conversation, units=units), self._vectors)
 
     def holding(self, term: str) -> frozenset[str]:
         """The ids of the units that hold a term."""

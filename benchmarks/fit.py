@@ -55,7 +55,7 @@ def by_family(cases: Sequence[Case], mixture: Sequence[float]) -> dict[str, Arra
     """The mean figures of each family."""
     figures: dict[str, list[Array]] = {}
     for one in cases:
-        if one.golds:
+        if one.golds and not one.small:
             figures.setdefault(one.family, []).append(recall(one, strength(one, mixture)))
     return {family: np.mean(each, axis=0) for family, each in figures.items()}
 

@@ -1,8 +1,9 @@
 """The questions that the figures are fitted on: what was found for each, and what answers it.
 
 Beside the questions of the sets there are those that nothing answers (put to a store that cannot
-know) and *keywords*: one to three rare words of a memory, as they are typed into a search box; what
-holds them all is the answer. Seeds are fixed. Only the dev split of our own sets is used.
+know), some put to a small part of the store, and *keywords*: one to three rare words of a memory,
+as they are typed into a search box; what holds them all is the answer. Seeds are fixed. Only the
+dev split of our own sets is used.
 """
 
 import random
@@ -17,18 +18,22 @@ from numpy.typing import NDArray
 
 from memory_mcp.retrieval.evidence import Evidence
 from memory_mcp.retrieval.question import question_of
+from memory_mcp.retrieval.ranking import fewness
 from memory_mcp.retrieval.terms import terms
 
 __all__ = ["JUDGED", "KEYWORDS", "Bools", "Case", "gather", "strength"]
 
 Bools = NDArray[np.bool_]
 
-JUDGED: Final = ("coverage", "company", "known", "meaning_window", "pooled")
-"""What of the best of a list tells how strong the evidence is."""
+JUDGED: Final = ("coverage", "company", "known", "few", "meaning_window", "pooled")
+"""What tells how strong the evidence is: the best of a list, and how small the store is."""
 
 KEYWORDS: Final = "keywords"
 _NEGATIVES_PER_PAIR: Final = 15
 _KEYWORDS_PER_STORE: Final = 60
+_SIZES: Final = (3, 10, 30, 100)
+"""Stores begin small: so many units of one are a store too."""
+_PER_SIZE: Final = 30
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _RARE_COUNT: Final = 3
 _RARE_SHARE: Final = 0.03
@@ -40,11 +45,13 @@ _SHORT_WORDS_MAX: Final = 2
 class Case:
     """One question: what is known of its candidates, and which of them answer it.
 
-    `literal` says that no floor keeps it from an answer. `answer` is what the shipped ranking
-    makes of the candidates, in order: which are gold, with what score.
+    `small` says that it was put to a part of a store, `literal` that no floor keeps it from an
+    answer. `answer` is what the shipped ranking makes of the candidates, in order: which are gold,
+    with what score.
     """
 
     family: str
+    small: bool
     window: Array
     meaning: Array
     pooled: Array
@@ -95,7 +102,26 @@ def gather(stores: Mapping[str, Sequence[Store]]) -> list[Case]:
                 if other == KEYWORDS and _holding(wrong, text):
                     continue
                 found.append(_case(family, wrong.find(text), frozenset()))
-    return found
+    return [*found, *_of_parts(stores, asked, chance)]
+
+
+def _of_parts(
+    stores: Mapping[str, Sequence[Store]],
+    asked: Mapping[str, Sequence[tuple[Store, str, frozenset[str]]]],
+    chance: random.Random,
+) -> Iterator[Case]:
+    """Questions put to a few units in a row that hold an answer, and others that they do not."""
+    for family in stores:
+        for size in _SIZES:
+            answered = [each for each in asked[family] if each[2]]
+            for store, text, gold in chance.sample(answered, min(len(answered), _PER_SIZE)):
+                place = chance.choice([n for n, unit in enumerate(store.units) if unit.id in gold])
+                part = store.part(max(0, place - chance.randrange(size)), size)
+                held = gold & {unit.id for unit in part.units}
+                yield _case(family, part.find(text), held, small=True)
+                other, strange, _ = chance.choice(asked[chance.choice([*stores])])
+                if not _same(other, store):
+                    yield _case(family, part.find(strange), frozenset(), small=True)
 
 
 def _asked(every: Sequence[Store]) -> Iterator[tuple[Store, str, frozenset[str]]]:
@@ -135,7 +161,7 @@ def _holding(store: Store, text: str) -> frozenset[str]:
     return first.intersection(*others)
 
 
-def _case(family: str, found: Found, gold: frozenset[str]) -> Case:
+def _case(family: str, found: Found, gold: frozenset[str], *, small: bool = False) -> Case:
     """The question as arrays: empty ones if there was nothing to rank."""
     every = found.evidence()
     rows = list(every.values())
@@ -145,13 +171,14 @@ def _case(family: str, found: Found, gold: frozenset[str]) -> Case:
     def column(name: str) -> Array:
         return np.array([getattr(each, name) for each in rows], float)
 
+    few = fewness(found.corpus.records)
     return Case(
-        family,
+        family, small,
         _stretched(column("window")), _stretched(column("meaning_window")),
         _stretched(column("pooled")), column("names"), column("asks"), column("coverage"),
         best.exact, best.company, words,
         best.rare or (best.words > 0 and words <= _SHORT_WORDS_MAX),
-        np.array([getattr(best, name) for name in JUDGED], float),
+        np.array([few if name == "few" else getattr(best, name) for name in JUDGED], float),
         np.array([record_id in gold for record_id in every], bool), len(gold),
         [(one.id in gold, one.score) for one in found.ranked()],
     )  # fmt: skip

@@ -73,15 +73,20 @@ def show_floors(cases: Sequence[Case], model: Model) -> None:
         [math.inf if one.literal else bias + float(np.dot(counts, one.judged)) for one in told]
     )
     answered = np.array([one.golds > 0 for one in told])
+    whole = np.array([not one.small for one in told])
+    every = np.ones_like(whole)
     weights = np.where(answered, _balanced([_family(one) for one in told]), 0.0)
     order = np.argsort(np.where(answered, logits, np.inf), kind="stable")
     lost = np.cumsum(weights[order])
     floors = [float(logits[order][np.searchsorted(lost, s * lost[-1])]) for s in _FLOORS_LOSE]
     for floor in (*floors, model.floor):
         kept = float(weights[logits < floor].sum() / weights.sum())
-        count = int((answered & (logits < floor)).sum())
-        empty = float(np.mean(logits[~answered] < floor))
-        print(f"  floor {floor:.2f}: loses {kept:.1%} ({count}), empties {empty:.0%} of the rest")
+        count, lost_whole = (int((answered & of & (logits < floor)).sum()) for of in (every, whole))
+        empty, wholly = (float(np.mean(logits[~answered & of] < floor)) for of in (every, whole))
+        print(
+            f"  floor {floor:.2f}: loses {kept:.1%} ({count}; of whole stores {lost_whole}), "
+            f"empties {empty:.0%} of the rest (of whole stores {wholly:.0%})"
+        )
 
 
 def show_scores(cases: Sequence[Case]) -> None:
@@ -123,7 +128,7 @@ def show_figures(cases: Sequence[Case]) -> None:
     for family in dict.fromkeys(one.family for one in cases):
         rows: list[tuple[float, float, float]] = []
         for one in cases:
-            if one.family == family and one.golds:
+            if one.family == family and one.golds and not one.small:
                 hits = [good for good, _ in one.answer[:_HITS]]
                 first = 1 / (hits.index(True) + 1) if any(hits) else 0.0
                 rows.append((sum(hits[:5]) / one.golds, sum(hits) / one.golds, first))

@@ -23,7 +23,7 @@ from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
 from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture
 
-__all__ = ["rank"]
+__all__ = ["fewness", "rank"]
 
 _RECENCY_DAYS: Final = 30
 """Half of what recency counts is gone after so many days."""
@@ -32,7 +32,10 @@ _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
     "words", "meaning", "pooled", "names", "asks", "importance", "recency", "pinned",
 )  # fmt: skip
-_BESIDE_SCORE_MIN: Final = 0.02
+_FEW_RECORDS: Final = 3
+_MANY_RECORDS: Final = 500
+"""Between these the size of a store matters: the figures were fitted on such stores."""
+_BESIDE_SCORE_MIN: Final = 0.01
 """What is found only by what stands beside it is left out below this score."""
 _MOST: Final = 0.6
 """Who has less than this of what is asked for has not nearly all of it."""
@@ -59,11 +62,12 @@ def rank(
     among = [found[one.id] for one in every]
     best = Evidence(*map(max, zip(*among, strict=True)))
     model = SEMANTIC if best.encoded else LEXICAL
-    if _nothing(question, best, _logit(best, model.found) - model.floor):
+    few = fewness(corpus.records)
+    if _nothing(question, best, _logit(best, few, model.found) - model.floor):
         return []
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
-    level = _logit(best, model.level) - model.behind * max(strengths)
+    level = _logit(best, few, model.level) - model.behind * max(strengths)
     gain = max(0.0, model.complete + model.brief / math.sqrt(max(1, _words_in(question))))
     totals = [
         weights.similarity * (level + model.behind * each + gain * _complete(one.coverage))
@@ -108,12 +112,18 @@ def _complete(coverage: float) -> float:
     return max(0.0, (coverage - _MOST) / (1 - _MOST))
 
 
-def _logit(best: Evidence, by: Judgement) -> float:
+def fewness(records: int) -> float:
+    """How small a store is: 0 for one of many records, with each halving 1 more."""
+    return math.log2(_MANY_RECORDS / max(_FEW_RECORDS, min(records, _MANY_RECORDS)))
+
+
+def _logit(best: Evidence, few: float, by: Judgement) -> float:
     return (
         by.bias
         + by.coverage * best.coverage
         + by.company * best.company
         + by.known * best.known
+        + by.few * few
         + by.meaning * best.meaning_window
         + by.pooled * best.pooled
     )

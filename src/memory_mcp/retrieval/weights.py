@@ -31,12 +31,17 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Judgement:
-    """From evidence to a logit: what the best of the list has of each counts."""
+    """From evidence to a logit: what the best of the list has of each counts.
+
+    The best of a thousand is near to any question, the best of three is not: `few` is by how much
+    less evidence is enough in a small store.
+    """
 
     bias: float
     coverage: float
     company: float
     known: float
+    few: float
     meaning: float
     pooled: float
 
@@ -66,12 +71,16 @@ LEXICAL: Final = Model(
         window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
         names=0.15, asks=-0.1,
     ),
-    level=Judgement(bias=-3.08, coverage=-3.23, company=5.09, known=2.49, meaning=0.0, pooled=0.0),
-    behind=5.52,
-    complete=-1.25,
-    brief=7.59,
-    found=Judgement(bias=-3.43, coverage=1.53, company=6.22, known=3.66, meaning=0.0, pooled=0.0),
-    floor=-2.42,
+    level=Judgement(
+        bias=-3.37, coverage=-3.49, company=4.51, known=2.7, few=0.42, meaning=0.0, pooled=0.0
+    ),
+    behind=5.46,
+    complete=-0.73,
+    brief=7.53,
+    found=Judgement(
+        bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
+    ),
+    floor=-3.0,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
@@ -80,11 +89,13 @@ SEMANTIC: Final = Model(
         names=0.1, asks=-0.05,
     ),
     level=Judgement(
-        bias=-4.92, coverage=-2.04, company=2.19, known=1.13, meaning=5.62, pooled=0.87
+        bias=-5.54, coverage=-1.8, company=2.02, known=0.91, few=0.37, meaning=6.15, pooled=1.15
     ),
-    behind=10.72,
-    complete=-1.7,
-    brief=6.27,
-    found=Judgement(bias=-6.95, coverage=1.38, company=1.38, known=1.72, meaning=5.57, pooled=8.28),
-    floor=-1.6,
+    behind=11.38,
+    complete=-2.29,
+    brief=7.33,
+    found=Judgement(
+        bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
+    ),
+    floor=-2.1,
 )  # fmt: skip
