@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory_mcp.retrieval.evidence import Evidence
 from memory_mcp.retrieval.question import question_of
-from memory_mcp.retrieval.ranking import fewness
+from memory_mcp.retrieval.ranking import WIDTH_MIN, fewness
 from memory_mcp.retrieval.terms import terms
 
 __all__ = ["JUDGED", "KEYWORDS", "Bools", "Case", "gather", "strength"]
@@ -185,6 +185,9 @@ def _case(family: str, found: Found, gold: frozenset[str], *, small: bool = Fals
 
 
 def _stretched(values: Array) -> Array:
-    """Each value's place between the lowest and the highest."""
-    span = float(np.ptp(values)) if len(values) else 0.0
-    return (values - values.min()) / span if span else (values > 0).astype(float)
+    """Each value's place between the lowest and the highest, as the ranking has it."""
+    if not len(values):
+        return values
+    high = float(values.max())
+    width = max(float(np.ptp(values)), WIDTH_MIN)
+    return 1 - (high - values) / width if high > 0 else np.zeros_like(values)

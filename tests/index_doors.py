@@ -23,7 +23,7 @@ async def candidates(
 ) -> list[Candidate]:
     """What has a term of the text, best first."""
     asked = terms(text)
-    return await index.match(asked, await index.corpus(asked), view, filters, limit)
+    return await index.match(asked, await index.corpus(asked, view), view, filters, limit)
 
 
 async def matched(

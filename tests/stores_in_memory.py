@@ -22,6 +22,7 @@ from memory_mcp.timeline.visibility import visible
 
 _NEAREST: Final = 4
 _STEPS: Final = 2
+_SEEN_MAX: Final = 20
 _SPELLINGS_MAX: Final = 30
 
 
@@ -105,9 +106,14 @@ class MemoryIndex:
     async def ids(self) -> set[RecordId]:
         return set(self._records)
 
-    async def corpus(self, terms: Collection[str]) -> Corpus:
-        held = [_terms(r) for r in self.every() if r.recalled]
-        return Corpus(len(self._records), {t: sum(t in there for there in held) for t in terms})
+    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
+        def held(records: Iterable[Record]) -> Counter[str]:
+            return Counter(term for r in records if r.recalled for term in _terms(r))
+
+        every, seen = held(self.every()), held(visible(self.every(), view))
+        few = {term for term in terms if every[term] <= _SEEN_MAX}
+        counts = {term: seen[term] if term in few else every[term] for term in terms}
+        return Corpus(len(self._records), counts)
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         counts = Counter(there for r in self.every() if r.recalled for there in _terms(r))

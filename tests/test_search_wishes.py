@@ -1,5 +1,6 @@
 """What can be asked of a search besides words: whose, when, where, how sure, and why."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -77,7 +78,8 @@ async def test_why_shows_what_a_score_is_made_of(settings: Settings, era: Era) -
 
     assert "why" not in plain
     assert told["why"].keys() >= {"words", "importance", "pinned"}
-    assert all(value > 0 for value in told["why"].values())
+    logit = sum(told["why"].values())
+    assert told["score"] == pytest.approx(1 / (1 + math.exp(-logit)), abs=0.001)
 
 
 async def test_weights_can_put_the_pinned_first(settings: Settings, era: Era) -> None:

@@ -31,7 +31,7 @@ async def test_match_needs_one_term_and_brings_what_ranking_needs(
     assert (found[0].importance, found[0].pinned) == (5, True)
     assert found[0].fields == fields_of(both)
     assert {c.id for c in found} == {both.id, one.id, tagged.id, *(r.id for r in others)}
-    corpus = await index.corpus(terms("kiwi apples pear"))
+    corpus = await index.corpus(terms("kiwi apples pear"), seen(scribe))
     assert list(corpus.counts.values()) == [0, 6, 2]
     assert corpus.records == 8
     assert await matched(index, "kiwi", seen(scribe)) == []
@@ -51,7 +51,10 @@ async def test_terms_are_counted_as_long_as_a_record_holds_them(
 
     await index.remove({gone.id})
 
-    assert (await index.corpus(["appl", "swordfish"])).counts == {"appl": 1, "swordfish": 0}
+    assert (await index.corpus(["appl", "swordfish"], seen(scribe))).counts == {
+        "appl": 1,
+        "swordfish": 0,
+    }
     assert await index.spellings("swordfesh") == []
 
 
@@ -97,3 +100,15 @@ async def test_what_says_it_is_of_another_day_is_no_neighbour(
     near = await index.around([records[1].id], seen(scribe), ANY)
 
     assert [(n.steps, n.id) for n in near] == [(1, records[2].id)]
+
+
+async def test_what_is_hidden_does_not_tell_of_itself_by_its_words(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A typing error that was corrected must not be taken for a word, nor a hidden name known."""
+    there = [scribe.record("pgbouncer pools", segment=HERE) for _ in range(3)]
+    hidden = [scribe.record("pgbuoncer pools", segment=ELSEWHERE) for _ in range(3)]
+    await index.add([*there, *hidden])
+
+    counts = (await index.corpus(["pgbuoncer", "pgbouncer", "pool"], seen(scribe))).counts
+    assert counts == {"pgbuoncer": 0, "pgbouncer": 3, "pool": 3}

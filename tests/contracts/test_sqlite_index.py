@@ -54,7 +54,7 @@ async def matched(
     index: SqliteIndex | HealedIndex, text: str, scribe: Scribe, filters: Filters | None = None
 ) -> list[Candidate]:
     terms = question_of(text, scribe.clock.now()).every
-    corpus = await index.corpus(terms)
+    corpus = await index.corpus(terms, seen(scribe))
     return await index.match(terms, corpus, seen(scribe), filters or Filters(), 60)
 
 

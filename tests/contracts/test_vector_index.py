@@ -247,7 +247,7 @@ async def test_a_candidate_says_what_the_ranking_needs(door: Door, scribe: Scrib
     """The same as a match by words: the two lists are ranked as one."""
     record = scribe.record("Crates are packed", segment=HERE, importance=5, pinned=True)
     await door.put([(record, (away(1),))])
-    corpus = await door.index.corpus(["crate"])
+    corpus = await door.index.corpus(["crate"], view_of(scribe))
     by_words = await door.index.match(["crate"], corpus, view_of(scribe), ANY, 5)
 
     found: list[Candidate] = await door.vectors.near(MODEL, ASKED, view_of(scribe), Filters(), 5)

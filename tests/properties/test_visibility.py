@@ -102,8 +102,8 @@ async def compare(
         assert await real.visible(ids, view) == await oracle.visible(ids, view)
         for near in [*ids, "", "~"]:
             assert await real.nearest(near, view) == await oracle.nearest(near, view)
-        corpus = await real.corpus(query)
-        assert corpus.counts == (await oracle.corpus(query)).counts
+        corpus = await real.corpus(query, view)
+        assert corpus.counts == (await oracle.corpus(query, view)).counts
         mine = await real.match(query, corpus, view, filters, 60)
         theirs = await oracle.match(query, corpus, view, filters, 60)
         assert {c.id: c for c in mine} == {c.id: c for c in theirs}

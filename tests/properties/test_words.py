@@ -41,7 +41,7 @@ async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
 async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordId]:
     view = View(chain=frozenset(), now=scribe.clock.now())
     asked = question_of(text, view.now).every
-    found = await index.match(asked, await index.corpus(asked), view, Filters(), 60)
+    found = await index.match(asked, await index.corpus(asked, view), view, Filters(), 60)
     return {candidate.id for candidate in found}
 
 

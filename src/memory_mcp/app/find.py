@@ -86,7 +86,7 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     pools = rooms.pools_of(filters.reach)
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
-        question, corpora = await _understood(pools, question_of(query, view.now))
+        question, corpora = await _understood(pools, question_of(query, view.now), view)
         shares = _shares(corpora)
         by_words = await together(
             pool.index.match(question.every, corpus, view, filters, share)
@@ -136,23 +136,26 @@ async def _vectors_of(meaning: Meaning | None, query: str) -> QueryVectors | str
 
 
 async def _understood(
-    pools: Sequence[Pool], question: Question
+    pools: Sequence[Pool], question: Question, view: View
 ) -> tuple[Question, Sequence[Corpus]]:
     """The question with what may be meant by terms that no memory holds, and all their counts."""
-    corpora = await together(pool.index.corpus(question.every) for pool in pools)
+    corpora = await together(pool.index.corpus(question.every, view) for pool in pools)
     counts = _sum(corpora).counts
     question = rarest(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
-    instead = {term: await _instead(pools, term) for term in unknown}
+    instead = {term: await _instead(pools, term, view) for term in unknown}
     if not any(instead.values()):
         return question, corpora
     question = expanded(question, instead)
-    return question, await together(pool.index.corpus(question.every) for pool in pools)
+    return question, await together(pool.index.corpus(question.every, view) for pool in pools)
 
 
-async def _instead(pools: Sequence[Pool], term: str) -> Sequence[str]:
+async def _instead(pools: Sequence[Pool], term: str, view: View) -> Sequence[str]:
+    """What may be meant by a term that no visible record holds: only what one does hold."""
     lists = await together(pool.index.spellings(term) for pool in pools)
-    return alternatives(term, [pair for each in lists for pair in each])
+    names = {name for each in lists for name, _ in each}
+    seen = _sum(await together(pool.index.corpus(names, view) for pool in pools)).counts
+    return alternatives(term, [(name, n) for name, n in seen.items() if n])
 
 
 async def _gathered(

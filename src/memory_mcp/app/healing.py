@@ -80,8 +80,8 @@ class HealedIndex:
     async def ids(self) -> set[RecordId]:
         return await self._healed(self._index.ids)
 
-    async def corpus(self, terms: Collection[str]) -> Corpus:
-        return await self._healed(lambda: self._index.corpus(terms))
+    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
+        return await self._healed(lambda: self._index.corpus(terms, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         return await self._healed(lambda: self._index.spellings(term))

@@ -37,6 +37,9 @@ _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
+_SEEN_MAX: Final = 20
+"""Of terms in so few records those are counted that can be seen; in more, a few change nothing."""
+
 _TRIGRAM: Final = 3
 
 _SPELLINGS_MAX: Final = 30
@@ -84,13 +87,15 @@ class SqliteIndex:
     async def ids(self) -> set[RecordId]:
         return {RecordId(r[0]) for r in await self.file.rows("SELECT id FROM record")}
 
-    async def corpus(self, terms: Collection[str]) -> Corpus:
+    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
         (_, records), *rows = await self.read(
             "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
             {"terms": json.dumps(sorted(terms))},
         )
-        return Corpus(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
+        counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
+        few = [term for term, n in counts.items() if 0 < n <= _SEEN_MAX]
+        return Corpus(records, counts | await self._seen(few, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         if len(term) < _TRIGRAM:
@@ -233,6 +238,20 @@ class SqliteIndex:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
+
+    async def _seen(self, terms: Sequence[str], view: View) -> dict[str, int]:
+        """In how many visible records each of these is: what is hidden must not tell of itself."""
+        if not terms:
+            return {}
+        one = (
+            "SELECT {0}, count(*) FROM text CROSS JOIN record r ON r.rowid = text.rowid "
+            f"WHERE text MATCH :t{{0}} AND {VISIBLE}"
+        )
+        rows = await self.read(
+            f"{CHAIN} " + " UNION ALL ".join(one.format(place) for place in range(len(terms))),
+            {**view_values(view), **{f"t{n}": any_of([term]) for n, term in enumerate(terms)}},
+        )
+        return {terms[row[0]]: row[1] for row in rows}
 
     async def _best(
         self, looked_for: str, view: View, filters: Filters, limit: int, looked_at: int

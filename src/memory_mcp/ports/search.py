@@ -21,8 +21,9 @@ class SearchIndex(Protocol):
     - `erased` names every id that some record erases, whether or not it was ever here.
     - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
       filters apply first, so `limit` results are `limit` visible results if there are that many.
-    - `corpus` counts the records that hold each term, visible or not; `spellings` names the terms
-      there are that share most letters with one that is not there, with their counts.
+    - `corpus` counts the records that hold each term: of a term in few records those that can be
+      seen, of others all. `spellings` names the terms there are, visible or not, that share most
+      letters with one that is not there, with their counts.
     - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
       best first. `around` names what was written up to two steps before and after, in one go,
       whether or not it passes the filters.
@@ -43,7 +44,7 @@ class SearchIndex(Protocol):
 
     async def ids(self) -> set[RecordId]: ...
 
-    async def corpus(self, terms: Collection[str]) -> Corpus: ...
+    async def corpus(self, terms: Collection[str], view: View) -> Corpus: ...
 
     async def spellings(self, term: str) -> list[tuple[str, int]]: ...
 

@@ -21,22 +21,28 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.question import Question
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture
+from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture, Model
 
-__all__ = ["fewness", "rank"]
+__all__ = ["WIDTH_MIN", "fewness", "rank"]
+
+One = Candidate | Neighbour
 
 _RECENCY_DAYS: Final = 30
 """Half of what recency counts is gone after so many days."""
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
-    "words", "meaning", "pooled", "names", "asks", "importance", "recency", "pinned",
+    "words", "meaning", "pooled", "names", "asks", "complete", "level", "importance", "recency",
+    "pinned",
 )  # fmt: skip
+"""What a logit is the sum of. `level` is negative: it says how much it takes in this search."""
 _FEW_RECORDS: Final = 3
 _MANY_RECORDS: Final = 500
 """Between these the size of a store matters: the figures were fitted on such stores."""
 _BESIDE_SCORE_MIN: Final = 0.01
 """What is found only by what stands beside it is left out below this score."""
+WIDTH_MIN: Final = 0.25
+"""How far apart the best and the worst of a list must be at least to be told apart wholly."""
 _MOST: Final = 0.6
 """Who has less than this of what is asked for has not nearly all of it."""
 _SHORT_WORDS_MAX: Final = 2
@@ -56,41 +62,56 @@ def rank(
     """The best of candidates and their neighbours, in order; none if nothing fits the question."""
     found = evidence(question, corpus, candidates, neighbours, nearness)
     wanted = {each.id: each for each in neighbours if each.wanted}
-    every: list[Candidate | Neighbour] = [*(wanted | {c.id: c for c in candidates}).values()]
-    if not every:
-        return []
-    among = [found[one.id] for one in every]
-    best = Evidence(*map(max, zip(*among, strict=True)))
-    model = SEMANTIC if best.encoded else LEXICAL
+    every: list[One] = [*(wanted | {c.id: c for c in candidates}).values()]
     few = fewness(corpus.records)
+    judged = [
+        place
+        for group, model in (
+            ([one for one in every if found[one.id].encoded], SEMANTIC),
+            # what is not encoded (yet) is judged by its words, as if there were no model
+            ([one for one in every if not found[one.id].encoded], LEXICAL),
+        )
+        if group
+        for place in _judged(question, group, [found[one.id] for one in group], model, few)
+    ]
+    placed = [
+        (round(sum(every_piece), 9), one, every_piece)
+        for one, pieces in judged
+        for similar in [[weights.similarity * piece for piece in pieces]]
+        for every_piece in [(*similar, *_preferences(one, weights, now))]
+    ]
+    placed.sort(key=lambda entry: entry[1].id)
+    placed.sort(key=lambda entry: entry[1].created_at, reverse=True)
+    placed.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
+    direct = {candidate.id for candidate in candidates}
+    return [
+        Ranked(one.id, score, _shown(pieces))
+        for total, one, pieces in placed[: limits.CANDIDATES_MAX]
+        if (score := _logistic(total)) >= _BESIDE_SCORE_MIN
+        or one.id in direct
+        or found[one.id].words
+    ]
+
+
+def _judged(
+    question: Question,
+    group: Sequence[One],
+    among: Sequence[Evidence],
+    model: Model,
+    few: float,
+) -> list[tuple[One, Sequence[float]]]:
+    """What adds up to the logit of each that it is relevant; nothing if even the best hardly is."""
+    best = Evidence(*map(max, zip(*among, strict=True)))
     if _nothing(question, best, _logit(best, few, model.found) - model.floor):
         return []
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, few, model.level) - model.behind * max(strengths)
-    gain = max(0.0, model.complete + model.brief / math.sqrt(max(1, _words_in(question))))
-    totals = [
-        weights.similarity * (level + model.behind * each + gain * _complete(one.coverage))
-        for each, one in zip(strengths, among, strict=True)
-    ]
-    shown = min(len(totals), limits.CANDIDATES_MAX)
-    sway = abs(weights.importance) + abs(weights.recency) + abs(weights.pinned)
-    least = sorted(totals)[-shown] - 2 * sway
-    judged: list[tuple[float, Candidate | Neighbour, Sequence[float]]] = []
-    for one, pieces, total in zip(every, parts, totals, strict=True):
-        if total >= least:
-            extra = _preferences(one, weights, now)
-            judged.append((round(total + sum(extra), 9), one, (*pieces, *extra)))
-    judged.sort(key=lambda entry: entry[1].id)
-    judged.sort(key=lambda entry: entry[1].created_at, reverse=True)
-    judged.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    direct = {candidate.id for candidate in candidates}
+    gain = model.complete + model.brief / math.sqrt(max(1, _words_in(question)))
+    gain = 0.0 if question.only_stop_words else max(0.0, gain)
     return [
-        Ranked(one.id, score, _shown(pieces))
-        for total, one, pieces in judged[:shown]
-        if (score := _logistic(total)) >= _BESIDE_SCORE_MIN
-        or one.id in direct
-        or found[one.id].words
+        (one, (*(model.behind * piece for piece in pieces), gain * _complete(each.coverage), level))
+        for one, each, pieces in zip(group, among, parts, strict=True)
     ]
 
 
@@ -135,27 +156,30 @@ def _parts(
     """For each candidate, what each piece of evidence adds to its place in the list."""
     share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
     words = _stretched([each.window for each in found])
-    meaning = iter(_stretched([each.meaning_window for each in found if each.encoded]))
-    pooled = iter(_stretched([each.pooled for each in found if each.encoded]))
+    meaning = _stretched([each.meaning_window for each in found])
+    pooled = _stretched([each.pooled for each in found])
     return [
         (
-            share * place,
-            # what is not encoded yet is placed by its words alone
-            mixture.meaning_window * (next(meaning) if each.encoded else place),
-            mixture.pooled * (next(pooled) if each.encoded else place),
+            share * in_words,
+            mixture.meaning_window * in_meaning,
+            mixture.pooled * as_a_whole,
             mixture.names * each.names,
             mixture.asks * each.asks,
         )
-        for each, place in zip(found, words, strict=True)
+        for each, in_words, in_meaning, as_a_whole in zip(
+            found, words, meaning, pooled, strict=True
+        )
     ]
 
 
 def _stretched(values: Sequence[float]) -> list[float]:
-    """Each value's place between the lowest (0) and the highest (1)."""
-    if not values:
-        return []
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
+    """Each value's place between the lowest (0) and the highest (1) of the list.
+
+    What lies close together stays so: five that fit alike are not spread from best to worst.
+    """
+    high = max(values)
+    width = max(high - min(values), WIDTH_MIN)
+    return [1 - (high - value) / width if high > 0 else 0.0 for value in values]
 
 
 def _preferences(

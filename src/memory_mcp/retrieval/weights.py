@@ -72,15 +72,15 @@ LEXICAL: Final = Model(
         names=0.15, asks=-0.1,
     ),
     level=Judgement(
-        bias=-3.37, coverage=-3.49, company=4.51, known=2.7, few=0.42, meaning=0.0, pooled=0.0
+        bias=-4.42, coverage=-1.28, company=4.88, known=2.74, few=0.43, meaning=0.0, pooled=0.0
     ),
-    behind=5.46,
-    complete=-0.73,
-    brief=7.53,
+    behind=8.82,
+    complete=-2.26,
+    brief=7.75,
     found=Judgement(
         bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
     ),
-    floor=-3.0,
+    floor=-1.86,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
@@ -89,13 +89,13 @@ SEMANTIC: Final = Model(
         names=0.1, asks=-0.05,
     ),
     level=Judgement(
-        bias=-5.54, coverage=-1.8, company=2.02, known=0.91, few=0.37, meaning=6.15, pooled=1.15
+        bias=-5.85, coverage=-1.56, company=1.81, known=0.86, few=0.34, meaning=6.69, pooled=1.24
     ),
-    behind=11.38,
-    complete=-2.29,
-    brief=7.33,
+    behind=12.4,
+    complete=-2.47,
+    brief=7.37,
     found=Judgement(
         bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
     ),
-    floor=-2.1,
+    floor=-1.64,
 )  # fmt: skip
