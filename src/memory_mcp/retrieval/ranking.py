@@ -35,7 +35,7 @@ _PARTS: Final = (
 _FEW_RECORDS: Final = 3
 _MANY_RECORDS: Final = 500
 """Between these the size of a store matters: the figures were fitted on such stores."""
-_BESIDE_SCORE_MIN: Final = 0.01
+_BESIDE_SCORE_MIN: Final = 0.02
 """What is found only by what stands beside it is left out below this score."""
 _MOST: Final = 0.6
 """Who has less than this of what is asked for has not nearly all of it."""
@@ -68,7 +68,7 @@ def rank(
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, few, model.level) - model.behind * max(strengths)
-    gain = max(0.0, model.complete + model.brief / math.sqrt(max(1, _words_in(question))))
+    gain = model.brief / math.sqrt(max(1, _words_in(question)))
     totals = [
         weights.similarity * (level + model.behind * each + gain * _complete(one.coverage))
         for each, one in zip(strengths, among, strict=True)
