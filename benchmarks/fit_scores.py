@@ -1,6 +1,6 @@
 """The figures of the scores, fitted: what makes a hit likely, and when nothing was found.
 
-Two small logistic regressions. `level`, `behind`, `complete` and `brief` are of the first ten hits,
+Two small logistic regressions. `level`, `behind` and `brief` are of the first ten hits,
 in the order that they give themselves (so they are fitted a few times); `found` is of the best of
 each list. Families weigh the same, questions without an answer a third of all.
 """
@@ -44,17 +44,16 @@ def _hits(cases: Sequence[Case], model: Model) -> Model:
     for one in cases:
         strengths = strength(one, astuple(model.mixture))
         whole = np.maximum(0.0, (one.coverage - _MOST) / (1 - _MOST))
-        root = math.sqrt(max(1, one.words))
-        total = model.behind * strengths + (model.complete + model.brief / root) * whole
+        whole /= math.sqrt(max(1, one.words))
+        total = model.behind * strengths + model.brief * whole
         for place in np.argsort(-total, kind="stable")[:_HITS]:
             behind = float(strengths[place] - strengths.max())
-            has = float(whole[place])
-            rows.append([*_seen(one, model), behind, has, has / root])
+            rows.append([*_seen(one, model), behind, float(whole[place])])
             truth.append(float(one.gold[place]))
             of.append(_family(one))
     fitted = _logistic(np.array(rows), np.array(truth), _balanced(of))
-    *level, behind, complete, brief = fitted
-    return replace(model, level=_judgement(level), behind=behind, complete=complete, brief=brief)
+    *level, behind, brief = fitted
+    return replace(model, level=_judgement(level), behind=behind, brief=brief)
 
 
 def _found(cases: Sequence[Case], model: Model) -> Judgement:
@@ -145,7 +144,7 @@ def written(name: str, model: Model) -> str:
 
     return (
         f"{name}: level=Judgement({judged(model.level)}),\n"
-        f"  behind={model.behind:.2f}, complete={model.complete:.2f}, brief={model.brief:.2f},\n"
+        f"  behind={model.behind:.2f}, brief={model.brief:.2f},\n"
         f"  found=Judgement({judged(model.found)})"
     )
 
@@ -164,8 +163,22 @@ def _family(one: Case) -> str:
 
 
 def _logistic(rows: Array, truth: Array, weights: Array) -> list[float]:
-    """Ridge logistic regression by Newton's method; the first coefficient is the bias."""
+    """Ridge logistic regression; the first coefficient is the bias, the others are not negative.
+
+    More evidence never makes a hit less likely: what would count against it counts nothing.
+    """
     rows = np.column_stack([np.ones(len(rows)), rows])
+    counts = np.ones(rows.shape[1], bool)
+    while True:
+        found = np.zeros(rows.shape[1])
+        found[counts] = _newton(rows[:, counts], truth, weights)
+        least = 1 + int(np.argmin(found[1:]))
+        if found[least] >= 0:
+            return found.tolist()
+        counts[least] = False
+
+
+def _newton(rows: Array, truth: Array, weights: Array) -> Array:
     found = np.zeros(rows.shape[1])
     ridge = np.eye(len(found))
     ridge[0, 0] = 0.0
@@ -176,7 +189,7 @@ def _logistic(rows: Array, truth: Array, weights: Array) -> list[float]:
             (rows.T * slope) @ rows + ridge,
             rows.T @ (weights * (truth - guess)) - ridge @ found,
         )
-    return found.tolist()
+    return found
 
 
 def _balanced(of: Sequence[str]) -> Array:

@@ -1,6 +1,7 @@
 """The order of what was found, its scores, and when nothing was."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -62,11 +63,13 @@ def ranked(
     neighbours: Sequence[Neighbour] = (),
     near: Nearness | None = None,
     weights: RerankWeights | None = None,
+    *,
+    records: int = 500,
 ) -> list[Ranked]:
     """The answer to a question."""
     question = question_of(asked, NOW)
     return rank(
-        question, corpus(question, found), found, neighbours, near,
+        question, corpus(question, found, records), found, neighbours, near,
         weights=weights or RerankWeights(), now=NOW,
     )  # fmt: skip
 
@@ -97,6 +100,79 @@ def test_a_rare_word_is_always_found(asked: str) -> None:
 
     assert ranked(asked, FOUND)[0].id == rare.get(asked, "0003")
     assert ranked(asked, FOUND, near=near)
+
+
+def nearness_of(asked: str, cosines: Mapping[RecordId, float]) -> Nearness:
+    """What an embedder would say that finds each token of the question as near as the whole."""
+    spans = [found.span() for found in re.finditer(r"\w+", asked)]
+    best = {record_id: [cosine] * len(spans) for record_id, cosine in cosines.items()}
+    return Nearness(cosines, best, spans)
+
+
+@pytest.mark.parametrize("asked", ["charts", "tokens RS256", "invoice bergmann march"])
+@pytest.mark.parametrize("cosine", [None, 0.3, 0.6])
+def test_what_has_all_the_words_asked_for_is_likely(asked: str, cosine: float | None) -> None:
+    """Who types words into a search box means the memory that holds them."""
+    near = nearness_of(asked, {one.id: cosine for one in FOUND}) if cosine else None
+
+    answer = ranked(asked, FOUND, near=near)
+
+    assert answer[0].score > 0.5
+    assert all(one.score < 0.5 for one in answer[1:])
+
+
+def test_more_evidence_never_makes_a_memory_less_likely() -> None:
+    """However long the question: all of it is not worth less than a half."""
+    text = " ".join(f"word{chr(97 + n)}" for n in range(25))
+    whole, half = candidate(1, text), candidate(1, text[: len(text) // 2])
+
+    for near in (None, nearness_of(text, {whole.id: 0.5})):
+        assert ranked(text, [whole], near=near)[0].score > ranked(text, [half], near=near)[0].score
+
+
+TINY = [
+    candidate(0, "Orders live in PostgreSQL because of JSONB."),
+    candidate(1, "The user prefers short answers."),
+    candidate(2, "Invoices are exported nightly by a cron job."),
+]
+TINY_IDS = [one.id for one in TINY]
+ORDERS, REPLIES, PORTUGAL = (0.6, 0.05, 0.1), (0.02, 0.33, -0.02), (-0.08, -0.05, -0.07)
+"""How near an embedder finds these memories to what the tests ask."""
+
+
+def asked_of_few(asked: str, cosines: Sequence[float] | None) -> list[Ranked]:
+    """The answer of a store with three memories; who has the words is a candidate, or all are."""
+    if cosines is None:
+        words = set(question_of(asked, NOW).every)
+        some = [one for one in TINY if not words.isdisjoint(one.fields.body.split())]
+        return ranked(asked, some, records=3)
+    near = nearness_of(asked, dict(zip(TINY_IDS, cosines, strict=True)))
+    return ranked(asked, TINY, near=near, records=3)
+
+
+@pytest.mark.parametrize("cosines", [None, ORDERS])
+def test_three_memories_are_enough_to_answer_from(cosines: Sequence[float] | None) -> None:
+    """Every store begins with a few: no word is common in it, and little evidence tells."""
+    assert asked_of_few("where do orders live", cosines)[0].id == "0000"
+    assert asked_of_few("where do orders live", cosines)[0].score > 0.5
+    assert asked_of_few("which database do we use for orders", cosines)[0].id == "0000"
+
+
+@pytest.mark.parametrize("cosines", [None, PORTUGAL])
+def test_three_memories_do_not_answer_what_they_do_not_hold(
+    cosines: Sequence[float] | None,
+) -> None:
+    """The nearest of three strangers is a stranger."""
+    assert asked_of_few("what is the capital of Portugal", cosines) == []
+
+
+def test_the_nearest_of_few_is_meant_sooner_than_the_nearest_of_many() -> None:
+    """Among a thousand memories one is near to any question; among three none need be."""
+    asked = "how should I phrase replies?"
+    near = nearness_of(asked, dict(zip(TINY_IDS, REPLIES, strict=True)))
+
+    assert asked_of_few(asked, REPLIES)[0].id == "0001"
+    assert ranked(asked, TINY, near=near, records=1000) == []
 
 
 def test_no_candidates_are_no_answer() -> None:

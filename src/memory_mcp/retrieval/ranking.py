@@ -39,7 +39,7 @@ _PARTS: Final = (
 _FEW_RECORDS: Final = 3
 _MANY_RECORDS: Final = 500
 """Between these the size of a store matters: the figures were fitted on such stores."""
-_BESIDE_SCORE_MIN: Final = 0.01
+_BESIDE_SCORE_MIN: Final = 0.02
 """What is found only by what stands beside it is left out below this score."""
 WIDTH_MIN: Final = 0.25
 """How far apart the best and the worst of a list must be at least to be told apart wholly."""
@@ -107,8 +107,8 @@ def _judged(
     parts = _parts(among, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
     level = _logit(best, few, model.level) - model.behind * max(strengths)
-    gain = model.complete + model.brief / math.sqrt(max(1, _words_in(question)))
-    gain = 0.0 if question.only_stop_words else max(0.0, gain)
+    brief = 0.0 if question.only_stop_words else model.brief
+    gain = brief / math.sqrt(max(1, _words_in(question)))
     return [
         (one, (*(model.behind * piece for piece in pieces), gain * _complete(each.coverage), level))
         for one, each, pieces in zip(group, among, parts, strict=True)

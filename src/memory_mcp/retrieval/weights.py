@@ -1,6 +1,6 @@
 """The figures of the ranking.
 
-Level, behind, complete, brief and found are what `benchmarks/fit.py` gives for these mixtures; it
+Level, behind, brief and found are what `benchmarks/fit.py` gives for these mixtures; it
 prints what it ran on, and what floors lose. The mixtures and the floors (of those that it prints,
 low ones) are chosen by the trials in `benchmarks/TRIALS.md`.
 """
@@ -51,16 +51,15 @@ class Model:
     """How one kind of search is ranked: by words alone, or by meaning too.
 
     `level` is the logit that the first hit is relevant; with each step behind it in strength the
-    logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains
-    `complete`, and `brief` over the root of the number of words asked for: of two words both are
-    meant, of twelve hardly all. `found` is the logit that anything was found at all: below `floor`
+    logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains `brief`
+    over the root of the number of words asked for: of two words both are meant, of twelve hardly
+    all. `found` is the logit that anything was found at all: below `floor`
     the answer is empty.
     """
 
     mixture: Mixture
     level: Judgement
     behind: float
-    complete: float
     brief: float
     found: Judgement
     floor: float
@@ -72,15 +71,14 @@ LEXICAL: Final = Model(
         names=0.15, asks=-0.1,
     ),
     level=Judgement(
-        bias=-4.42, coverage=-1.28, company=4.88, known=2.74, few=0.43, meaning=0.0, pooled=0.0
+        bias=-3.45, coverage=0.0, company=2.72, known=1.22, few=0.42, meaning=0.0, pooled=0.0
     ),
-    behind=8.82,
-    complete=-2.26,
-    brief=7.75,
+    behind=5.77,
+    brief=4.83,
     found=Judgement(
         bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
     ),
-    floor=-1.86,
+    floor=-2.65,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
@@ -89,13 +87,12 @@ SEMANTIC: Final = Model(
         names=0.1, asks=-0.05,
     ),
     level=Judgement(
-        bias=-5.85, coverage=-1.56, company=1.81, known=0.86, few=0.34, meaning=6.69, pooled=1.24
+        bias=-5.49, coverage=0.0, company=0.85, known=0.17, few=0.38, meaning=5.52, pooled=1.48
     ),
-    behind=12.4,
-    complete=-2.47,
-    brief=7.37,
+    behind=11.32,
+    brief=3.79,
     found=Judgement(
         bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
     ),
-    floor=-1.64,
+    floor=-2.1,
 )  # fmt: skip
