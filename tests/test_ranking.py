@@ -316,6 +316,8 @@ def test_near_twins_are_dropped_only_when_asked() -> None:
     each = {RecordId(str(n)): fields(text) for n, text in enumerate(texts)}
     order = [Ranked(record_id, 0.9 - n / 10) for n, record_id in enumerate(each)]
 
-    assert [one.id for one in mmr(order, each, 3)] == ["0", "2"]
-    assert [one.id for one in mmr(order, each, 3, lambda _one, _other: 0.95)] == ["0"]
-    assert mmr([], each, 3) == []
+    alike = {one.id: bytes([100, 3, n]) for n, one in enumerate(order)}
+
+    assert [one.id for one in mmr(order, each, 3, {})] == ["0", "2"]
+    assert [one.id for one in mmr(order, each, 3, alike)] == ["0"]
+    assert mmr([], each, 3, {}) == []

@@ -34,7 +34,10 @@ async def test_times_and_branches_bound_what_is_searched(settings: Settings, era
         assert await recalled(client, "builds", since="2000-01-01", branch="main") != []
         assert await recalled(client, "builds", until="2000-01-01") == []
         assert await recalled(client, "builds", since="2999-01-01T00:00:00+02:00") == []
-        assert await recalled(client, "builds", branch="elsewhere") == []
+        nowhere = await refused(client, "search_memories", query="builds", branch="elsewhere")
+        assert "main" in nowhere
+        spelt = await call(client, "search_memories", query="builds", category="bilds")
+        assert "check how they are spelt" in spelt["message"]
         said = await refused(
             client, "search_memories", query="builds", since="2001-01-01", until="2000-01-01"
         )

@@ -1,6 +1,7 @@
 """The block for the start of a session or for a task."""
 
 from functools import partial
+from typing import Final
 
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.pending import unseen
@@ -16,12 +17,15 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.record import DURABLE_KINDS, Kind
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.errors import InvalidRequestError
 
 __all__ = ["memory_context"]
 
-_LOOKED_AT = 20
+_LIKELY: Final = Wish(min_score=0.1)
+"""What is hardly meant by the task must not take the room of what always matters."""
+
+_LOOKED_AT: Final = 20
 """How many of each kind compete for the budget."""
 
 
@@ -83,7 +87,7 @@ async def _of_kinds(rooms: Rooms, timeline: Timeline, *kinds: Kind) -> Read:
 
 async def _for_task(rooms: Rooms, task: str) -> Read:
     if task.strip():
-        match await search_memories(rooms, task, Filters(), limits.RESULTS_MAX):
+        match await search_memories(rooms, task, Filters(), limits.RESULTS_MAX, _LIKELY):
             case Found(hits=hits, unreadable=unreadable):
                 return Read([hit.record for hit in hits], unreadable)
             case Skipped():

@@ -32,6 +32,10 @@ _UNKNOWN_TERMS_MAX: Final = 8
 """Terms of a question that are looked up for what may be meant."""
 
 _DAMAGED: Final = "{} damaged row(s) of vectors were left out: run `memory-mcp reindex`."
+_NOTHING_ENCODED: Final = (
+    "Nothing of what was found is encoded yet: it was looked for by its words only. A session "
+    "does that beside its work, `memory-mcp reindex` at once."
+)
 _MISSING: Final = "{} record(s) are not encoded yet and were looked for by their words only."
 
 
@@ -39,13 +43,15 @@ _MISSING: Final = "{} record(s) are not encoded yet and were looked for by their
 class Matches:
     """The order with scores, what was looked for and found, and in which mode.
 
-    `degraded` says why no better mode ran; `home` whose each record is.
+    `degraded` says why no better mode ran; `home` whose each record is; `wholes` are the pooled
+    vectors of those that are encoded.
     """
 
     terms: Sequence[str]
     ranked: Sequence[Ranked]
     home: Mapping[RecordId, Pool]
     fields: Mapping[RecordId, Fields]
+    wholes: Mapping[RecordId, bytes]
     mode: str
     degraded: str = ""
     notes: tuple[str, ...] = ()
@@ -75,9 +81,10 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Meant:
-    """How near the candidates are in meaning, and what could not be compared."""
+    """How near the candidates are in meaning, by which vectors, and what could not be compared."""
 
     nearness: Nearness
+    wholes: Mapping[RecordId, bytes]
     notes: tuple[str, ...]
 
 
@@ -105,6 +112,9 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     except StoreError as error:  # the vectors: words do without
         degraded = str(error)
         found = [_Candidates(pool, words) for pool, words in zip(pools, by_words, strict=True)]
+    notes = meant.notes if meant else ()
+    if meant and not meant.nearness.pooled and any(each.candidates for each in found):
+        meant, degraded = None, _NOTHING_ENCODED
     ranked = rank(
         question,
         _sum(corpora),
@@ -119,9 +129,10 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
         ranked=ranked,
         home={id_: each.pool for each in found for id_ in each.every},
         fields={id_: one.fields for each in found for id_, one in each.every.items()},
+        wholes=meant.wholes if meant else {},
         mode="semantic" if meant else "lexical",
         degraded=degraded,
-        notes=meant.notes if meant else (),
+        notes=notes,
     )
 
 
@@ -192,6 +203,7 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
     notes = [(_DAMAGED, damaged), (_MISSING, missing)]
     return _Meant(
         await asyncio.to_thread(nearness, asked, passages),
+        {id_: passage[0].pooled for id_, passage in passages.items()},
         tuple(note.format(number) for note, number in notes if number),
     )
 

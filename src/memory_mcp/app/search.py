@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory_mcp.app.find import find_here
-from memory_mcp.app.heads import view_of
+from memory_mcp.app.heads import current, view_of, view_on
 from memory_mcp.app.pending import unseen
 from memory_mcp.app.reading import hits_of, newest, require_records
 from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Rooms, reads_refused
-from memory_mcp.app.together import beside
+from memory_mcp.app.together import beside, together
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.views import Filters, Hit, View, Wish
@@ -17,6 +17,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.ingestion.drafts import check_phase, check_text
 from memory_mcp.retrieval.diversity import mmr
 from memory_mcp.retrieval.fuse import fuse
+from memory_mcp.timeline.plans import require_branch
 
 __all__ = ["search_memories"]
 
@@ -27,6 +28,10 @@ _UNPLACED = (
 
 _NO_WORDS = (
     "The query holds no word to look for. Ask with words, or with none at all for the newest."
+)
+
+_NO_SUCH: Final = (
+    "The filters alone leave nothing over, whatever is asked: check how they are spelt."
 )
 
 _USUAL: Final = Wish()
@@ -49,13 +54,17 @@ async def search_memories(
 
     Raises:
         InvalidRequestError: `limit` is out of range, or a filter is nothing a record can hold.
+        UnknownTargetError: there is no such branch; the message names those there are.
         IndexBusyError: the index does not answer; that is no statement about the memories.
         StoreUnavailableError: nothing can be found because the records' folder is not there.
     """
     if skipped := reads_refused(rooms):
         return skipped
     _check(query, filters, limit, wish)
-    view = await view_of(rooms)
+    timeline = (await current(rooms)).timeline
+    if filters.branch is not None:
+        require_branch(timeline, filters.branch)
+    view = view_on(rooms, timeline)
     if not query.strip():
         read = await newest(rooms, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
@@ -102,13 +111,15 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
         return Found([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
-        ranked = mmr(ranked, matches.fields, asked.limit)
+        ranked = mmr(ranked, matches.fields, asked.limit, matches.wholes)
     notes = matches.notes
     if matches.ranked and not ranked:
         best = matches.ranked[0].score
         notes += (
             f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
         )
+    if not ranked and await _nothing_passes(rooms, asked.filters, view):
+        notes += (_NO_SUCH,)
     hits, unreadable = await hits_of(ranked, matches.home, view, asked.limit)
     return Found(
         hits,
@@ -117,6 +128,14 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
         unreadable=unreadable,
         degraded=matches.degraded,
     )
+
+
+async def _nothing_passes(rooms: Rooms, filters: Filters, view: View) -> bool:
+    """Whether the filters alone leave nothing over: a mistyped one looks like that."""
+    if filters == Filters():
+        return False
+    pools = rooms.pools_of(filters.reach)
+    return not any(await together(pool.index.count(view, filters) for pool in pools))
 
 
 async def _here_and_there(rooms: Rooms, asked: _Question, view: View) -> Found:

@@ -251,7 +251,7 @@ class SqliteIndex:
             f"{CHAIN} " + " UNION ALL ".join(one.format(place) for place in range(len(terms))),
             {**view_values(view), **{f"t{n}": any_of([term]) for n, term in enumerate(terms)}},
         )
-        return {terms[row[0]]: row[1] for row in rows}
+        return {terms[int(row[0])]: int(row[1]) for row in rows}
 
     async def _best(
         self, looked_for: str, view: View, filters: Filters, limit: int, looked_at: int

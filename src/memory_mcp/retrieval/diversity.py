@@ -4,7 +4,10 @@
 gives its place to one that says something else.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -22,18 +25,22 @@ def mmr(
     ranked: Sequence[Ranked],
     fields: Mapping[RecordId, Fields],
     limit: int,
-    cosine: Callable[[RecordId, RecordId], float] | None = None,
+    wholes: Mapping[RecordId, bytes],
 ) -> list[Ranked]:
     """At most `limit` of the ranked, each unlike those before it, still in the order of scores.
 
-    `cosine` says how near two memories are in meaning, if that is known.
+    `wholes` are their pooled vectors (int8), if they have any: likeness is that of words, or of
+    meaning where that is more.
     """
     words = {each.id: frozenset(fields[each.id].body.split()) for each in ranked}
+    vectors = {each.id: array("b", wholes[each.id]) for each in ranked if each.id in wholes}
 
     def likeness(one: RecordId, other: RecordId) -> float:
         both, either = words[one] & words[other], words[one] | words[other]
         overlap = len(both) / len(either) if either else 1.0
-        return max(overlap, cosine(one, other)) if cosine else overlap
+        if one in vectors and other in vectors:
+            return max(overlap, _cosine(vectors[one], vectors[other]))
+        return overlap
 
     left: list[Ranked] = list(ranked)
     nearest = dict.fromkeys(words, 0.0)
@@ -46,3 +53,10 @@ def mmr(
             nearest[each.id] = max(nearest[each.id], likeness(each.id, best.id))
         left = [each for each in rest if nearest[each.id] < _TWINS]
     return sorted(chosen, key=lambda each: -each.score)
+
+
+def _cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    if len(one) != len(other):
+        return 0.0
+    lengths = math.sqrt(sum(map(mul, one, one)) * sum(map(mul, other, other)))
+    return sum(map(mul, one, other)) / lengths if lengths else 0.0

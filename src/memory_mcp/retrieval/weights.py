@@ -71,14 +71,14 @@ LEXICAL: Final = Model(
         names=0.15, asks=-0.1,
     ),
     level=Judgement(
-        bias=-3.45, coverage=0.0, company=2.72, known=1.22, few=0.42, meaning=0.0, pooled=0.0
+        bias=-4.41, coverage=0.0, company=3.92, known=2.15, few=0.43, meaning=0.0, pooled=0.0
     ),
-    behind=5.77,
-    brief=4.83,
+    behind=8.70,
+    brief=4.54,
     found=Judgement(
         bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
     ),
-    floor=-2.65,
+    floor=-1.86,
 )  # fmt: skip
 
 SEMANTIC: Final = Model(
@@ -87,12 +87,12 @@ SEMANTIC: Final = Model(
         names=0.1, asks=-0.05,
     ),
     level=Judgement(
-        bias=-5.49, coverage=0.0, company=0.85, known=0.17, few=0.38, meaning=5.52, pooled=1.48
+        bias=-5.81, coverage=0.0, company=0.73, known=0.21, few=0.36, meaning=6.19, pooled=1.51
     ),
-    behind=11.32,
-    brief=3.79,
+    behind=12.30,
+    brief=3.70,
     found=Judgement(
         bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
     ),
-    floor=-2.1,
+    floor=-1.64,
 )  # fmt: skip
