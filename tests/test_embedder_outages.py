@@ -7,6 +7,8 @@ import pytest
 from embedding_server import EmbeddingServer, Said, embedding_server, well
 from endpoints import KEY, Embedder, failure, made
 
+from memory_mcp.domain.limits import EMBED_ANSWER_BYTES_MAX
+from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -124,3 +126,30 @@ async def test_a_refusal_is_final_and_says_what_to_check(
     assert said == f"{server.url.removeprefix('http://')} answered {expected}"
     assert len(server.heard) == 2
     assert not any("elsewhere" in heard.path for heard in server.heard)
+
+
+async def test_a_server_that_did_not_answer_is_left_alone(
+    server: EmbeddingServer, make: type[Embedder]
+) -> None:
+    """Else every search of an outage would wait out its time."""
+    server.behaves = lambda _: Said({}, late=True)
+    embedder = made(make, server.url, seconds=0.2, question_seconds=0.2)
+    with pytest.raises(ModelUnavailableError, match=r"within 0\.2 s"):
+        await embedder.question("tea")
+    heard = len(server.heard)
+
+    for _ in range(5):
+        with pytest.raises(ModelUnavailableError, match="left alone for another"):
+            await embedder.question("tea")
+    await embedder.aclose()
+
+    assert len(server.heard) == heard
+
+
+async def test_an_answer_without_end_is_not_read_to_its_end(
+    server: EmbeddingServer, make: type[Embedder]
+) -> None:
+    """It would fill the memory of the session that asked."""
+    server.behaves = lambda _: Said(b" " * (EMBED_ANSWER_BYTES_MAX + 1_000_000))
+
+    assert "answered with more than 16,000,000 bytes" in await failure(made(make, server.url))

@@ -178,6 +178,13 @@ EMBED_CHUNK_CHARS: Final = 2_000
 EMBED_OVERLAP_CHARS: Final = 200
 """The stretches that a server gets: about 500 tokens, what small embedding models can take."""
 
+EMBED_PAUSE_SECONDS_MIN: Final = 5.0
+EMBED_PAUSE_SECONDS_MAX: Final = 300.0
+"""How long a server that did not answer is left alone, doubling: no search waits meanwhile."""
+
+EMBED_ANSWER_BYTES_MAX: Final = 16_000_000
+"""The longest answer: a batch of the widest vectors is 6 MB as JSON."""
+
 EMBED_DIMENSIONS_MAX: Final = 8_192
 """No known model gives more; an answer that does is none."""
 

@@ -5,6 +5,7 @@ Here an answer is there in time or there is none. httpx is imported with the fir
 """
 
 import asyncio
+import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -12,7 +13,12 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from memory_mcp.domain.hosts import is_loopback
-from memory_mcp.domain.limits import REMOTE_CONNECT_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    EMBED_ANSWER_BYTES_MAX,
+    EMBED_PAUSE_SECONDS_MAX,
+    EMBED_PAUSE_SECONDS_MIN,
+    REMOTE_CONNECT_SECONDS_MAX,
+)
 from memory_mcp.errors import ModelUnavailableError
 
 if TYPE_CHECKING:
@@ -39,32 +45,61 @@ class Asking:
         self._key = key.get_secret_value() if key else ""
         self._retry_seconds = retry_seconds
         self._client: httpx.AsyncClient | None = None
+        self._pause = EMBED_PAUSE_SECONDS_MIN
+        self._alone_until = float("-inf")
 
     async def ask(self, path: str, body: dict[str, Any], seconds: float) -> object:
         """The answer to a POST. A busy or broken server is asked once more, if there is time.
+
+        One that did not answer at all is left alone for a while, which grows.
 
         Raises:
             ModelUnavailableError: there is no answer in time, or it is a refusal, or no JSON.
         """
         import httpx  # noqa: PLC0415  # see the module's docstring
 
-        client = self._opened()
+        if (left := self._alone_until - time.monotonic()) > 0:
+            raise ModelUnavailableError(
+                f"{self._name} did not answer and is left alone for another {left:.0f} s."
+            )
         try:
             async with asyncio.timeout(seconds):
-                response = await client.post(path, json=body)
+                response = await self._posted(path, body)
                 if _passing(response.status_code):
                     await asyncio.sleep(self._retry_seconds)
-                    response = await client.post(path, json=body)
+                    response = await self._posted(path, body)
         except (TimeoutError, httpx.TimeoutException) as error:
+            self._leave_alone()
             raise ModelUnavailableError(
                 f"{self._name} gave no vectors within {seconds:g} s."
             ) from error
         except httpx.HTTPError as error:
+            self._leave_alone()
             raise ModelUnavailableError(
                 f"{self._name} cannot be reached ({type(error).__name__}). Check "
                 "MEMORY_EMBEDDER_URL, and that the server runs."
             ) from error
+        self._pause = EMBED_PAUSE_SECONDS_MIN
         return self._understood(response)
+
+    async def _posted(self, path: str, body: dict[str, Any]) -> "httpx.Response":
+        """The answer, read as far as one of ours can be long."""
+        import httpx  # noqa: PLC0415  # as above
+
+        async with self._opened().stream("POST", path, json=body) as response:
+            said = bytearray()
+            async for part in response.aiter_bytes():
+                said += part
+                if len(said) > EMBED_ANSWER_BYTES_MAX:
+                    raise ModelUnavailableError(
+                        f"{self._name} answered with more than {EMBED_ANSWER_BYTES_MAX:,} bytes. "
+                        "Check MEMORY_EMBEDDER_URL."
+                    )
+        return httpx.Response(response.status_code, content=bytes(said), request=response.request)
+
+    def _leave_alone(self) -> None:
+        self._alone_until = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, EMBED_PAUSE_SECONDS_MAX)
 
     async def aclose(self) -> None:
         """Close the connections."""
