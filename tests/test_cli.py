@@ -29,7 +29,7 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     status, out, error = run("search", "orders")
     assert (status, error) == (0, "")
     assert out == (
-        "0.96 Orders: Orders live in\n     PostgreSQL.\n"
+        "1.00 Orders: Orders live in\n     PostgreSQL.\n"
         f"     [decision, storage, db, sql] {record['id']}\n(lexical)\n"
     )
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",

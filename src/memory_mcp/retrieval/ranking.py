@@ -83,13 +83,12 @@ def rank(
     placed.sort(key=lambda entry: entry[1].id)
     placed.sort(key=lambda entry: entry[1].created_at, reverse=True)
     placed.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    direct = {candidate.id for candidate in candidates}
+    own = {each.id for each in candidates} | {one.id for one in every if found[one.id].words}
+    gained = few * (SEMANTIC if nearness else LEXICAL).level.few  # by evidence: here is none
     return [
-        Ranked(one.id, score, _shown(pieces))
+        Ranked(one.id, _logistic(total), _shown(pieces))
         for total, one, pieces in placed[: limits.CANDIDATES_MAX]
-        if (score := _logistic(total)) >= _BESIDE_SCORE_MIN
-        or one.id in direct
-        or found[one.id].words
+        if one.id in own or _logistic(total - gained) >= _BESIDE_SCORE_MIN
     ]
 
 

@@ -61,7 +61,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    return unicodedata.normalize("NFC", plain).casefold()
+    # one letter may be a whole phrase (the ligatures of Arabic): a term has no spaces
+    return "".join(unicodedata.normalize("NFC", plain).casefold().split())
 
 
 def pieces(text: str) -> Iterator[tuple[str, int, int]]:
