@@ -42,6 +42,7 @@ async def test_what_only_the_cloud_finds_is_found(mine: Settings, cloud: Cloud) 
     async with agent(mine, "auto") as client:
         memory_id = await add(client, "Bestellungen liegen in PostgreSQL.")
         await synced(mine)
+        await eventually(lambda: memory_id in kept(cloud))  # the session may have been at it
         document = kept(cloud)[memory_id]
         assert (await call(client, "search_memories", query="the orders"))["results"] == []
         document.content = "orders " + document.content  # as if it understood both languages
