@@ -167,8 +167,9 @@ async def test_no_mode_finds_what_is_not_visible_or_not_wanted(
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     if mode == "semantic" and filters.reach != "user":
-        assert matches.mode == "semantic"
         every = there.intersection(r.id for r in encoded)
+        compared = matches.mode == "semantic"
+        assert compared if every else compared or "is encoded yet" in matches.degraded
         assert not ids or set(ids) >= every, "all or, if nothing is near enough, none"
     else:
         assert matches.mode == "lexical"
