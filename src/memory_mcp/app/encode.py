@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 
 from memory_mcp.app.healing import Progress
-from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.domain.ids import RecordId
@@ -96,12 +95,9 @@ async def unencoded(rooms: Rooms) -> int:
     found = 0
     for pool in rooms.pools:
         if meaning := pool.meaning:
-            found += await pool.index.healed(partial(_missing, meaning))
+            ask = partial(meaning.vectors.missing, meaning.embedder.identity)
+            found += await pool.index.healed(ask)
     return found
-
-
-async def _missing(meaning: Meaning) -> int:
-    return await meaning.vectors.missing(meaning.embedder.identity)
 
 
 async def _claim(rooms: Rooms, pool: Pool) -> list[RecordId]:

@@ -101,14 +101,14 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
         )
         vectors = await encoding
     degraded = vectors if isinstance(vectors, str) else ""
-    asked = vectors if isinstance(vectors, QueryVectors) else None
+    asked = _Asked(vectors if isinstance(vectors, QueryVectors) else None, view, filters)
     meant: _Meant | None = None
     try:
         found = await together(
-            _gathered(pool, words, _Asked(asked, view, filters), share)
+            _gathered(pool, words, asked, share)
             for pool, words, share in zip(pools, by_words, shares, strict=True)
         )
-        meant = await _compared(found, asked) if asked else None
+        meant = await _compared(found, asked.vectors) if asked.vectors else None
     except StoreError as error:  # the vectors: words do without
         degraded = str(error)
         found = [_Candidates(pool, words) for pool, words in zip(pools, by_words, strict=True)]

@@ -10,7 +10,12 @@ from memory_mcp.domain.search import Candidate, Fields, Neighbour
 from memory_mcp.domain.views import Filters
 from memory_mcp.index.visibility import CHAIN, VISIBLE, Values, filtered
 
-__all__ = ["around", "candidate", "neighbours"]
+__all__ = ["CANDIDATE", "around", "candidate", "neighbours"]
+
+CANDIDATE: Final = (
+    "r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names, f.dates, f.extra"
+)
+"""What `candidate` makes one of: columns of a record `r` and its fields `f`."""
 
 _SIDES: Final = (("<", "DESC", -1), (">", "ASC", 1))
 _STEPS: Final = 2
@@ -31,8 +36,7 @@ _AROUND: Final = (
         for n in range(_STEPS)
     )
     + """)
-    SELECT of, steps, at, {wanted}, r.id, r.importance, r.pinned, r.created_at, r.day,
-        f.body, f.names, f.dates, f.extra
+    SELECT of, steps, at, {wanted}, {candidate}
     FROM near CROSS JOIN record r ON r.rowid = near.row CROSS JOIN fields f ON f.record = r.rowid
     WHERE r.day = near.day
 """
@@ -42,11 +46,11 @@ _AROUND: Final = (
 def around(filters: Filters) -> tuple[str, Values]:
     """What finds the neighbours of the records `:ids`, and its named values."""
     wanted, values = filtered(filters)
-    return _AROUND.format(wanted=wanted), values
+    return _AROUND.format(wanted=wanted, candidate=CANDIDATE), values
 
 
 def candidate(row: Sequence[Any]) -> Candidate:
-    """A row of id, importance, pinned, created_at, day and the searched fields."""
+    """A row of the columns of `CANDIDATE`."""
     id_, importance, pinned, created_at, day, body, names, dates, extra = row
     return Candidate(
         id=RecordId(id_),

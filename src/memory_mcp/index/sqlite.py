@@ -18,7 +18,7 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.index.fulltext import any_of, searches, trigrams
-from memory_mcp.index.neighbours import around, candidate, neighbours
+from memory_mcp.index.neighbours import CANDIDATE, around, candidate, neighbours
 from memory_mcp.index.schema import INSERT, SCHEMA, VERSION, row
 from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
 
@@ -269,9 +269,7 @@ class SqliteIndex:
                 ORDER BY cost LIMIT :looked_at)
             SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
-                SELECT cost, r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names,
-                    f.dates, f.extra
-                FROM best CROSS JOIN record r ON r.rowid = best.row
+                SELECT cost, {CANDIDATE} FROM best CROSS JOIN record r ON r.rowid = best.row
                 CROSS JOIN fields f ON f.record = best.row
                 WHERE {condition} AND {VISIBLE}
                 ORDER BY cost, r.id DESC LIMIT :limit)""",

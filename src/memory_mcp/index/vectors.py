@@ -15,7 +15,7 @@ from memory_mcp.domain.record import iso
 from memory_mcp.domain.search import Candidate
 from memory_mcp.domain.vectors import Chunk, Passage, ReadVectors
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.neighbours import candidate
+from memory_mcp.index.neighbours import CANDIDATE, candidate
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vector_schema import KEEP, checksum, kept
 from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
@@ -186,8 +186,7 @@ class SqliteVectors:
         """The visible records of these chunks, nearest first, each once."""
         condition, values = filtered(filters)
         rows = await self._file.rows(
-            f"""{CHAIN} SELECT r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names,
-                f.dates, f.extra
+            f"""{CHAIN} SELECT {CANDIDATE}
             FROM json_each(:numbers) AS n CROSS JOIN vector v ON v.number = n.value
             CROSS JOIN record r ON r.rowid = v.record CROSS JOIN fields f ON f.record = r.rowid
             WHERE {condition} AND {VISIBLE} ORDER BY n.key""",

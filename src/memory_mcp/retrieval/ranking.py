@@ -74,12 +74,11 @@ def rank(
         if group
         for place in _judged(question, group, [found[one.id] for one in group], model, few)
     ]
-    placed = [
-        (round(sum(every_piece), 9), one, every_piece)
-        for one, pieces in judged
-        for similar in [[weights.similarity * piece for piece in pieces]]
-        for every_piece in [(*similar, *_preferences(one, weights, now))]
-    ]
+    placed: list[tuple[float, One, Sequence[float]]] = []
+    for one, pieces in judged:
+        similar = (weights.similarity * piece for piece in pieces)
+        whole = (*similar, *_preferences(one, weights, now))
+        placed.append((round(sum(whole), 9), one, whole))
     placed.sort(key=lambda entry: entry[1].id)
     placed.sort(key=lambda entry: entry[1].created_at, reverse=True)
     placed.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
@@ -181,9 +180,7 @@ def _stretched(values: Sequence[float]) -> list[float]:
     return [1 - (high - value) / width if high > 0 else 0.0 for value in values]
 
 
-def _preferences(
-    one: Candidate | Neighbour, weights: RerankWeights, now: datetime
-) -> tuple[float, float, float]:
+def _preferences(one: One, weights: RerankWeights, now: datetime) -> tuple[float, float, float]:
     """What the user's weights add: little by default, so that only near ties are broken by it."""
     above = (one.importance - limits.IMPORTANCE_USUAL) / _IMPORTANCE_SPAN
     return (

@@ -1,8 +1,8 @@
 """The figures of the ranking.
 
-Level, behind, brief and found are what `benchmarks/fit.py` gives for these mixtures; it
-prints what it ran on, and what floors lose. The mixtures and the floors (of those that it prints,
-low ones) are chosen by the trials in `benchmarks/TRIALS.md`.
+Level, behind, brief and found are what `benchmarks/fit.py` gives for these mixtures; it prints what
+it ran on, and what floors lose. The mixtures and the floors (of those that it prints, low ones) are
+chosen by the trials in `benchmarks/TRIALS.md`.
 """
 
 from dataclasses import dataclass
@@ -53,8 +53,7 @@ class Model:
     `level` is the logit that the first hit is relevant; with each step behind it in strength the
     logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains `brief`
     over the root of the number of words asked for: of two words both are meant, of twelve hardly
-    all. `found` is the logit that anything was found at all: below `floor`
-    the answer is empty.
+    all. `found` is the logit that anything was found at all: below `floor` the answer is empty.
     """
 
     mixture: Mixture
