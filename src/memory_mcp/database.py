@@ -24,6 +24,8 @@ __all__ = ["Database", "Make", "Rows"]
 _DAMAGE: Final = ("no such table", "no such column", "has no column", "vtable constructor failed")
 
 _SHARE_PAUSE_SECONDS: Final = 0.02
+_ROWS_AT_ONCE: Final = 64
+"""What aiosqlite takes when rows are asked for one by one; here they never are."""
 
 Rows = list[Sequence[Any]]
 _Identity = tuple[int, int]
@@ -218,9 +220,7 @@ async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.
 
     A call that is cancelled here must not leave a half-opened connection, so it is waited for.
     """
-    opening = asyncio.ensure_future(
-        aiosqlite.connect(path, isolation_level=None, timeout=INDEX_BUSY_SECONDS_MAX)
-    )
+    opening = asyncio.ensure_future(_connected(path))
     try:
         db = await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -251,6 +251,22 @@ async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.
             raise NewerSchemaError(str(path), version, make.version)
         raise make.damaged(f"{path} is of version {version}, not {make.version}.")
     return db
+
+
+async def _connected(path: Path) -> aiosqlite.Connection:
+    """A connection to the file, whatever is in it.
+
+    It is opened before aiosqlite has it: the thread of a connection that cannot be opened goes on
+    unawaited, and would answer to an event loop that may be closed by then.
+    """
+    found = await asyncio.to_thread(
+        sqlite3.connect,
+        path,
+        isolation_level=None,
+        timeout=INDEX_BUSY_SECONDS_MAX,
+        check_same_thread=False,
+    )
+    return await aiosqlite.Connection(lambda: found, iter_chunk_size=_ROWS_AT_ONCE)
 
 
 async def _share(db: aiosqlite.Connection) -> None:
