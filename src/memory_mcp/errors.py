@@ -6,7 +6,7 @@ MemoryMcpError
 │   ├── UnknownTargetError        no such checkpoint, phase, line or branch
 │   └── SettingError              a setting or an option has a value we do not know
 ├── ConflictError                 somebody else moved the head in between: look again
-├── ModelUnavailableError         no vectors now: the search goes on by words and says so
+├── ModelUnavailableError         a model cannot help now: words and rules do, and it is said
 ├── RemoteError                   the cloud could not be asked: local work goes on
 │   ├── RemoteUnavailableError    try again later: network, timeout, 429, 5xx, no answer of its own
 │   ├── RemoteBlockedError        nothing works until a person acts: key, credit, plan
@@ -100,7 +100,14 @@ class ConflictError(MemoryMcpError):
 
 
 class ModelUnavailableError(MemoryMcpError):
-    """No vectors can be had now. Never fatal: the caller carries on without them."""
+    """A model gives no vectors or no answer now. Never fatal: the caller carries on without.
+
+    `status` is what its server answered, if that was a refusal.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class RemoteError(MemoryMcpError):

@@ -23,6 +23,9 @@ IMPORTANCE_USUAL: Final = 3
 SUMMARY_CHARS_MAX: Final = 2_000
 """A checkpoint is read at the start of every session after it, so it stays short."""
 
+TURN_CHARS_MAX: Final = 8_000
+"""Of a longer turn of a conversation the beginning and the end are read."""
+
 LESSON_CHARS_MAX: Final = 1_000
 """A lesson is carried into every later session."""
 
@@ -180,7 +183,7 @@ EMBED_OVERLAP_CHARS: Final = 200
 
 EMBED_PAUSE_SECONDS_MIN: Final = 5.0
 EMBED_PAUSE_SECONDS_MAX: Final = 300.0
-"""How long a server that did not answer is left alone, doubling: no search waits meanwhile."""
+"""How long a server that did not answer is left alone, doubling: nobody waits meanwhile."""
 
 EMBED_ANSWER_BYTES_MAX: Final = 16_000_000
 """The longest answer: a batch of the widest vectors is 6 MB as JSON."""
@@ -190,3 +193,40 @@ EMBED_DIMENSIONS_MAX: Final = 8_192
 
 EMBED_RETRY_SECONDS: Final = 1.0
 """The pause before the only second try."""
+
+LANGUAGE_SECONDS_MAX: Final = 10.0
+"""How long a language model may take for one question, second tries included: a write waits."""
+
+LANGUAGE_ANSWER_BYTES_MAX: Final = 1_000_000
+"""The longest answer: a memory, every letter of it escaped, is 50 kB; models think aloud too."""
+
+LANGUAGE_TURNS_CHARS_MAX: Final = 24_000
+"""What is sent of the turns to be summed up, the newest first: a dozen long ones."""
+
+NUDGE_CHARS_MAX: Final = 300
+"""One or two sentences: a nudge stands whole on one line of the context."""
+
+NUDGE_PRIORITY_MIN: Final = 1
+NUDGE_PRIORITY_MAX: Final = 10
+NUDGE_PRIORITY_USUAL: Final = 5
+
+NUDGE_BY_CHARS_MAX: Final = 100
+"""Who left it is a program's name, not a text."""
+
+NUDGE_BYTES_MAX: Final = 8_192
+"""A nudge as JSON is a tenth of it; what is larger is not read at all."""
+
+NUDGES_MAX: Final = 1_000
+"""How many wait for a user: to take one of them, and remove the rest, is a matter of 0.15 s."""
+
+NUDGE_FILES_MAX: Final = 20_000
+"""How many files of a drop-box are opened to find them; most of so many are no nudges."""
+
+NUDGE_SECONDS_MAX: Final = 2.0
+"""How long the start of a session waits for a queue to find one: it is a courtesy, no memory."""
+
+NUDGE_TAKE_SECONDS_MAX: Final = 1.5
+"""When a queue gives up looking: soon enough to say why to the session that waits."""
+
+NUDGE_QUIET_SECONDS: Final = 0.5
+"""A file that another program touched within this time may still be growing: it is watched."""

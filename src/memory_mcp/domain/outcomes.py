@@ -12,12 +12,17 @@ from memory_mcp.domain.views import Hit
 __all__ = [
     "AddOutcome",
     "Added",
+    "AlreadyKnown",
     "BacktrackOutcome",
     "Backtracked",
     "Branched",
+    "Captured",
     "CheckpointOutcome",
     "CheckpointState",
+    "Contradiction",
     "Decided",
+    "Declined",
+    "EpisodeOutcome",
     "Forgotten",
     "Found",
     "HeadReport",
@@ -25,8 +30,12 @@ __all__ = [
     "NotMoved",
     "PhaseSealed",
     "Preview",
+    "Redaction",
+    "Rejected",
     "Saved",
+    "Similar",
     "Skipped",
+    "Waited",
 ]
 
 
@@ -38,15 +47,97 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Redaction:
+    """A secret that was taken out of a text: which rule knew it, and where it was.
+
+    `at` counts the characters of the text as it came, once it is normalised. `field` is the name of
+    the argument.
+    """
+
+    rule: str
+    at: int
+    field: str = "content"
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """What held until now and is replaced by something else about the same thing."""
+
+    memory_id: RecordId
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Similar:
+    """A memory that may be the same fact; nobody could tell. Its likeness is 0-1."""
+
+    record: Record
+    score: float
+
+
+@dataclass(frozen=True)
 class Added:
-    """A record is durable. `notes` are sentences the caller should read."""
+    """A record is durable. `notes` are sentences the caller should read.
+
+    `merged`: it was composed of what was given and of what was known.
+    """
 
     record: Record
     replaced: tuple[RecordId, ...] = ()
     notes: tuple[str, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
+    merged: bool = False
+    contradictions: tuple[Contradiction, ...] = ()
+    similar: tuple[Similar, ...] = ()
 
 
-AddOutcome = Added | Skipped
+@dataclass(frozen=True)
+class AlreadyKnown:
+    """No memory was written: a visible one says all of it."""
+
+    record: Record
+    redactions: tuple[Redaction, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Nothing was written: the user rejected this very statement, as the tombstone says."""
+
+    tombstone: Record
+
+
+@dataclass(frozen=True)
+class Declined:
+    """Nothing was written: it is not worth keeping.
+
+    `reason` is the rest of a sentence that begins with "It".
+    """
+
+    reason: str
+
+
+AddOutcome = Added | AlreadyKnown | Rejected | Declined | Skipped
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An episode is durable; `merged` into it are the ones that it replaces."""
+
+    record: Record
+    merged: tuple[RecordId, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Waited:
+    """No episode was written now; `reason` is a sentence."""
+
+    reason: str
+
+
+EpisodeOutcome = Captured | Waited | Skipped
 
 
 @dataclass(frozen=True)
@@ -86,6 +177,7 @@ class Decided:
     """A pending checkpoint was saved, edited and saved, or skipped."""
 
     checkpoint: Checkpoint
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

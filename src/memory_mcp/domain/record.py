@@ -20,12 +20,15 @@ from pydantic import (
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
+from memory_mcp.domain.normalise import digest
 
 __all__ = [
     "DURABLE_KINDS",
     "MEMORY_KINDS",
     "RECALLED_KINDS",
+    "REJECTED",
     "SCHEMA_VERSION",
+    "TOLD",
     "Approval",
     "Frozen",
     "Kind",
@@ -66,6 +69,13 @@ RECALLED_KINDS: Final[frozenset[Kind]] = frozenset(
 
 MEMORY_KINDS: Final = RECALLED_KINDS - {"checkpoint"}
 """What is counted as a memory: a checkpoint's summary is found, but it is a place, not a thing."""
+
+
+REJECTED: Final = "rejected:"
+"""Begins the key of a tombstone whose memory the user rejected; its statement's digest follows."""
+
+TOLD: Final = "told:"
+"""Begins the key of the tombstone of an episode, whose own key follows: it was told once."""
 
 
 def iso(at: datetime) -> str:
@@ -180,6 +190,18 @@ class Record(Frozen):
         if self.move is not None and self.move.approval in ("pending", "skipped"):
             return False
         return self.kind in RECALLED_KINDS
+
+    @property
+    def statement(self) -> str:
+        """The digest of what a memory states, or of what a tombstone says was rejected.
+
+        Of the tombstone of an episode: whose episodes it belongs to, without the turn.
+        """
+        if self.kind == "tombstone":
+            if self.key.startswith(TOLD):
+                return self.key.rpartition(":")[0]
+            return self.key.removeprefix(REJECTED) if self.key.startswith(REJECTED) else ""
+        return digest(self.content) if self.recalled else ""
 
     @property
     def container_tags(self) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import BranchName, SegmentId
+from memory_mcp.domain.profile import PROFILE_CATEGORY
 from memory_mcp.domain.record import Kind, Record
 
 __all__ = ["Filters", "Hit", "View", "Wish"]
@@ -23,9 +24,12 @@ class View:
 class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
-    `tags` must all be there; `kinds` and `segments` are alternatives. `reach` says of which pool.
-    `since` and `until` bound
-    when it was written: from the one, and before the other.
+    `statement` asks for those that state exactly this (`Record.statement`), and for tombstones of
+    what was rejected. `tags` must all be there; `kinds` and `segments` are alternatives. `reach`
+    says of which pool. `since` and `until` bound when it was written: from the one, and before the
+    other; `session` says in which session, where the empty name is that of all who name none.
+    Facts of the profile repeat what memories say, so they are left out unless their category, or a
+    statement, is asked for.
     """
 
     category: str = ""
@@ -38,6 +42,13 @@ class Filters:
     reach: Reach | None = None
     since: datetime | None = None
     until: datetime | None = None
+    session: str | None = None
+    statement: str = ""
+
+    @property
+    def with_profile(self) -> bool:
+        """Whether facts of the profile are wanted too."""
+        return bool(self.statement) or self.category.casefold() == PROFILE_CATEGORY
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,192 @@
+"""One spelling for what a caller hands in; the text is otherwise the caller's.
+
+`normalised` changes what two keyboards or editors do differently and no reader means: the form of
+accents (NFC), curly quotes and long dashes, the characters that end a line, unusual spaces. It
+takes out what a reader cannot see but a model reads: control characters, terminal colours, marks
+that turn the direction of the text, zero-width characters, Unicode tags. A secret or an instruction
+cannot hide behind them.
+
+What stays, and why:
+
+- An address (`https://…`) stays as it is, alone or within a sentence: another form of an accent or
+  another dash leads elsewhere. Only what is never part of an address ends it or is taken out.
+- Joiners stay where they spell a word (Persian, the scripts of India) or build an emoji.
+- The ellipsis, guillemets, primes and the wide space of Chinese and Japanese are neither curly
+  quotes nor dashes, but what the language writes. Tabs and runs of spaces may be code.
+- Half a surrogate pair passes through: `check_text` refuses it with its position.
+
+`folded` is not for reading: it is what two spellings of the same statement have in common.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+__all__ = ["code_words", "digest", "folded", "normalised"]
+
+DIGEST_DIGITS: Final = 16
+"""64 bits: among a million statements two collide once in thirty million stores."""
+
+_LINE_END: Final = r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]"
+"""Tabulators and feeds of paper end a line too: without one, two words would grow together."""
+_TERMINAL: Final = r"\x1b\[[0-?]*[ -/]*[@-~]"
+"""A colour or a move of a terminal's cursor: the escape alone would leave `[31m` behind."""
+_FLAG: Final = r"(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f)"
+"""The flags of England, Scotland, Wales, Texas …: the one use of Unicode tags."""
+_UNSEEN: Final = (
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
+    r"\u00ad\u034f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+_JOINERS: Final = frozenset("\u180e\u200c\u200d")
+_VARIANTS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+"""They choose a shape of the character before; a row of them is a message in hiding."""
+_KEYCAPS: Final = frozenset("0123456789#*\u00a9\u00ae")
+
+_CURSIVE: Final = (
+    r"[\u0600-\u10ff\u1780-\u18af\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefe\U00010a00-\U00011fff]"
+)
+"""Arabic and its neighbours, India, Tibet, Burma, Khmer, Mongolian: written with joiners."""
+_PICTURES: Final = r"[\u2190-\u2bff\U0001f000-\U0001faff]"
+
+_ODD_SPACE: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3164\uffa0"
+_QUOTES: Final = {"'": "\u2018\u2019\u201a\u201b", '"': "\u201c\u201d\u201e\u201f"}
+_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+_ENDS_ADDRESS: Final = r"\s<>\"\u201c-\u201f\u00ab\u00bb"
+_CODE: Final = (
+    r"`[^`]+`|(?<![\w-])--?[A-Za-z][\w-]*|\b(?:[^\W_]\w*_\w*|_\w*[^\W_])"
+    r"|\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*\b"
+    r"|\d\s*(?:[kKMGTP]i?[bB](?:it)?(?:/s|ps)?|[mM](?:[gmslWVA]|Hz))\b"
+)
+"""What stands in backticks, options, words with an underscore or a capital within, units."""
+_FULL_STOPS: Final = (".", "!", "\uff01", "\u3002", "\u06d4", "\u0964")
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed: plain ASCII needs hardly any of them."""
+    return re.compile(source)
+
+
+def normalised(text: str) -> str:
+    """The text in one spelling. Twice is once.
+
+    Each round but the last takes at least one unseen character out, and without one NFC and the
+    quotes settle in a single round, so it ends; nearly always in the second.
+    """
+    while True:
+        clean = _round(text)
+        if clean == text:
+            return text
+        text = clean
+
+
+def folded(text: str) -> str:
+    """Without case, the width of gaps and a full stop or "!" at the end.
+
+    Addresses and what looks like code keep their case: `-d` is not `-D`, `api_url` not `API_URL`.
+    """
+    words = "".join(
+        part if is_address else _uncased(part) for part, is_address in _parts(normalised(text))
+    )
+    words = " ".join(words.split())
+    said = words[:-1].rstrip()
+    return said if words.endswith(_FULL_STOPS) and not said.endswith(_FULL_STOPS) else words
+
+
+def _uncased(text: str) -> str:
+    found: list[str] = []
+    at = 0
+    for match in _pattern(_CODE).finditer(text):
+        found += (unicodedata.normalize("NFC", text[at : match.start()].casefold()), match.group())
+        at = match.end()
+    found.append(unicodedata.normalize("NFC", text[at:].casefold()))
+    return "".join(found)
+
+
+def code_words(text: str) -> list[str]:
+    """The words of a text whose case tells something: options, identifiers, units."""
+    return [
+        word
+        for match in _pattern(_CODE).finditer(text)
+        for word in _pattern(r"-*\w+").findall(match.group())
+    ]
+
+
+def digest(text: str) -> str:
+    """The same for the same statement, however it is spelt; short enough for a column."""
+    found = hashlib.sha256(folded(text).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()[:DIGEST_DIGITS]
+
+
+def _round(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    text = _pattern(_LINE_END).sub("\n", text)
+    text = _pattern(_TERMINAL).sub("", text)
+    text = _pattern(f"{_FLAG}|{_UNSEEN}").sub(lambda match: match["flag"] or "", text)
+    if text.isascii():
+        return text
+    return "".join(
+        part if is_address else _respelt(part) for part, is_address in _parts(_joined(text))
+    )
+
+
+def _respelt(text: str) -> str:
+    text = _pattern(f"[{_ODD_SPACE}]").sub(" ", text)
+    for plain, curly in _QUOTES.items():
+        text = _pattern(f"[{curly}]").sub(plain, text)
+    return unicodedata.normalize("NFC", _pattern(f"[{_DASHES}]").sub("-", text))
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in order, cut into addresses and what is none."""
+    if "://" not in text:
+        yield text, False
+        return
+    # the first letter of the scheme is where a word begins, so that a long word is read once
+    address = rf"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*+://[^{_ENDS_ADDRESS}]*[^{_ENDS_ADDRESS}\u2018-\u201a]"
+    at = 0
+    for match in _pattern(address).finditer(text):
+        yield text[at : match.start()], False
+        yield match.group(), True
+        at = match.end()
+    yield text[at:], False
+
+
+def _joined(text: str) -> str:
+    """Without the joiners and choices of shape that join and shape nothing."""
+    if _pattern(r"[\u180e\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]").search(text) is None:
+        return text
+    kept: list[str] = []
+    for at, char in enumerate(text):
+        before = kept[-1] if kept else " "
+        if char in _VARIANTS:
+            stays = before in _KEYCAPS or (_shaped(before) and before not in _VARIANTS)
+        elif char in _JOINERS:
+            stays = _joins(before, text[at + 1 : at + 2], char)
+        else:
+            stays = True
+        if stays:
+            kept.append(char)
+    return "".join(kept)
+
+
+def _shaped(char: str) -> bool:
+    return not char.isascii() and unicodedata.category(char)[0] in "LMS"
+
+
+def _joins(before: str, after: str, joiner: str) -> bool:
+    """Between emoji; after a letter or mark of a script that is written with joiners."""
+    if joiner == "\u200d" and (_pictured(before) or before in _VARIANTS):
+        return _pictured(after)
+    return bool(_pattern(_CURSIVE).match(before)) and unicodedata.category(before)[0] in "LM"
+
+
+def _pictured(char: str) -> bool:
+    """An emoji, or what follows a joiner in one (sex, profession, colour, arrow)."""
+    return _pattern(_PICTURES).match(char) is not None
