@@ -14,7 +14,8 @@ from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.inference.minilm import MiniLm
 from memory_mcp.inference.model_files import MANIFEST
 from memory_mcp.model_wiring import embedder
-from memory_mcp.settings import EmbedderSettings, Settings, read_settings
+from memory_mcp.setting_groups import EmbedderSettings
+from memory_mcp.settings import Settings, read_settings
 
 pytestmark = pytest.mark.anyio
 

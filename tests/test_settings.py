@@ -8,9 +8,58 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from memory_mcp.domain.episodes import Pace
+from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
-from memory_mcp.settings import SETTINGS, EmbedderSettings, Settings, read_settings, with_toolsets
+from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
+from memory_mcp.settings import SETTINGS, Settings, read_settings, with_toolsets
+
+_EVERY = {
+    "MEMORY_ENABLED": "On",
+    "MEMORY_MODE": "META",
+    "MEMORY_PHASE": " 7 ",
+    "ATOMIC_PHASE": "8",
+    "MEMORY_APPROVAL": "Auto",
+    "MEMORY_BRANCH": "try",
+    "MEMORY_DIR": "~/memories",
+    "MEMORY_HOME": "relative",
+    "MEMORY_USER": "ada",
+    "MEMORY_TOOLSETS": "branches, branches,",
+    "MEMORY_LOG_LEVEL": "debug",
+    "CLAUDE_CODE_SESSION_ID": "s-1",
+    "MEMORY_PROVIDER": "Supermemory",
+    "SUPERMEMORY_API_KEY": " sm_zebra ",
+    "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
+    "SUPERMEMORY_TIMEOUT": "0.5",
+    "SUPERMEMORY_EXTRACTION": "ON",
+    "MEMORY_RERANK_WEIGHTS": "recency=2, Pinned=0",
+    "MEMORY_EMBEDDER": "OpenAI",
+    "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
+    "MEMORY_EMBEDDER_MODEL": "bge-m3",
+    "MEMORY_EMBEDDER_API_KEY": "sk-zebra",
+    "MEMORY_SECRETS": "Refuse",
+    "MEMORY_MERGE_TOPK": "7",
+    "MEMORY_MERGE_AUTO_UPDATE": "0.9",
+    "MEMORY_MERGE_CHECK_LOW": ".7",
+    "MEMORY_MERGE_FALLBACK_ENABLED": "no",
+    "MEMORY_MERGE_FALLBACK_LOW": "0.2",
+    "MEMORY_MERGE_FALLBACK_TOPK": "0",
+    "MEMORY_MERGE_FALLBACK_RECENCY_DAYS": "30",
+    "MEMORY_MERGE_FALLBACK_CATEGORIES": "Personal, Work,",
+    "MEMORY_MERGE_MODE": "UPDATE",
+    "MEMORY_SEMANTIC_MIN_IMPORTANCE": "2",
+    "MEMORY_LLM_BASE_URL": "http://localhost:11434/v1/",
+    "MEMORY_LLM_MODEL": "qwen3",
+    "MEMORY_LLM_API_KEY": "sk-yak",
+    "EPISODIC_WINDOW_N": "8",
+    "EPISODIC_COOLDOWN_TURNS": "3",
+    "EPISODIC_COOLDOWN_MINUTES": "0",
+    "EPISODIC_MAX_PER_DAY": "5",
+    "EPISODIC_MERGE_WINDOW_HOURS": "1.5",
+    "EPISODIC_NOVELTY_MIN": "1",
+    "MEMORY_NUDGE_QUEUE": "https://SQS.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
+}
 
 
 def test_without_any_setting_everything_has_a_sensible_value() -> None:
@@ -21,32 +70,10 @@ def test_without_any_setting_everything_has_a_sensible_value() -> None:
 def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
     """`SETTINGS` is what the README lists."""
     (tmp_path / "p").mkdir()
-    given = {
-        "MEMORY_ENABLED": "On",
-        "MEMORY_MODE": "META",
-        "MEMORY_PHASE": " 7 ",
-        "ATOMIC_PHASE": "8",
-        "MEMORY_APPROVAL": "Auto",
-        "MEMORY_BRANCH": "try",
+    given = _EVERY | {
         "MEMORY_PROJECT_DIR": str(tmp_path / "p"),
         "CLAUDE_PROJECT_DIR": str(tmp_path / "claude"),
         "MEMORY_STATE_DIR": str(tmp_path / "s"),
-        "MEMORY_DIR": "~/memories",
-        "MEMORY_HOME": "relative",
-        "MEMORY_USER": "ada",
-        "MEMORY_TOOLSETS": "branches, branches,",
-        "MEMORY_LOG_LEVEL": "debug",
-        "CLAUDE_CODE_SESSION_ID": "s-1",
-        "MEMORY_PROVIDER": "Supermemory",
-        "SUPERMEMORY_API_KEY": " sm_zebra ",
-        "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
-        "SUPERMEMORY_TIMEOUT": "0.5",
-        "SUPERMEMORY_EXTRACTION": "ON",
-        "MEMORY_RERANK_WEIGHTS": "recency=2, Pinned=0",
-        "MEMORY_EMBEDDER": "OpenAI",
-        "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
-        "MEMORY_EMBEDDER_MODEL": "bge-m3",
-        "MEMORY_EMBEDDER_API_KEY": "sk-zebra",
     }
 
     assert set(given) == set(SETTINGS)
@@ -72,6 +99,29 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         embedder=EmbedderSettings(
             "openai", "https://models.example/V1", "bge-m3", SecretStr("sk-zebra")
         ),
+        secrets="refuse",
+        merging=Merging(
+            topk=7,
+            auto_update=0.9,
+            check_low=0.7,
+            fallback_enabled=False,
+            fallback_low=0.2,
+            fallback_topk=0,
+            fallback_recency_days=30,
+            fallback_categories=("Personal", "Work"),
+            mode="update",
+            min_importance=2,
+        ),
+        language=LanguageSettings("http://localhost:11434/v1", "qwen3", SecretStr("sk-yak")),
+        pace=Pace(
+            window=8,
+            cooldown_turns=3,
+            cooldown_minutes=0,
+            per_day=5,
+            merge_hours=1.5,
+            novelty_min=1.0,
+        ),
+        nudge_queue="https://sqs.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
     )
 
 
@@ -135,8 +185,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("ATOMIC_MEMORY_HOME", "~no-such-user/x", "a folder; nobody here has that home"),
         ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
         ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
-        ("MEMORY_TOOLSETS", "nope", "some of branches"),
-        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches"),
+        ("MEMORY_TOOLSETS", "nope", "some of branches, session"),
+        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session"),
         ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
         *(
             ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 60")
@@ -245,45 +295,3 @@ def test_no_key_goes_over_the_network_unencrypted(host: str) -> None:
 def test_a_search_may_wait_a_minute_at_most(seconds: str) -> None:
     """Both ends of what is allowed."""
     assert read_settings({"SUPERMEMORY_TIMEOUT": seconds}).remote_timeout == float(seconds)
-
-
-@pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("MEMORY_")])
-def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
-    """Pipelines that set ATOMIC_… for all of their tools set ours too; ours comes first."""
-    one, other = {
-        "MEMORY_ENABLED": ("true", "false"),
-        "MEMORY_MODE": ("meta", "normal"),
-        "MEMORY_PHASE": ("7", "8"),
-        "MEMORY_APPROVAL": ("auto", "ask"),
-        "MEMORY_PROJECT_DIR": (str(tmp_path), str(Path.home())),
-        "MEMORY_TOOLSETS": ("branches", ","),
-        "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
-        "MEMORY_PROVIDER": ("local", "supermemory"),
-        "MEMORY_RERANK_WEIGHTS": ("pinned=1", "pinned=2"),
-        "MEMORY_EMBEDDER": ("none", "minilm"),
-        "MEMORY_EMBEDDER_URL": ("https://a.example", "https://b.example/v1"),
-    }.get(name, ("a", "b"))
-    others = {"MEMORY_EMBEDDER": "ollama", "MEMORY_EMBEDDER_MODEL": "m"}
-    given = others if name.startswith("MEMORY_EMBEDDER_") else {}
-    given = {setting: value for setting, value in given.items() if setting != name}
-    meant = read_settings({**given, name: one})
-
-    assert meant != read_settings({**given, name: other})
-    assert read_settings({**given, f"ATOMIC_{name}": one}) == meant
-    assert read_settings({**given, f"ATOMIC_{name}": other, name: one}) == meant
-    assert read_settings({**given, f"ATOMIC_{name}": one, name: " "} | given) == meant
-
-
-def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
-    """ATOMIC_MEMORY_PHASE was written for us, ATOMIC_PHASE and CLAUDE_… for everybody."""
-    assert read_settings({"ATOMIC_MEMORY_PHASE": "7", "ATOMIC_PHASE": "8"}).phase == 7
-    assert read_settings({"ATOMIC_SUPERMEMORY_API_KEY": KEY}).api_key is None
-
-
-@pytest.mark.parametrize(
-    "value", ["1,2,3,4", "recency", "speed=1", "pinned=-1", "pinned=nan", "pinned=11", "="]
-)
-def test_weights_that_mean_nothing_are_refused(value: str) -> None:
-    """The message names the four, the bounds and an example."""
-    with pytest.raises(SettingError, match="similarity, importance, recency, pinned"):
-        read_settings({"MEMORY_RERANK_WEIGHTS": value})

@@ -3,6 +3,7 @@
 Nothing here knows which settings there are, or reads the environment.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -23,18 +24,22 @@ __all__ = [
     "Variable",
     "choice",
     "endpoint",
+    "figure",
     "flag",
     "folder",
     "folder_named",
     "key_in",
+    "names",
     "on_this_machine",
     "origin",
     "phase",
     "plain",
     "present_folder",
     "seconds",
+    "share",
     "text",
     "weights",
+    "whole",
 ]
 
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
@@ -163,6 +168,38 @@ def seconds(given: Variable | None, default: float, most: float) -> float:
     if not 0 < found <= most:  # true of no nan either
         raise SettingError(*given, f"seconds, more than 0 and at most {most:g}")
     return found
+
+
+def figure(given: Given, setting: str, default: float, least: float, most: float) -> float:
+    """A number between two others."""
+    if setting not in given:
+        return default
+    try:
+        found = float(given[setting].value)
+    except ValueError:
+        found = math.nan
+    if not least <= found <= most:  # true of no nan either
+        raise SettingError(*given[setting], f"a number from {least:g} to {most:g}")
+    return found
+
+
+def share(given: Given, setting: str, default: float) -> float:
+    """A part of a whole."""
+    return figure(given, setting, default, 0, 1)
+
+
+def whole(given: Given, setting: str, default: int, least: int, most: int) -> int:
+    """A whole number between two others."""
+    found = figure(given, setting, default, least, most)
+    if found != int(found):
+        raise SettingError(*given[setting], f"a whole number from {least} to {most}")
+    return int(found)
+
+
+def names(given: Given, setting: str) -> tuple[str, ...]:
+    """Names with commas between them, each once."""
+    parts = (part.strip() for part in text(given, setting).split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
 
 
 def folder(given: Given, setting: str) -> Path | None:

@@ -13,17 +13,19 @@ from typing import Final, Literal, cast
 from platformdirs import user_data_path
 from pydantic import SecretStr
 
+from memory_mcp import setting_groups as groups
 from memory_mcp import setting_values as values
+from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.limits import REMOTE_SEARCH_SECONDS_DEFAULT, REMOTE_SEARCH_SECONDS_MAX
+from memory_mcp.domain.merging import Merging, Secrets
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
+from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
 from memory_mcp.setting_values import Given, Variable
 
 __all__ = [
     "SETTINGS",
     "TOOLSETS",
-    "EmbedderName",
-    "EmbedderSettings",
     "Provider",
     "Settings",
     "home_folder",
@@ -58,29 +60,35 @@ SETTINGS: Final[Mapping[str, str]] = {
     "MEMORY_EMBEDDER_URL": "where an OpenAI-compatible server or Ollama is",
     "MEMORY_EMBEDDER_MODEL": "the model to ask for there",
     "MEMORY_EMBEDDER_API_KEY": "the key for it",
+    "MEMORY_SECRETS": "what becomes of a secret in a text: redact, refuse, or allow",
+    "MEMORY_MERGE_TOPK": "how many like memories are compared with a new one; 0: none",
+    "MEMORY_MERGE_AUTO_UPDATE": "from this likeness up it is the same fact",
+    "MEMORY_MERGE_CHECK_LOW": "from this likeness up the judge decides",
+    "MEMORY_MERGE_FALLBACK_ENABLED": "false: below that, nothing is compared",
+    "MEMORY_MERGE_FALLBACK_LOW": "from this likeness up the judge decides about recent ones",
+    "MEMORY_MERGE_FALLBACK_TOPK": "how many of those are compared",
+    "MEMORY_MERGE_FALLBACK_RECENCY_DAYS": "for how many days a memory is recent",
+    "MEMORY_MERGE_FALLBACK_CATEGORIES": "of which categories they must be",
+    "MEMORY_MERGE_MODE": "recreate: compose one memory of both; update: keep the new text",
+    "MEMORY_SEMANTIC_MIN_IMPORTANCE": "less important than this nothing new is stored",
+    "MEMORY_LLM_BASE_URL": "where an OpenAI-compatible chat endpoint is",
+    "MEMORY_LLM_MODEL": "the model that judges, composes and sums up; none: rules do",
+    "MEMORY_LLM_API_KEY": "the key for it",
+    "EPISODIC_WINDOW_N": "of how many turns an episode is made",
+    "EPISODIC_COOLDOWN_TURNS": "turns between two episodes",
+    "EPISODIC_COOLDOWN_MINUTES": "minutes between two episodes",
+    "EPISODIC_MAX_PER_DAY": "episodes of a session in a day",
+    "EPISODIC_MERGE_WINDOW_HOURS": "until when an episode is merged into the last one",
+    "EPISODIC_NOVELTY_MIN": "how new it must be not to be merged",
+    "MEMORY_NUDGE_QUEUE": "the Amazon SQS queue that nudges come from; none: a folder",
 }
 """Each `MEMORY_X` is read from `ATOMIC_MEMORY_X` where it is not set itself."""
 
-TOOLSETS: Final = ("branches",)
+TOOLSETS: Final = ("branches", "session")
 
 _LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
-
-EmbedderName = Literal["auto", "none", "minilm", "openai", "ollama"]
-_EMBEDDERS: Final[tuple[EmbedderName, ...]] = ("auto", "none", "minilm", "openai", "ollama")
-_OPENAI: Final = "https://api.openai.com/v1"
-_OLLAMA: Final = "http://127.0.0.1:11434"
-
-
-@dataclass(frozen=True)
-class EmbedderSettings:
-    """What turns text into vectors; where it is and how it is asked, if it is a server."""
-
-    name: EmbedderName = "auto"
-    url: str = ""
-    model: str = ""
-    api_key: SecretStr | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,12 @@ class Settings:
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
     weights: RerankWeights = RerankWeights()  # noqa: RUF009  # frozen
-    embedder: EmbedderSettings = EmbedderSettings()
+    embedder: EmbedderSettings = EmbedderSettings()  # noqa: RUF009
+    secrets: Secrets = "redact"
+    merging: Merging = Merging()  # noqa: RUF009
+    language: LanguageSettings | None = None
+    pace: Pace = Pace()  # noqa: RUF009
+    nudge_queue: str = ""
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -121,6 +134,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     level = values.choice(given, "MEMORY_LOG_LEVEL", _LOG_LEVELS, "WARNING")
     approval = values.choice(given, "MEMORY_APPROVAL", ("ask", "auto"), "ask")
     provider = values.choice(given, "MEMORY_PROVIDER", ("auto", "local", "supermemory"), "auto")
+    secrets = values.choice(given, "MEMORY_SECRETS", ("redact", "refuse", "allow"), "redact")
     return Settings(
         meta=values.choice(given, "MEMORY_MODE", ("normal", "meta"), "normal") == "meta",
         phase=values.phase(given.get("MEMORY_PHASE") or given.get("ATOMIC_PHASE")),
@@ -143,36 +157,13 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ),
         extraction=values.flag(given, "SUPERMEMORY_EXTRACTION", "on or off", default=False),
         weights=values.weights(given.get("MEMORY_RERANK_WEIGHTS")),
-        embedder=_embedder(given),
+        embedder=groups.embedder(given),
+        secrets=cast("Secrets", secrets),
+        merging=groups.merging(given),
+        language=groups.language(given),
+        pace=groups.pace(given),
+        nudge_queue=groups.nudge_queue(given),
     )
-
-
-def _embedder(given: Given) -> EmbedderSettings:
-    name = cast("EmbedderName", values.choice(given, "MEMORY_EMBEDDER", _EMBEDDERS, "auto"))
-    model = values.text(given, "MEMORY_EMBEDDER_MODEL")
-    key = values.key_in("MEMORY_EMBEDDER_API_KEY", values.text(given, "MEMORY_EMBEDDER_API_KEY"))
-    url = given.get("MEMORY_EMBEDDER_URL")
-    match name:
-        case "none":
-            return EmbedderSettings(name)
-        case "auto" | "minilm":
-            for setting in ("URL", "MODEL", "API_KEY"):
-                if found := given.get(f"MEMORY_EMBEDDER_{setting}"):
-                    why = f"openai or ollama, because {found.name} is set (or none)"
-                    raise SettingError("MEMORY_EMBEDDER", name, why)
-            return EmbedderSettings(name)
-        case "openai":
-            if key is None and url is None:
-                raise SettingError("MEMORY_EMBEDDER_API_KEY", "", f"a key for {_OPENAI}")
-            where = values.endpoint(url, _OPENAI)
-            return EmbedderSettings(name, where, model or "text-embedding-3-small", key)
-        case "ollama":
-            if not model:
-                what = "the name of an embedding model that your Ollama has (`ollama list`)"
-                raise SettingError("MEMORY_EMBEDDER_MODEL", "", what)
-            return EmbedderSettings(
-                name, values.endpoint(url, _OLLAMA, private=key is None), model, key
-            )
 
 
 def _given(environment: Mapping[str, str]) -> Given:
