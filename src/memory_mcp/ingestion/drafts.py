@@ -4,13 +4,14 @@ The text itself is stored as it came. Everything refused here is refused before 
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.ids import BranchName, RecordId
-from memory_mcp.domain.record import DURABLE_KINDS, Kind, Layer, Record, Scope
+from memory_mcp.domain.record import DURABLE_KINDS, REJECTED, TOLD, Kind, Layer, Record, Scope
 from memory_mcp.errors import InvalidRequestError
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "check_text",
     "clean_branch",
     "corrected",
+    "joined",
     "outlives",
 ]
 
@@ -174,24 +176,74 @@ def corrected(old: Record, content: str, title: str, writing: Writing) -> Record
     )
 
 
-def bury(target: Record, reason: str, writing: Writing, *, erase: bool) -> Record:
+def joined(
+    new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
+) -> Record:
+    """What takes the place of old memories when a new one turns out to be the same fact.
+
+    Labels of all are kept, the new one's first. With a `text` composed of them it is a record of
+    its own, made of them; without, it is the new one.
+    """
+    every = (new, *olds)
+    replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))
+    kept = new.model_copy(
+        update={
+            "kind": "decision" if any(one.kind == "decision" for one in every) else new.kind,
+            "key": next((one.key for one in every if one.key), ""),
+            "title": next((one.title for one in every if one.title), ""),
+            "tags": tuple(dict.fromkeys(t for one in every for t in one.tags))[: limits.TAGS_MAX],
+            "importance": max(one.importance for one in every),
+            "pinned": any(one.pinned for one in every),
+            "phase": next((one.phase for one in every if one.phase is not None), None),
+            "supersedes": replaced,
+        }
+    )
+    if not text or writing is None:
+        return kept
+    both = (*(old.id for old in olds), new.id)
+    update = {
+        "id": writing.id,
+        "content": text,
+        "supersedes": (*replaced, new.id),
+        "derived_from": both,
+    }
+    return kept.model_copy(update=update)
+
+
+def bury(
+    target: Record,
+    reason: str,
+    writing: Writing,
+    *,
+    erase: bool,
+    along: Sequence[RecordId] = (),
+    older: Sequence[RecordId] = (),
+    told: str = "",
+) -> Record:
     """The tombstone of a memory.
 
     Hiding happens here and now: on the line the session is on, so that a backtrack undoes it
     (for a durable memory: outside the timeline, for good). Erasing takes the place of what is
-    erased: the tombstone stands where the memory stood and goes on hiding what that one
-    superseded, lest an older version come back to life.
+    erased: the tombstone stands where the memory stood and goes on hiding `older` versions, lest
+    they come back to life. What holds the same words goes `along` with it.
+
+    With a reason the statement counts as rejected, and the tombstone keeps its digest. That of an
+    episode keeps its key (or the one `told`, of the last that goes): what was told is not told
+    again.
     """
+    rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
     here = (target.segment, target.branch) if erase else (writing.segment, writing.branch)
     segment, branch = (None, None) if target.durable else here
+    gone = (target.id, *along)
     return Record(
         id=writing.id,
         kind="tombstone",
+        key=f"{TOLD}{told or target.key}" if target.kind == "episode" else rejected,
         content=reason or ("Erased on request." if erase else "No longer holds."),
         segment=segment,
         branch=branch,
-        supersedes=(target.id, *target.supersedes) if erase else (target.id,),
-        erases=(target.id,) if erase else (),
+        supersedes=tuple(dict.fromkeys((*gone, *older))) if erase else gone[:1],
+        erases=gone if erase else (),
         scope=target.scope,
         origin=writing.origin,
         created_at=writing.at,
