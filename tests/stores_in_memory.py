@@ -135,7 +135,7 @@ class MemoryIndex:
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
         near: list[Neighbour] = []
-        there = sorted(self.seen(view, Filters()), key=lambda r: r.id)
+        there = sorted(self.seen(view), key=lambda r: r.id)
         for mine in (r for r in self.every() if r.id in record_ids):
             same = [r for r in there if r.origin.session == mine.origin.session]
             before = [r for r in reversed(same) if r.id < mine.id][:_STEPS]
@@ -156,10 +156,10 @@ class MemoryIndex:
         return len(self.seen(view, filters))
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        return {r.id for r in self.seen(view, Filters())}.intersection(record_ids)
+        return {r.id for r in self.seen(view)}.intersection(record_ids)
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        there = sorted(r.id for r in self.seen(view, Filters()))
+        there = sorted(r.id for r in self.seen(view))
         before = [id_ for id_ in reversed(there) if id_ <= record_id]
         after = [id_ for id_ in there if id_ > record_id]
         return before[:_NEAREST] + after[:_NEAREST]
@@ -173,12 +173,25 @@ class MemoryIndex:
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {target for r in self.every() if r.segment in segments for target in r.supersedes}
 
+    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        found = set(record_ids)
+        while more := {r.id for r in self.every() if found & set(r.derived_from)} - found:
+            found |= more
+        return found - set(record_ids)
+
     async def to_erase(self) -> set[RecordId]:
-        named = {target for r in self._records.values() for target in r.erases}
-        return named.intersection(self._records)
+        return self._gone().intersection(self._records)
 
     async def erased(self) -> set[RecordId]:
-        return {target for record in self.every() for target in record.erases}
+        self.every()
+        return self._gone()
+
+    def _gone(self) -> set[RecordId]:
+        records = self._records.values()
+        gone = {target for record in records for target in record.erases}
+        while more := {r.id for r in records if gone & set(r.derived_from)} - gone:
+            gone |= more
+        return gone
 
     async def mark_complete(self) -> None:
         self._complete = True
@@ -199,9 +212,12 @@ class MemoryIndex:
             raise IndexDamagedError("The index is not complete yet.")
         return self._records.values()
 
-    def seen(self, view: View, filters: Filters) -> list[Record]:
+    def seen(self, view: View, filters: Filters | None = None) -> list[Record]:
         there = visible(self.every(), view)
-        return [record for record in there if record.recalled and passes(record, filters)]
+        if filters is None:
+            return [r for r in there if r.recalled]
+        wanted = [r for r in there if r.recalled or filters.statement]
+        return [record for record in wanted if passes(record, filters)]
 
 
 def _terms(record: Record) -> set[str]:

@@ -10,7 +10,8 @@ from fakes import MILLISECOND, Scribe
 from index_doors import ANY, ELSEWHERE, HERE, matched, seen
 
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
-from memory_mcp.domain.record import Move, Record
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.record import REJECTED, Move, Origin, Record
 from memory_mcp.domain.search import Corpus
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexDamagedError
@@ -47,6 +48,39 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
     assert await index.suppressed_by({HERE}) == set()
 
 
+async def test_the_same_statement_is_found_however_it_is_spelt(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """Case, spaces and a full stop do not make another fact; hidden ones are no twins."""
+    known = scribe.record("The port is 8080.", segment=HERE)
+    other = scribe.record("The port is 8081.", segment=HERE)
+    left = scribe.record("the port is 8080", segment=ELSEWHERE)
+    rejected = scribe.record(
+        "It never was.", kind="tombstone", key=f"{REJECTED}{known.statement}", segment=HERE
+    )
+    buried = scribe.record("No longer holds.", kind="tombstone", segment=HERE)
+    await index.add([known, other, left, rejected, buried])
+
+    said = Filters(statement=digest("the PORT\n is  8080"))
+    assert await index.find(seen(scribe), said, 9) == [rejected.id, known.id]
+    assert await index.find(seen(scribe, ELSEWHERE), said, 9) == [left.id]
+    assert await index.find(seen(scribe), Filters(statement=digest("else")), 9) == []
+
+
+async def test_what_was_made_of_a_record_is_known_through_others(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A forget follows the words, hidden or not."""
+    one, other = scribe.record(segment=HERE), scribe.record(segment=HERE)
+    both = scribe.record(segment=HERE, derived_from=(one.id, other.id))
+    whole = scribe.record(segment=ELSEWHERE, derived_from=(both.id,))
+    await index.add([one, other, both, whole])
+
+    assert await index.derived({one.id}) == {both.id, whole.id}
+    assert await index.derived({both.id, one.id}) == {whole.id}
+    assert await index.derived({whole.id, RecordId("x")}) == set()
+
+
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "corpus": lambda index, view: index.corpus(["a"], view),
     "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
@@ -57,6 +91,7 @@ ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "visible": lambda index, view: index.visible([RecordId("x")], view),
     "nearest": lambda index, view: index.nearest("x", view),
     "moves": lambda index, view: index.moves(),  # noqa: ARG005
+    "derived": lambda index, view: index.derived([RecordId("x")]),  # noqa: ARG005
     "of_segments": lambda index, view: index.of_segments({HERE}),  # noqa: ARG005
     "suppressed_by": lambda index, view: index.suppressed_by({HERE}),  # noqa: ARG005
 }
@@ -110,6 +145,7 @@ async def test_filters_and_visibility_come_before_the_limit(
         (Filters(segments=frozenset({HERE})), "ab"), (Filters(segments=frozenset()), ""),
         (Filters(branch=BranchName("side")), "b"), (Filters(durable=True), "d"),
         (Filters(durable=False), "abc"), (Filters(category="design", phase=1), ""),
+        (Filters(session="s"), "c"), (Filters(session=""), "abd"),
     ],
     ids=repr,
 )  # fmt: skip
@@ -120,7 +156,9 @@ async def test_every_filter_is_applied(
     records = {
         "a": scribe.record("x", category="Design", tags=("eins", "zwei"), segment=HERE),
         "b": scribe.record("x", kind="event", tags=("zwei",), segment=HERE, branch="side"),
-        "c": scribe.record("x", phase=0, segment=ELSEWHERE, branch=MAIN),
+        "c": scribe.record(
+            "x", phase=0, segment=ELSEWHERE, branch=MAIN, origin=Origin(session="s")
+        ),
         "d": scribe.record("x", kind="lesson"),
         "never": scribe.record("x", kind="move"),
     }

@@ -49,7 +49,13 @@ def reaching(filters: Filters, reach: Reach | None) -> Filters:
     return replace(filters, reach=reach)
 
 
-REACHED = st.builds(reaching, FILTERS, st.sampled_from(REACHES))
+def searched(filters: Filters) -> Filters:
+    """No search asks for a statement."""
+    return replace(filters, statement="")
+
+
+SEARCHED = st.builds(searched, FILTERS)
+REACHED = st.builds(reaching, SEARCHED, st.sampled_from(REACHES))
 
 
 def told(examples: int) -> Callable[[Any], Any]:
@@ -68,7 +74,7 @@ def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[Recor
 @given(
     records(),
     st.lists(VIEWS, min_size=1, max_size=3),
-    FILTERS,
+    SEARCHED,
     st.permutations(range(24)),
     st.integers(1, 2),
     st.integers(0, 20),

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, passes
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
-from memory_mcp.domain.record import Approval, Move, Record
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.profile import key_of
+from memory_mcp.domain.record import REJECTED, Approval, Move, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
@@ -25,6 +27,7 @@ SEGMENTS = [SegmentId(name) for name in ("s0", "s1", "s2", "s3")]
 BRANCHES = [MAIN, BranchName("side")]
 KINDS = ["fact", "fact", "decision", "lesson", "checkpoint", "tombstone", "tombstone", "move"]
 WORDS = ["apple", "pear", "plum"]
+KEYS = [*(f"{REJECTED}{digest(word)}" for word in WORDS), key_of("city")]
 RECORDS_MAX = 12
 FILES = itertools.count()
 
@@ -50,9 +53,10 @@ def records(draw: st.DrawFn) -> list[Record]:
                 " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))),
                 id=id_,
                 kind=kind,
+                key=draw(st.sampled_from(KEYS)),
                 segment=draw(st.none() | st.sampled_from(SEGMENTS)),
                 branch=draw(st.none() | st.sampled_from(BRANCHES)),
-                category=draw(st.sampled_from(["", "Design", "plan"])),
+                category=draw(st.sampled_from(["", "Design", "plan", "profile"])),
                 tags=draw(st.lists(st.sampled_from(["A", "b", "c"]), max_size=3, unique=True)),
                 phase=draw(st.none() | st.integers(0, 2)),
                 move=step if kind in ("checkpoint", "move") else None,
@@ -71,7 +75,7 @@ def maybe(values: st.SearchStrategy[Any], nothing: object) -> st.SearchStrategy[
 
 FILTERS = st.builds(
     Filters,
-    category=maybe(st.sampled_from(["DESIGN", "plan"]), ""),
+    category=maybe(st.sampled_from(["DESIGN", "plan", "Profile"]), ""),
     tags=maybe(st.lists(st.sampled_from(["a", "B", "c"]), max_size=2).map(tuple), ()),
     kinds=maybe(st.frozensets(st.sampled_from(KINDS), min_size=1, max_size=3), frozenset[str]()),
     phase=maybe(st.integers(0, 2), None),
@@ -80,6 +84,7 @@ FILTERS = st.builds(
     durable=maybe(st.booleans(), None),
     since=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
     until=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
+    statement=maybe(st.sampled_from(WORDS).map(digest), ""),
 )
 VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
 QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)
@@ -95,7 +100,8 @@ async def compare(
         await index.mark_complete()
     ids = {record.id for record in written}
     for view in views:
-        wanted = {r.id for r in visible(written, view) if r.recalled and passes(r, filters)}
+        seen = [r for r in visible(written, view) if r.recalled or filters.statement]
+        wanted = {r.id for r in seen if passes(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
         assert await real.count(view, filters) == len(wanted)
@@ -113,6 +119,8 @@ async def compare(
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
     assert await real.to_erase() == await oracle.to_erase()
     assert await real.moves() == await oracle.moves()
+    for some in (ids, sorted(ids)[:1]):
+        assert await real.derived(some) == await oracle.derived(some)
     await real.aclose()
 
 

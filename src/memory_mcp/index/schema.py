@@ -9,13 +9,14 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record, iso
 from memory_mcp.domain.search import Fields
 from memory_mcp.index.vector_schema import VECTORS
 
 __all__ = ["INSERT", "SCHEMA", "VERSION", "row"]
 
-VERSION: Final = 2
+VERSION: Final = 4
 """Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
 
 SCHEMA: Final = f"""
@@ -35,8 +36,11 @@ CREATE TABLE record (
     expires_at TEXT,
     created_at TEXT NOT NULL,
     session TEXT NOT NULL,           -- who wrote it, in one go
-    day TEXT NOT NULL                -- the day that the text itself says it is of
+    day TEXT NOT NULL,               -- the day that the text itself says it is of
+    statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
+    profile INTEGER NOT NULL         -- 1: a fact of the profile, which has its own place
 );
+CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
@@ -55,6 +59,7 @@ CREATE INDEX suppression_by_record ON suppression (record);
 
 CREATE TABLE source (record INTEGER NOT NULL, source TEXT NOT NULL, PRIMARY KEY (record, source))
     WITHOUT ROWID;
+CREATE INDEX source_by_source ON source (source);
 
 -- `record` erases `target`: its file must not exist any more
 CREATE TABLE erasure (target TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (target, record))
@@ -111,7 +116,7 @@ END;
 
 CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, category, phase, importance, pinned, recalled, moves,
-        expires_at, created_at, session, day, '[]' AS tags, '[]' AS supersedes,
+        expires_at, created_at, session, day, statement, profile, '[]' AS tags, '[]' AS supersedes,
         '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra
     FROM record;
 
@@ -119,10 +124,10 @@ CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
     INSERT INTO record (id, kind, segment, branch, category, phase, importance, pinned, recalled,
-            moves, derived, expires_at, created_at, session, day)
+            moves, derived, expires_at, created_at, session, day, statement, profile)
         VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
-            NEW.expires_at, NEW.created_at, NEW.session, NEW.day);
+            NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
     INSERT OR IGNORE INTO suppression
@@ -154,7 +159,7 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 22)})"
+INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 24)})"
 
 _Value = str | int | None
 
@@ -176,6 +181,8 @@ def row(record: Record, fields: Fields) -> Sequence[_Value]:
         iso(record.created_at),
         record.origin.session,
         fields.day,
+        record.statement,
+        int(field_of(record) is not None),
         json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
         json.dumps(record.supersedes),
         json.dumps(record.derived_from),

@@ -45,6 +45,12 @@ _TRIGRAM: Final = 3
 _SPELLINGS_MAX: Final = 30
 """Terms that share most with an unknown one."""
 
+_GONE: Final = """WITH RECURSIVE gone (id) AS (
+    SELECT target FROM erasure UNION
+    SELECT r.id FROM gone JOIN source ON source.source = gone.id
+        JOIN record r ON r.rowid = source.record)"""
+"""What is to be erased, and whatever was made of it: it repeats the words."""
+
 _TEXTS: Final = ("text", "spelling")
 
 _MAKE: Final = Make(
@@ -187,14 +193,25 @@ class SqliteIndex:
         )
         return {RecordId(r[0]) for r in rows}
 
+    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self.read(
+            """WITH RECURSIVE made (id) AS (
+                SELECT value FROM json_each(:ids) UNION
+                SELECT r.id FROM made JOIN source ON source.source = made.id
+                    JOIN record r ON r.rowid = source.record)
+            SELECT id FROM made WHERE id NOT IN (SELECT value FROM json_each(:ids))""",
+            {"ids": json.dumps(sorted(record_ids))},
+        )
+        return {RecordId(r[0]) for r in rows}
+
     async def to_erase(self) -> set[RecordId]:
         rows = await self.file.rows(
-            "SELECT id FROM record WHERE id IN (SELECT target FROM erasure)"
+            f"{_GONE} SELECT id FROM record WHERE id IN (SELECT id FROM gone)"
         )
         return {RecordId(r[0]) for r in rows}
 
     async def erased(self) -> set[RecordId]:
-        rows = await self.read("SELECT DISTINCT target FROM erasure")
+        rows = await self.read(f"{_GONE} SELECT id FROM gone")
         return {RecordId(r[0]) for r in rows}
 
     async def mark_complete(self) -> None:

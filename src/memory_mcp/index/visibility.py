@@ -16,27 +16,48 @@ Values = dict[str, str | int | None]
 
 CHAIN: Final = "WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain))"
 
-# the + keeps SQLite from collecting whole segments where the newest few are wanted
-VISIBLE: Final = """
-    (+r.segment IS NULL OR +r.segment IN chain)
-    AND (r.expires_at IS NULL OR r.expires_at > :now)
-    AND NOT EXISTS (
-        SELECT 1 FROM suppression s
-        WHERE s.target = r.id AND (s.segment IS NULL OR s.segment IN chain))
-    AND (NOT r.derived OR NOT EXISTS (
-        WITH RECURSIVE up (id) AS (
-            SELECT source FROM source WHERE record = r.rowid
+_ABANDONED: Final = """EXISTS (
+        WITH RECURSIVE up (id, made) AS (
+            SELECT source, record FROM source WHERE record = {row}
             UNION
-            SELECT source.source FROM up JOIN record o ON o.id = up.id
+            SELECT source.source, o.rowid FROM up JOIN record o ON o.id = up.id
                 JOIN source ON source.record = o.rowid)
         SELECT 1 FROM up LEFT JOIN record o ON o.id = up.id
-        WHERE o.id IS NULL
+        WHERE (o.id IS NULL AND NOT EXISTS (
+                SELECT 1 FROM suppression s WHERE s.target = up.id AND s.record = up.made))
             OR NOT (o.segment IS NULL OR o.segment IN chain)
             OR EXISTS (
                 SELECT 1 FROM suppression s
-                WHERE s.target = o.id AND s.buries
-                    AND (s.segment IS NULL OR s.segment IN chain))))
+                WHERE s.target = up.id AND s.buries
+                    AND (s.segment IS NULL OR s.segment IN chain)))"""
+
+# the + keeps SQLite from collecting whole segments where the newest few are wanted
+VISIBLE: Final = f"""
+    (+r.segment IS NULL OR +r.segment IN chain)
+    AND (r.expires_at IS NULL OR r.expires_at > :now)
+    AND NOT EXISTS (
+        SELECT 1 FROM suppression taker
+        WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
+            AND NOT (
+                EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
+                AND {_ABANDONED.format(row="taker.record")}))
+    AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
+
+
+_CONDITIONS: Final = {
+    "category": "r.category = :category",
+    "kinds": "r.kind IN (SELECT value FROM json_each(:kinds))",
+    "phase": "r.phase = :phase",
+    "segments": "r.segment IN (SELECT value FROM json_each(:segments))",
+    "branch": "r.branch = :branch",
+    "session": "r.session = :session",
+    "since": "r.created_at >= :since",
+    "until": "r.created_at < :until",
+    # the second half lets SQLite use the index, which leaves the others out
+    "statement": "r.statement = :statement AND r.statement != ''",
+}
+"""Each filter that is one value, as a condition on `r`."""
 
 
 def view_values(view: View) -> Values:
@@ -46,32 +67,26 @@ def view_values(view: View) -> Values:
 
 def filtered(filters: Filters) -> tuple[str, Values]:
     """The filters as a condition on `r` and its named values."""
-    conditions = ["r.recalled"]
-    values: Values = {}
-    if filters.category:
-        conditions.append("r.category = :category")
-        values["category"] = filters.category.casefold()
+    values: Values = {
+        "category": filters.category.casefold() or None,
+        "kinds": json.dumps(sorted(filters.kinds)) if filters.kinds else None,
+        "phase": filters.phase,
+        "segments": None if filters.segments is None else json.dumps(sorted(filters.segments)),
+        "branch": filters.branch,
+        "session": filters.session,
+        "since": iso(filters.since) if filters.since else None,
+        "until": iso(filters.until) if filters.until else None,
+        "statement": filters.statement or None,
+    }
+    values = {name: value for name, value in values.items() if value is not None}
+    conditions = [_CONDITIONS[name] for name in values]
+    if not filters.statement:  # tombstones count there, which no search finds
+        conditions.insert(0, "r.recalled")
+    if not filters.with_profile:
+        conditions.append("NOT r.profile")
     for number, tag in enumerate(filters.tags):
         conditions.append(f"+r.rowid IN (SELECT record FROM tag WHERE tag = :tag{number})")
         values[f"tag{number}"] = tag.casefold()
-    if filters.kinds:
-        conditions.append("r.kind IN (SELECT value FROM json_each(:kinds))")
-        values["kinds"] = json.dumps(sorted(filters.kinds))
-    if filters.phase is not None:
-        conditions.append("r.phase = :phase")
-        values["phase"] = filters.phase
-    if filters.segments is not None:
-        conditions.append("r.segment IN (SELECT value FROM json_each(:segments))")
-        values["segments"] = json.dumps(sorted(filters.segments))
-    if filters.branch is not None:
-        conditions.append("r.branch = :branch")
-        values["branch"] = filters.branch
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
-    if filters.since is not None:
-        conditions.append("r.created_at >= :since")
-        values["since"] = iso(filters.since)
-    if filters.until is not None:
-        conditions.append("r.created_at < :until")
-        values["until"] = iso(filters.until)
     return " AND ".join(conditions), values

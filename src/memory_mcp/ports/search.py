@@ -18,7 +18,8 @@ class SearchIndex(Protocol):
     """A derivative of the records that answers quickly. Deleting it loses nothing.
 
     - `add` and `remove` are idempotent and visible to every process once they return.
-    - `erased` names every id that some record erases, whether or not it was ever here.
+    - `erased` names every id that some record erases, whether or not it was ever here, and what
+      was made of these: it repeats their words.
     - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
       filters apply first, so `limit` results are `limit` visible results if there are that many.
     - `corpus` counts the records that hold each term: of a term in few records those that can be
@@ -27,11 +28,12 @@ class SearchIndex(Protocol):
     - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
       best first. `around` names what was written up to two steps before and after, in one go,
       whether or not it passes the filters.
-    - `find` returns the newest first (by id).
+    - `find` returns the newest first (by id). Asked for a statement it finds tombstones too.
     - `nearest` names visible ids close to a mistyped one.
     - `moves` names the records that move the head; `of_segments` everything written in
       these segments, visible or not; `suppressed_by` what the records of these segments
-      supersede or bury; `to_erase` what is there although some record erases it.
+      supersede or bury; `derived` everything that was made of these, or of what was made of them,
+      visible or not; `to_erase` what is there of the `erased`.
     - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
       methods raise `IndexDamagedError` instead of answering from half of the memories; but for
       `ids` and `to_erase`, which are what completes it.
@@ -69,6 +71,8 @@ class SearchIndex(Protocol):
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
     async def to_erase(self) -> set[RecordId]: ...
 
@@ -118,6 +122,7 @@ class VectorIndex(Protocol):
 class Embedder(Protocol):
     """Text to vectors, by a model on this machine or behind an address.
 
+    - `here`: it runs on this machine, so that a write may wait for it.
     - `identity` names the model, its version and the form of its vectors: vectors of different
       identities are never compared. It is known without loading anything.
     - `passages` answers for each text in its order. `question` is for the other side of a search.
@@ -126,6 +131,9 @@ class Embedder(Protocol):
       safe, and none blocks the event loop.
     - `ModelUnavailableError` is the only failure, never fatal: its message says what to do.
     """
+
+    @property
+    def here(self) -> bool: ...
 
     @property
     def identity(self) -> str: ...

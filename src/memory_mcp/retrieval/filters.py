@@ -1,5 +1,6 @@
 """Whether a record is wanted: what the index asks in SQL, for records that came another way."""
 
+from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
 
@@ -10,7 +11,8 @@ def passes(record: Record, filters: Filters) -> bool:
     """Whether a record is wanted, as the docstring of `Filters` says it."""
     tags = {tag.casefold() for tag in record.tags}
     return (
-        (not filters.category or record.category.casefold() == filters.category.casefold())
+        (filters.with_profile or field_of(record) is None)
+        and (not filters.category or record.category.casefold() == filters.category.casefold())
         and tags.issuperset(tag.casefold() for tag in filters.tags)
         and (not filters.kinds or record.kind in filters.kinds)
         and (filters.phase is None or record.phase == filters.phase)
@@ -20,4 +22,6 @@ def passes(record: Record, filters: Filters) -> bool:
         and (filters.reach is None or (filters.reach == "user") is (record.scope.project is None))
         and (filters.since is None or record.created_at >= filters.since)
         and (filters.until is None or record.created_at < filters.until)
+        and (filters.session is None or record.origin.session == filters.session)
+        and (not filters.statement or record.statement == filters.statement)
     )

@@ -7,7 +7,9 @@
 
 Suppression asks for *reachable*, not for *visible* records: A corrected by B corrected by C must
 not bring A back. A derived memory survives the supersession of its sources (a merge supersedes
-what it was made from), but not their abandonment.
+what it was made from), but not their abandonment: then it stands for its sources no longer, and
+those of them that are not abandoned themselves hold again. A source that is not here at all counts
+as abandoned, unless the memory took its place: a merge is written before the newer of its parts.
 
 `index.visibility` says the same in SQL; the two are compared by tests/properties.
 """
@@ -30,31 +32,44 @@ def visible(records: Iterable[Record], view: View) -> list[Record]:
     """The records that hold, asked from this view, in the order given."""
     known = {record.id: record for record in records}
     there = {id_: record for id_, record in known.items() if reachable(record, view)}
-    suppressed = {target for record in there.values() for target in record.supersedes}
     buried = {
         target
         for record in there.values()
         if record.kind == "tombstone"
         for target in record.supersedes
     }
+    abandoned = {r.id for r in there.values() if _abandoned(r, known, there, buried)}
+    suppressed = {
+        target
+        for record in there.values()
+        for target in record.supersedes
+        if record.id not in abandoned or target not in record.derived_from
+    }
     return [
         record
         for record in there.values()
         if record.id not in suppressed
-        and not _abandoned(record, there, buried)
+        and record.id not in abandoned
         and (record.expires_at is None or record.expires_at > view.now)
     ]
 
 
-def _abandoned(record: Record, there: Mapping[RecordId, Record], buried: set[RecordId]) -> bool:
-    waiting = list(record.derived_from)
-    seen: set[RecordId] = set()
+def _abandoned(
+    record: Record,
+    known: Mapping[RecordId, Record],
+    there: Mapping[RecordId, Record],
+    buried: set[RecordId],
+) -> bool:
+    waiting = [(source, record) for source in record.derived_from]
+    seen: set[tuple[RecordId, RecordId]] = set()
     while waiting:
-        source = waiting.pop()
-        if source in seen:
+        source, made = waiting.pop()
+        if (source, made.id) in seen:
             continue
-        seen.add(source)
-        if source not in there or source in buried:
+        seen.add((source, made.id))
+        stood_for = source not in known and source in made.supersedes
+        if source in buried or (source not in there and not stood_for):
             return True
-        waiting.extend(there[source].derived_from)
+        if source in there:
+            waiting.extend((older, there[source]) for older in there[source].derived_from)
     return False
