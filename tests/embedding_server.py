@@ -55,26 +55,27 @@ def well(heard: Heard) -> Said:
 class EmbeddingServer:
     """What it heard, and how it behaves from now on."""
 
-    def __init__(self) -> None:
+    def __init__(self, usual: Behaviour) -> None:
         self.url = ""
         self.heard: list[Heard] = []
-        self.behaves: Behaviour = well
+        self.usual: Behaviour = usual
+        self.behaves: Behaviour = usual
         self.closing = Event()
 
     def once(self, said: Said) -> None:
         """Answer like this once, and well from then on."""
 
         def behaviour(_: Heard) -> Said:
-            self.behaves = well
+            self.behaves = self.usual
             return said
 
         self.behaves = behaviour
 
 
 @contextmanager
-def embedding_server() -> Generator[EmbeddingServer]:
+def embedding_server(usual: Behaviour = well) -> Generator[EmbeddingServer]:
     """It runs until it is no longer needed."""
-    server = EmbeddingServer()
+    server = EmbeddingServer(usual)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

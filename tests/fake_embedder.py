@@ -71,6 +71,10 @@ class FakeEmbedder:
         self._same = {word: words[0] for words in synonyms for word in words}
 
     @property
+    def here(self) -> bool:
+        return False  # its figures are no likelihoods: nothing is to be merged by them
+
+    @property
     def identity(self) -> str:
         return self._name
 

@@ -17,6 +17,10 @@ class AbsentEmbedder:
         self.why = why
 
     @property
+    def here(self) -> bool:
+        return False
+
+    @property
     def identity(self) -> str:
         return f"{self._name}/absent"
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from memory_mcp.domain.limits import (
+    EMBED_ANSWER_BYTES_MAX,
     EMBED_BATCH_MAX,
     EMBED_CHUNK_CHARS,
     EMBED_DIMENSIONS_MAX,
@@ -26,11 +27,19 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.asking import Asking
+from memory_mcp.inference.asking import Asking, Errand
 
 __all__ = ["OllamaEmbedder", "OpenAiEmbedder"]
 
 _INT8_MAX: Final = 127
+
+_ERRAND: Final = Errand(
+    gives="vectors",
+    url="MEMORY_EMBEDDER_URL",
+    model="MEMORY_EMBEDDER_MODEL",
+    key="MEMORY_EMBEDDER_API_KEY",
+    answer_bytes_max=EMBED_ANSWER_BYTES_MAX,
+)
 
 
 class _Endpoint(ABC):
@@ -52,12 +61,16 @@ class _Endpoint(ABC):
         question_seconds: float = EMBED_QUESTION_SECONDS_MAX,
         retry_seconds: float = EMBED_RETRY_SECONDS,
     ) -> None:
-        self._asking = Asking(url, key, retry_seconds)
+        self._asking = Asking(url, key, retry_seconds, _ERRAND)
         self._place = urlsplit(url).netloc
         self._model = model
         self._seconds = seconds
         self._question_seconds = question_seconds
         self._dimensions = 0
+
+    @property
+    def here(self) -> bool:
+        return False
 
     @property
     def identity(self) -> str:
@@ -87,6 +100,7 @@ class _Endpoint(ABC):
         answer = await self._asking.ask(
             self._path, {"model": self._model, "input": list(texts)}, seconds
         )
+        self._asking.served()
         try:
             found = [_unit(vector) for vector in self._found(answer)]
         except (ValueError, TypeError, OverflowError) as error:

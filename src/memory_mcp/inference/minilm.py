@@ -47,6 +47,10 @@ class MiniLm:
         self._rest: asyncio.TimerHandle | None = None
 
     @property
+    def here(self) -> bool:
+        return True
+
+    @property
     def identity(self) -> str:
         return self._manifest.identity
 

@@ -6,6 +6,8 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 
 from memory_mcp.ports.cloud import Outbox, Remote
 from memory_mcp.ports.files import Clock, HeadStore, Ids, Provenance, RecordStore
+from memory_mcp.ports.language import LanguageModel
+from memory_mcp.ports.nudges import NudgeQueue
 from memory_mcp.ports.search import Embedder, SearchIndex, VectorIndex
 
 __all__ = [
@@ -13,6 +15,8 @@ __all__ = [
     "Embedder",
     "HeadStore",
     "Ids",
+    "LanguageModel",
+    "NudgeQueue",
     "Outbox",
     "Provenance",
     "RecordStore",

@@ -1,0 +1,39 @@
+"""Who judges and words what is remembered, where rules are not enough."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from memory_mcp.domain.language import Classification, Judgement
+
+__all__ = ["LanguageModel"]
+
+
+class LanguageModel(Protocol):
+    """A model that reads statements. Nothing needs it: whoever asks it has a rule to fall back on.
+
+    - `same_fact` says whether two statements are about one fact, and whether the newer one
+      contradicts the older.
+    - `compose` makes one text of both. It holds the newer text's words, in its order, and of the
+      older one's what is not replaced; nothing that is in neither (`domain.faithful.unfaithful`).
+    - `classify` says whether a statement is worth a memory, why, and of which kind.
+    - `summarise` says in one paragraph what happened in these turns, the oldest first. It has at
+      most `SUMMARY_CHARS_MAX` characters, names no day by its distance from today, and has no
+      name, number or address that is not in the turns (`domain.faithful.invented`).
+    - Texts are data: what they say to the model is not done. What it answers is checked; an answer
+      that is not what was asked for is none.
+    - Each call ends within `LANGUAGE_SECONDS_MAX`. After a failure the model is left alone for a
+      while that grows: until then calls fail at once. Several calls at once are safe.
+    - Nothing is loaded or asked before the first call; `aclose` can be followed by another call.
+    - `ModelUnavailableError` is the only failure, never fatal; its message repeats neither a text
+      nor the key.
+    """
+
+    async def same_fact(self, old: str, new: str) -> Judgement: ...
+
+    async def compose(self, old: str, new: str) -> str: ...
+
+    async def classify(self, text: str) -> Classification: ...
+
+    async def summarise(self, turns: Sequence[str]) -> str: ...
+
+    async def aclose(self) -> None: ...
