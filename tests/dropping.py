@@ -1,0 +1,39 @@
+"""Nudges as files that other programs drop, and what then waits."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory_mcp import app
+from memory_mcp.domain.nudge import Waiting
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
+
+__all__ = ["HEADING", "Drop", "drop", "waiting"]
+
+HEADING = "## Left for the user by a program: bring it up once"
+Drop = Callable[..., Path]
+
+
+@pytest.fixture
+def drop(tmp_path: Path) -> Drop:
+    """Puts a file where programs put theirs; it has lain there for a while."""
+
+    def dropped(name: str, content: str | bytes, age: float = 60) -> Path:
+        path = tmp_path / "home" / "user-ada" / "nudges" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        then = path.stat().st_mtime - age
+        os.utime(path, (then, then))
+        return path
+
+    return dropped
+
+
+async def waiting(settings: Settings) -> Waiting:
+    async with open_rooms(settings) as built:
+        found = await app.waiting_nudges(built.rooms)
+    assert isinstance(found, Waiting)
+    return found
