@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from nudges_in_memory import MemoryNudges
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryRecords
 
 from memory_mcp.app.healing import HealedIndex
@@ -92,6 +93,7 @@ def fake_rooms(
         project=pools[0],
         user=pools[1],
         heads=MemoryHeads(),
+        nudges=MemoryNudges(),
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),

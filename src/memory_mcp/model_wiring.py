@@ -1,4 +1,4 @@
-"""The builder of embedders and of the store of models; `wiring` builds everything else.
+"""The builder of embedders, language models and the store of models; `wiring` builds the rest.
 
 Building loads nothing and asks nobody: a server that starts reads one small file at most.
 """
@@ -14,13 +14,13 @@ from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.inference.minilm import MiniLm
 from memory_mcp.inference.model_files import read_manifest
-from memory_mcp.ports import Embedder
+from memory_mcp.ports import Embedder, LanguageModel
 from memory_mcp.settings import Settings, home_folder
 
 if TYPE_CHECKING:
     from memory_mcp.inference.model_store import ModelStore
 
-__all__ = ["embedder", "model_store"]
+__all__ = ["embedder", "language", "model_store"]
 
 _MINILM = "minilm"
 
@@ -47,6 +47,16 @@ def embedder(settings: Settings) -> Embedder | None:
             return OpenAiEmbedder(chosen.url, chosen.model, chosen.api_key)
         case "ollama":
             return OllamaEmbedder(chosen.url, chosen.model, chosen.api_key)
+
+
+def language(settings: Settings) -> LanguageModel | None:
+    """What judges and composes, if a model was chosen for it."""
+    chosen = settings.language
+    if not settings.enabled or chosen is None:
+        return None
+    from memory_mcp.inference.chat import ChatModel  # noqa: PLC0415  # few sessions have one
+
+    return ChatModel(chosen.url, chosen.model, chosen.api_key)
 
 
 def _one_thread() -> None:

@@ -22,7 +22,8 @@ from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
-from memory_mcp.model_wiring import embedder
+from memory_mcp.model_wiring import embedder, language
+from memory_mcp.ports import NudgeQueue
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.setting_values import on_this_machine
 from memory_mcp.settings import Settings, home_folder
@@ -36,6 +37,7 @@ from memory_mcp.stores.host import (
 )
 from memory_mcp.stores.keys import KeySource, SystemKeyring
 from memory_mcp.stores.local import LocalRecords
+from memory_mcp.stores.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
 
 __all__ = [
@@ -80,6 +82,8 @@ class Built:
             await index.aclose()
         if meaning := self.rooms.project.meaning:
             await meaning.embedder.aclose()
+        if self.rooms.language:
+            await self.rooms.language.aclose()
         for pool in self.rooms.pools:
             if pool.mirror:
                 await pool.mirror.aclose()
@@ -94,7 +98,7 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     project_dir = settings.project_dir
     if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
         project_dir = git_work_tree((start or _current_folder()).absolute())
-    mine = home_folder(settings) / f"user-{_slug(settings.user)}"
+    mine = _user_folder(settings, settings.user)
     base = project_dir or mine / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     return Places(
@@ -131,6 +135,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         project=Pool(records[0], HealedIndex(indexes[0], records[0]), mirrors[0], meanings[0]),
         user=Pool(records[1], HealedIndex(indexes[1], records[1]), mirrors[1], meanings[1]),
         heads=heads,
+        nudges=_nudges(settings, writer),
         clock=clock,
         ids=SystemIds(),
         provenance=GitProvenance(places.project_dir, session=settings.session),
@@ -142,8 +147,12 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             phase=settings.phase,
             unusable=_unusable(settings, source),
             weights=settings.weights,
+            secrets=settings.secrets,
+            merging=settings.merging,
+            pace=settings.pace,
         ),
         session=Session(clean_branch(settings.branch)),
+        language=language(settings),
     )
     return Built(rooms, places, heads, (records[0], records[1]), (indexes[0], indexes[1]))
 
@@ -187,6 +196,19 @@ def _mirrors(
         mirror(places.state_dir, places.scope.project),
         mirror(places.user_state_dir, None),
     )
+
+
+def _nudges(settings: Settings, disk: Disk) -> NudgeQueue:
+    """Where programs leave nudges: a folder of the user's, or a queue far away."""
+
+    def folder_of(user: str) -> Path:
+        return _user_folder(settings, user) / NUDGES_FOLDER
+
+    if settings.nudge_queue:
+        from memory_mcp.stores.sqs import SqsNudges  # noqa: PLC0415  # only where it is used
+
+        return SqsNudges(settings.nudge_queue, folder_of, disk)
+    return LocalNudges(folder_of, disk)
 
 
 def _unusable(settings: Settings, source: KeySource) -> str:
@@ -257,6 +279,10 @@ def _identity(project_dir: Path | None) -> str:
     if remote:
         return remote
     return f"{_slug(project_dir.name)}-{_digest(str(project_dir.resolve()))}"
+
+
+def _user_folder(settings: Settings, user: str) -> Path:
+    return home_folder(settings) / f"user-{_slug(user)}"
 
 
 def _slug(name: str) -> str:

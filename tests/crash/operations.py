@@ -9,7 +9,9 @@ from project import WORD, add, found, head_of, make_project, opened
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Added, Backtracked, Saved
 from memory_mcp.domain.record import Approval
 
 __all__ = ["LESSON", "OPERATIONS", "Operation", "begin", "go_back", "seal"]
@@ -46,6 +48,21 @@ async def begin(root: Path) -> None:
         await add(built.rooms, "carts expire after a day")
 
 
+async def _begin_merged(root: Path) -> None:
+    await _begin_with_an_age(root)
+    async with opened(root) as built:
+        merged = await app.add_memory(built.rooms, Draft(_OLDER))
+        assert isinstance(merged, Added)
+        assert merged.merged
+
+
+async def _forget_the_part(rooms: Rooms) -> object:
+    memory_id = await _named(rooms, _OLDER)
+    found = await rooms.project.records.get(RecordId(memory_id))
+    part = found.derived_from[-1] if found else "gone"
+    return await app.forget_memory(rooms, part, "", erase=True)
+
+
 async def _untouched(root: Path) -> None:
     make_project(root)
 
@@ -65,6 +82,17 @@ async def _forget(rooms: Rooms, *, erase: bool) -> object:
     return await app.forget_memory(
         rooms, await _named(rooms, "carts rest in Redis"), "", erase=erase
     )
+
+
+_AGE: Final = f"Mia is 3 years old. Mia keeps the {WORD}."
+_OLDER: Final = "Mia is 4 years old."
+
+
+async def _begin_with_an_age(root: Path) -> None:
+    await begin(root)
+    async with opened(root) as built:
+        await app.add_memory(built.rooms, Draft(f"Her ninth {WORD} has 30 pages."))
+        await app.add_memory(built.rooms, Draft(_AGE))
 
 
 async def _decide(rooms: Rooms) -> object:
@@ -88,7 +116,7 @@ async def _restore(rooms: Rooms) -> object:
 class Operation:
     """One call, the project it is made in, and which texts it erases.
 
-    `late` are the texts that it writes as records of their own once its commit point has passed.
+    `late` are the texts that come once its commit point has passed.
     """
 
     name: str
@@ -104,6 +132,23 @@ OPERATIONS: Final = (
     ),
     Operation("add", lambda rooms: add(rooms, "baskets have a voucher")),
     Operation("update", _update),
+    Operation(
+        "add, replacing",
+        lambda rooms: app.add_memory(rooms, Draft(f"Her ninth {WORD} has 31 pages.")),
+        begin=_begin_with_an_age,
+    ),
+    Operation(
+        "add, merging",
+        lambda rooms: app.add_memory(rooms, Draft(_OLDER)),
+        begin=_begin_with_an_age,
+    ),
+    Operation(
+        "forget, a part of a merged memory",
+        _forget_the_part,
+        begin=_begin_merged,
+        erases=(_OLDER[:-1],),
+        late=(_AGE,),  # comes back when the whole is erased, by the next session if need be
+    ),
     Operation(
         "forget, erasing",
         lambda rooms: _forget(rooms, erase=True),

@@ -12,7 +12,7 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, Found, HeadReport
+from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
@@ -67,8 +67,8 @@ async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
 async def add(rooms: Rooms, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
     outcome = await app.add_memory(rooms, Draft(f"{text} {WORD}", kind=kind))
-    assert isinstance(outcome, Added)
-    assert not outcome.notes
+    assert isinstance(outcome, Added | AlreadyKnown)
+    assert isinstance(outcome, AlreadyKnown) or not outcome.notes
     return outcome.record.id
 
 

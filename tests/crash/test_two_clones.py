@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from operations import go_back, seal
 from project import (
+    WORD,
     add,
     doctor_is_content,
     found,
@@ -19,7 +20,9 @@ from project import (
 )
 
 from memory_mcp import app
+from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import MAIN
+from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.timeline import Timeline
 
 pytestmark = pytest.mark.anyio
@@ -192,3 +195,29 @@ async def test_a_line_stays_abandoned_when_the_other_clone_sealed_a_checkpoint_o
     whole = {"the model stands", "carts rest in Redis", "Redis has a replica", "carts work",
              "carts expire"}  # fmt: skip
     assert await _texts(left) == whole == await _texts(right)
+
+
+@pytest.mark.parametrize("erase", [True, False], ids=["erased", "hidden"])
+async def test_a_forget_meets_a_merge_that_it_has_not_seen(tmp_path: Path, *, erase: bool) -> None:
+    """The forgotten words go, wherever they were repeated; what else was said stays."""
+    left, right = make_project(tmp_path / "left"), tmp_path / "right"
+    async with opened(left) as built:
+        added = await app.add_memory(
+            built.rooms, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
+        )
+        assert isinstance(added, Added)
+    shutil.copytree(left, right)
+    async with opened(right) as built:
+        merged = await app.add_memory(built.rooms, Draft(f"The {WORD} has 4 columns."))
+        assert isinstance(merged, Added)
+        assert merged.merged
+    async with opened(left) as built:
+        await app.forget_memory(built.rooms, added.record.id, "", erase=erase)
+
+    await _meet(left, right)
+
+    for root in (left, right):
+        async with opened(root) as built:
+            assert [r.content for r in await found(built.rooms)] == [f"The {WORD} has 4 columns."]
+        if erase:
+            assert text_on_disk(root, "Rexword") == []

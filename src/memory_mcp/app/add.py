@@ -1,23 +1,53 @@
-"""Storing, correcting and forgetting one memory."""
+"""Storing one memory: cleaned, compared with what is known, and then kept, merged or left out."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
+from memory_mcp.app.cleaning import cleaned
+from memory_mcp.app.gateway import decided, twins
 from memory_mcp.app.heads import current, known_memory, view_on, writing
+from memory_mcp.app.kept import refuse_checkpoint, still_on_line
 from memory_mcp.app.pending import pending_note
+from memory_mcp.app.profile import profile_sync, rejected_facts
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
+from memory_mcp.context.render import OPEN
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, AddOutcome, Forgotten, Skipped
+from memory_mcp.domain.limits import LANGUAGE_SECONDS_MAX
+from memory_mcp.domain.outcomes import (
+    Added,
+    AddOutcome,
+    AlreadyKnown,
+    Contradiction,
+    Declined,
+    Redaction,
+    Rejected,
+)
+from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record
-from memory_mcp.errors import ConflictError, InvalidRequestError
-from memory_mcp.ingestion.drafts import accept, bury, check_draft, check_text, corrected
+from memory_mcp.domain.views import View
+from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
+from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse
+from memory_mcp.ingestion.drafts import accept, check_draft, joined
+from memory_mcp.ingestion.gate import Chatter, should_create
+from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
+from memory_mcp.ingestion.redact import Redacted
 
-__all__ = ["add_memory", "forget_memory", "update_memory"]
+__all__ = ["add_memory"]
+
+_TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
+_NOTHING_LEFT: Final = "is nothing but a secret, which is not kept."
+_RECALLED: Final = "came out of this memory's own recall."
 
 
-async def add_memory(rooms: Rooms, draft: Draft) -> AddOutcome:
+async def add_memory(rooms: Rooms, draft: Draft, *, gate: bool = False) -> AddOutcome:
     """Remember one thing: refused before a byte is written, or durable when this returns.
+
+    What is known already is not stored again; a newer version of a known fact takes its place, and
+    stays restorable. With the gate, what is not worth keeping is not stored.
 
     Raises:
         InvalidRequestError: the draft cannot be stored; the message says why and what would do.
@@ -25,123 +55,174 @@ async def add_memory(rooms: Rooms, draft: Draft) -> AddOutcome:
     """
     if skipped := writes_refused(rooms):
         return skipped
+    draft, redactions = cleaned(rooms, draft)
+    if Redacted(draft.content).nothing_left:
+        return Declined(_NOTHING_LEFT)
+    own = await _own_words(rooms, draft.content)
+    if not own and draft.content.strip():
+        return Declined(_RECALLED)
+    phase = rooms.policy.phase if draft.phase is None else draft.phase
+    draft = replace(draft, content=own, phase=phase)
+    check_draft(draft, rooms.clock.now())
+    until = asyncio.get_running_loop().time() + LANGUAGE_SECONDS_MAX
+    if gate and (reason := await _chatter(rooms, draft, until)):
+        return Declined(reason)
+    pool = rooms.user if draft.reach == "user" else rooms.project
+    async with pool.writing:  # two calls at once must not miss each other
+        return await _stored(rooms, pool, draft, redactions, until)
+
+
+async def _stored(
+    rooms: Rooms, pool: Pool, draft: Draft, redactions: tuple[Redaction, ...], until: float
+) -> AddOutcome:
     now = rooms.clock.now()
-    if draft.phase is None:
-        draft = replace(draft, phase=rooms.policy.phase)
-    check_draft(draft, now)
-    head = await current(rooms)
-    record = accept(draft, writing(rooms, head.timeline, now))
-    for memory_id in record.supersedes:
-        _refuse_unlike(await known_memory(rooms, memory_id, view_on(rooms, head.timeline)), record)
-    notes = await _pool_of(rooms, record).keep(record)
-    notes += (*await _still_on_line(rooms, record), *await pending_note(rooms))
-    return Added(record, replaced=record.supersedes, notes=notes)
-
-
-async def update_memory(rooms: Rooms, memory_id: str, content: str, title: str = "") -> AddOutcome:
-    """Replace what a memory says. The old text stays restorable: a backtrack brings it back.
-
-    The old title goes with the old text; without a new one there is none.
-
-    Raises:
-        UnknownMemoryError: no such memory holds from here.
-        InvalidRequestError: the text cannot be stored, or the memory is a checkpoint.
-    """
-    if skipped := writes_refused(rooms):
-        return skipped
-    check_text("content", content, limits.CONTENT_CHARS_MAX)
-    check_text("title", title, limits.TITLE_CHARS_MAX, required=False)
-    head = await current(rooms)
-    old = await known_memory(rooms, memory_id, view_on(rooms, head.timeline))
-    _refuse_checkpoint(old)
-    record = corrected(old, content, title, writing(rooms, head.timeline, rooms.clock.now()))
-    notes = await _pool_of(rooms, record).keep(record)
-    notes += (*await _still_on_line(rooms, record), *await pending_note(rooms))
-    return Added(record, replaced=(old.id,), notes=notes)
-
-
-async def forget_memory(
-    rooms: Rooms, memory_id: str, reason: str, *, erase: bool
-) -> Forgotten | Skipped:
-    """Erase one memory everywhere and for good, or hide it from this line on.
-
-    To erase, any memory may be named: a corrected, hidden or abandoned text can be forgotten too.
-
-    The tombstone is durable before anything is erased, so that a cut in between is completed at
-    the next start and another clone learns of it.
-
-    Raises:
-        UnknownMemoryError: no such memory holds from here.
-        InvalidRequestError: the memory is a checkpoint.
-    """
-    if skipped := writes_refused(rooms):
-        return skipped
-    check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
     head = await current(rooms)
     view = view_on(rooms, head.timeline)
-    target = await _any_memory(rooms, memory_id) if erase else None
-    target = target or await known_memory(rooms, memory_id, view)
-    _refuse_checkpoint(target)
-    now = rooms.clock.now()
-    tombstone = bury(target, reason, writing(rooms, head.timeline, now), erase=erase)
-    pool = _pool_of(rooms, target)
-    notes = await pool.keep(tombstone)
-    if erase:
-        await pool.erase({target.id})
-        if target.supersedes:
-            older = ", ".join(target.supersedes)
-            notes += (f"Earlier versions are hidden, not erased; forget them as well: {older}.",)
-    return Forgotten(target.id, erased=erase, notes=notes + await pending_note(rooms))
+    record = accept(draft, writing(rooms, head.timeline, now))
+    there = await twins(rooms, pool, record, view)
+    record, tombstones = await _answering(rooms, record, there)
+    for memory_id in set(record.supersedes) - tombstones:
+        _refuse_unlike(await known_memory(rooms, memory_id, view), record)
+    decision = await decided(rooms, pool, record, there, view=view, until=until)
+    again = writing(rooms, head.timeline, now)
+    outcome = await _carried_out(rooms, pool, record, decision, again=again, view=view)
+    if isinstance(outcome, AlreadyKnown):
+        notes = _not_taken_over(record, outcome.record)
+        notes += await profile_sync(rooms, outcome.record)  # said again, it counts as said now
+        return replace(outcome, redactions=redactions, notes=notes)
+    if not isinstance(outcome, Added):
+        return outcome
+    notes = await profile_sync(rooms, outcome.record, outcome.replaced)
+    notes += await still_on_line(rooms, outcome.record, frozenset({record.id}))
+    notes = (*outcome.notes, *notes, *await pending_note(rooms))
+    replaced = tuple(id_ for id_ in outcome.replaced if id_ not in tombstones)
+    return replace(outcome, replaced=replaced, notes=notes, redactions=redactions)
 
 
-async def _any_memory(rooms: Rooms, memory_id: str) -> Record | None:
-    """The memory of that id, visible or not; what is no memory is not named here."""
-    for pool in rooms.pools:
-        found = await pool.records.get(RecordId(memory_id.strip()))
-        if found is not None and found.recalled:
-            return found
-    return None
+async def _answering(
+    rooms: Rooms, record: Record, there: Sequence[Record]
+) -> tuple[Record, set[RecordId]]:
+    """The record, and the tombstones that it may name in `supersedes`.
+
+    A memory whose fact in the profile was rejected takes its own place when it is said anew.
+    """
+    tombstones = {r.id for r in there if r.kind == "tombstone"}
+    if not record.supersedes:
+        return record, tombstones
+    rejected = {t.id for t in (await rejected_facts(rooms, record)).values()}
+    if not rejected.intersection(record.supersedes):
+        return record, tombstones
+    again = {r.id for r in there if r.recalled and r.durable and field_of(r) is None}
+    supersedes = tuple(dict.fromkeys((*record.supersedes, *sorted(again))))
+    return record.model_copy(update={"supersedes": supersedes}), tombstones | rejected
 
 
-def _pool_of(rooms: Rooms, record: Record) -> Pool:
-    """A record without a project in its scope is the user's."""
-    return rooms.user if record.scope.project is None else rooms.project
+async def _carried_out(
+    rooms: Rooms, pool: Pool, new: Record, decision: Decision, *, again: Writing, view: View
+) -> AddOutcome:
+    """Store what is to be stored; `again` is for a second record."""
+    match decision:
+        case Known(known):
+            return AlreadyKnown(known)
+        case Refuse(tombstone):
+            return Rejected(tombstone)
+        case Merge() as merge:
+            return await _merged(pool, new, merge, again, view)
+        case Insert() if new.importance < (least := rooms.policy.merging.min_importance):
+            return Declined(_TOO_LITTLE.format(new.importance, least))
+        case Insert(similar, notes):
+            notes += await pool.keep(new)
+            return Added(new, replaced=new.supersedes, notes=notes, similar=similar)
 
 
-def _refuse_checkpoint(record: Record) -> None:
-    if record.kind == "checkpoint":
-        raise InvalidRequestError(
-            f"{record.id} is a checkpoint, which is part of the timeline. To leave what came after "
-            "it, use backtrack; to correct its summary, seal another checkpoint."
-        )
+async def _merged(pool: Pool, new: Record, merge: Merge, again: Writing, view: View) -> Added:
+    """Put one memory in the place of the old ones.
+
+    What is composed of them is a record of its own that names them, so that each can be told from
+    the others again. It is written first: cut short, it says all that there is to say.
+    """
+    if merge.text == new.content:  # nothing of the old ones is left to keep
+        whole = joined(new, merge.olds)
+        notes = await pool.keep(whole)
+    else:
+        whole = joined(new, merge.olds, text=merge.text, writing=again)
+        notes = await pool.keep(whole) + await _kept_beside(pool, new)
+        if not await pool.index.visible([whole.id], view):  # an old one was just forgotten
+            await pool.erase({whole.id} & await pool.index.to_erase())
+            return Added(new, notes=notes)
+    told = tuple(Contradiction(old.id, old.content, new.content) for old in merge.olds)
+    return Added(
+        whole,
+        replaced=tuple(old.id for old in merge.olds),
+        notes=notes,
+        merged=bool(whole.derived_from),
+        contradictions=told if merge.contradicts else (),
+    )
+
+
+async def _kept_beside(pool: Pool, part: Record) -> tuple[str, ...]:
+    """The part by itself. The whole is stored, so no error may say that nothing was."""
+    try:
+        return await pool.keep(part)
+    except StoreUnavailableError as error:
+        return (f"Merged; the new text could not be stored by itself as well: {error}",)
+
+
+async def _chatter(rooms: Rooms, draft: Draft, until: float) -> str:
+    """Why this is not worth a memory; nothing if it is."""
+    if rooms.language is not None:
+        try:
+            async with asyncio.timeout_at(until):
+                said = await rooms.language.classify(draft.content)
+        except (ModelUnavailableError, TimeoutError):
+            pass
+        else:
+            return "" if said.keep else f"is {said.reason}."
+    match should_create(draft.content, draft.kind):
+        case Chatter(reason):
+            return reason
+        case _:
+            return ""
+
+
+async def _own_words(rooms: Rooms, content: str) -> str:
+    """The text without what came out of our own recall: stored again, it would feed on itself.
+
+    It is known by our fence, or by the id of a memory that there is.
+    """
+    if OPEN in content:
+        return apart(content).own.strip()
+    for memory_id in recalled_ids(content):
+        for pool in rooms.pools:
+            if await pool.records.get(RecordId(memory_id)):
+                return unheaded(apart(content).own).strip()
+    return content
+
+
+def _not_taken_over(new: Record, known: Record) -> tuple[str, ...]:
+    """A word on labels that were given with what is known already, and are not its own."""
+    given = {
+        "title": new.title and new.title != known.title,
+        "category": new.category and new.category != known.category,
+        "tags": not set(new.tags) <= set(known.tags),
+        "importance": new.importance not in (known.importance, limits.IMPORTANCE_USUAL),
+        "pinned": new.pinned and not known.pinned,
+        "kind": new.kind not in (known.kind, "fact"),
+    }
+    names = [name for name, other in given.items() if other]
+    if not names:
+        return ()
+    return (
+        f"Its {' and '.join(names)} stay as they were: supersedes=[{known.id!r}] changes them.",
+    )
 
 
 def _refuse_unlike(old: Record, new: Record) -> None:
     """A project's memory cannot replace what the user keeps for every project, nor the reverse."""
-    _refuse_checkpoint(old)
+    refuse_checkpoint(old)
     if (old.scope.project is None) != (new.scope.project is None):
         scope = "user" if old.scope.project is None else "project"
         raise InvalidRequestError(
             f"{old.id} is in the {scope} scope, so only a memory with scope={scope!r} can "
             "supersede it. Add this one with that scope, or without supersedes."
         )
-
-
-async def _still_on_line(rooms: Rooms, record: Record) -> tuple[str, ...]:
-    """Say so if another session left this line while the memory was being written."""
-    if record.segment is None:
-        return ()
-    timeline = (await current(rooms)).timeline
-    if record.segment in timeline.forgotten:
-        await rooms.project.erase({record.id})
-        raise ConflictError(
-            "Another session gave up this line for good while the memory was being written, so "
-            "it was erased with it. If it still holds, add it again."
-        )
-    if record.segment in timeline.chain(rooms.session.branch):
-        return ()
-    note = (
-        "Another session backtracked while this was being written: it was stored on the line "
-        "that was left and is hidden. If it still holds, add it again."
-    )
-    return (note,)

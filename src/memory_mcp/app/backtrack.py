@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, assert_never
 
+from memory_mcp.app.cleaning import cleaned_text
 from memory_mcp.app.heads import current, move, moving_record, view_on, writing
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.reading import load
@@ -63,6 +64,7 @@ async def preview_backtrack(rooms: Rooms, to: str, lesson: str = "") -> Preview 
     """
     if skipped := writes_refused(rooms):
         return skipped
+    lesson, _ = cleaned_text(rooms, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
     return (await _outlook(rooms, await current(rooms), to)).preview
 
@@ -81,6 +83,7 @@ async def backtrack(
     """
     if skipped := writes_refused(rooms):
         return skipped
+    lesson, notes = cleaned_text(rooms, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
     match choice:
         case "abort":
@@ -98,12 +101,11 @@ async def backtrack(
     erased = await _erase(rooms, outlook, head.timeline) if choice == "forget" else 0
     left = record.move.line if record.move else None
     learnt: RecordId | None = None
-    notes: tuple[str, ...] = ()
     if lesson.strip():
         try:
             learnt = await _keep_lesson(rooms, lesson, head)
         except StoreUnavailableError:  # the head was moved: no error may say that nothing was
-            notes = (_LESSON_LOST,)
+            notes += (_LESSON_LOST,)
     notes += await pending_note(rooms)
     return Backtracked(outlook.preview, line=left, erased=erased, lesson=learnt, notes=notes)
 

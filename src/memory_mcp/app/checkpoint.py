@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
+from memory_mcp.app.cleaning import cleaned_text
 from memory_mcp.app.heads import current, move, moving_record
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.rooms import Rooms, reads_refused, writes_refused
@@ -64,6 +65,7 @@ async def checkpoint(
     Raises:
         InvalidRequestError: the summary or the phase cannot be stored.
     """
+    summary, cleaning = cleaned_text(rooms, summary)
     if refused := await refused_checkpoint(rooms, summary, phase, again=again):
         return refused
     number = _phase(rooms, phase)
@@ -89,7 +91,8 @@ async def checkpoint(
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
-    return Saved(sealed, notes=(*_depth(head, rooms), *await pending_note(rooms)))
+    notes = (*cleaning, *_depth(head, rooms), *await pending_note(rooms))
+    return Saved(sealed, notes=notes)
 
 
 async def decide(
@@ -103,6 +106,7 @@ async def decide(
     """
     if skipped := writes_refused(rooms):
         return skipped
+    summary, cleaning = cleaned_text(rooms, summary)
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
@@ -126,7 +130,7 @@ async def decide(
         head, _ = await move(rooms, plan)
     except _PhaseSealedError as error:
         return error.outcome
-    return Decided(head.timeline.checkpoints[CheckpointId(pending.strip())])
+    return Decided(head.timeline.checkpoints[CheckpointId(pending.strip())], notes=cleaning)
 
 
 async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:

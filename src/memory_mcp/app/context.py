@@ -4,12 +4,15 @@ from functools import partial
 from typing import Final
 
 from memory_mcp.app.heads import current, view_on
+from memory_mcp.app.nudges import brought_up
 from memory_mcp.app.pending import unseen
+from memory_mcp.app.profile import read_profile, zone_named
 from memory_mcp.app.reading import Read, newest, require_records
-from memory_mcp.app.recall import profile
+from memory_mcp.app.recall import cloud_profile
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import search_memories
 from memory_mcp.app.together import beside
+from memory_mcp.context.profile import now_line, profile_line
 from memory_mcp.context.render import Block, Section, render_context
 from memory_mcp.context.words import unread
 from memory_mcp.domain import limits
@@ -47,12 +50,17 @@ async def memory_context(rooms: Rooms, task: str, budget_tokens: int) -> Block |
     for pool in rooms.pools:
         if pool.mirror:
             pool.mirror.look_soon()
-    async with beside(profile(rooms, head.timeline)) as asked:
+    async with beside(cloud_profile(rooms, head.timeline)) as asked:
+        known = await read_profile(rooms, view_on(rooms, head.timeline))
         sections, opening = await _recalled(rooms, head.timeline, task)
+        if not task.strip():  # this opens a session
+            sections[:0] = await brought_up(rooms, opening, budget_tokens)
         facts = await asked
     if facts:
         sections.append(Section("What the cloud makes of it (derived, may be stale)", facts=facts))
-    return render_context(opening, sections, budget_tokens)
+    zone = zone_named(known.zone)
+    now = now_line(rooms.clock.now(), zone, known.zone)
+    return render_context(opening, sections, budget_tokens, user=profile_line(known), now=now)
 
 
 async def _recalled(rooms: Rooms, timeline: Timeline, task: str) -> tuple[list[Section], list[str]]:

@@ -170,11 +170,16 @@ def _lost_segments(timeline: Timeline, records: list[Record]) -> Iterator[Findin
 
 
 def _links(records: list[Record]) -> Iterator[Finding]:
-    """A record may name one that was erased, but not one that never was."""
+    """A record may name one that was erased, but not one that never was.
+
+    But for a part that it was composed of and stands for: that one is written after it.
+    """
     known = {record.id for record in records}
     known |= {id_ for record in records for id_ in record.erases}
     for record in records:
-        missing = [s for s in (*record.supersedes, *record.derived_from) if s not in known]
+        parts = set(record.supersedes) & set(record.derived_from)
+        named = {*record.supersedes, *record.derived_from} - parts
+        missing = sorted(named - known)
         if missing and record.kind != "tombstone":
             yield Finding(
                 "link-dangling",

@@ -120,6 +120,9 @@ class HealedIndex:
     async def to_erase(self) -> set[RecordId]:
         return await self._healed(self._index.to_erase)
 
+    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        return await self._healed(lambda: self._index.derived(record_ids))
+
     async def erased(self) -> set[RecordId]:
         return await self._healed(self._index.erased)
 

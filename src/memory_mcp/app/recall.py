@@ -26,7 +26,7 @@ from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.mirroring.backoff import after_failure, may_ask
 from memory_mcp.retrieval.filters import passes
 
-__all__ = ["Recalled", "profile", "recall"]
+__all__ = ["Recalled", "cloud_profile", "recall"]
 
 _SPARE_SECONDS: Final = 0.2
 """Of the deadline: for judging what was found."""
@@ -70,7 +70,7 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
     )
 
 
-async def profile(rooms: Rooms, timeline: Timeline) -> list[str]:
+async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
     """What the cloud makes of the memories, if it may: of the project first, then of the user.
 
     Facts are its own words and cannot be judged here: what does not hold is excluded by what it is

@@ -1,5 +1,6 @@
 """What every use case is given: the ports, whose memory it is, and how it is set up."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -7,15 +8,38 @@ from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.domain.drafts import Reach
+from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.merging import Merging, Secrets
+from memory_mcp.domain.nudge import Icebreaker, Taking
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import StoreError
-from memory_mcp.ports import Clock, HeadStore, Ids, Provenance, RecordStore
+from memory_mcp.ports import (
+    Clock,
+    HeadStore,
+    Ids,
+    LanguageModel,
+    NudgeQueue,
+    Provenance,
+    RecordStore,
+)
 
-__all__ = ["MEMORY_OFF", "Policy", "Pool", "Rooms", "Session", "reads_refused", "writes_refused"]
+__all__ = [
+    "MEMORY_OFF",
+    "Opening",
+    "Policy",
+    "Pool",
+    "Rooms",
+    "Session",
+    "reads_refused",
+    "writes_refused",
+]
 
+
+_CONVERSATIONS_MAX: Final = 1_000
+"""How many a server remembers; one that was silent for longest would open again."""
 
 MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 
@@ -25,7 +49,8 @@ class Policy:
     """How the memory is set up for this session.
 
     `unusable` says why it cannot be used as it was asked for, and what to do. `weights` say what
-    counts for the order of what is found.
+    counts for the order of what is found, `merging` when two memories are one fact, `pace` how
+    often a session leaves an episode.
     """
 
     enabled: bool = True
@@ -34,26 +59,58 @@ class Policy:
     phase: int | None = None
     unusable: str = ""
     weights: RerankWeights = field(default_factory=RerankWeights)
+    secrets: Secrets = "redact"
+    merging: Merging = field(default_factory=Merging)
+    pace: Pace = field(default_factory=Pace)
+
+
+class Opening:
+    """How a conversation opens: what it brings up, once its first context has asked."""
+
+    def __init__(self) -> None:
+        self.taking = Taking()
+        self.task: asyncio.Task[Icebreaker] | None = None
 
 
 class Session:
-    """Which branch this session is on. Tips are shared by all; this is the session's own."""
+    """Which branch this session is on. Tips are shared by all; this is the session's own.
+
+    A server that several clients reach at once has a conversation with each: each opens once.
+    """
 
     def __init__(self, branch: BranchName) -> None:
         self.branch = branch
+        self._openings: dict[str, Opening] = {}
+        self._unshown: list[Opening] = []
+
+    def opening(self, conversation: str | None) -> Opening:
+        """How this conversation opens. Without one (None) every request opens its own."""
+        if conversation is None:
+            return self._unshown.pop() if self._unshown else Opening()
+        opening = self._openings.pop(conversation, None) or Opening()
+        self._openings[conversation] = opening  # the last that was asked for goes last
+        if len(self._openings) > _CONVERSATIONS_MAX:
+            del self._openings[next(iter(self._openings))]
+        return opening
+
+    def shown_later(self, opening: Opening) -> None:
+        """What a request of no conversation took and cannot show: the next one does."""
+        self._unshown.append(opening)
 
 
 @dataclass(frozen=True)
 class Pool:
     """A place where records rest, with the index over them.
 
-    The cloud and the vectors are there if they were set up.
+    The cloud and the vectors are there if they were set up. `writing` is held by whoever compares
+    what is to be stored with what is there.
     """
 
     records: RecordStore
     index: HealedIndex
     mirror: Mirror | None = None
     meaning: Meaning | None = None
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def keep(self, record: Record) -> tuple[str, ...]:
         """Make the record durable, then let it be found: never the other way round.
@@ -84,12 +141,15 @@ class Pool:
 class Rooms:
     """The project's pool and timeline, the user's pool, and the world around them.
 
-    `client` names the program that is calling, as `name/version`.
+    `client` names the program that is calling, as `name/version`; `conversation` the one of its
+    that calls, where a server has several, and None where nothing tells them apart. `language`
+    judges and composes where rules would; without one, or when it fails, they do.
     """
 
     project: Pool
     user: Pool
     heads: HeadStore
+    nudges: NudgeQueue
     clock: Clock
     ids: Ids
     provenance: Provenance
@@ -97,15 +157,26 @@ class Rooms:
     policy: Policy
     session: Session
     client: str = "cli"
+    conversation: str | None = ""
+    language: LanguageModel | None = None
 
     def origin(self) -> Origin:
         """Who is writing, in which session, at which commit."""
-        return self.provenance.origin(self.client)
+        origin = self.provenance.origin(self.client)
+        if self.conversation:
+            return origin.model_copy(update={"session": self.conversation})
+        return origin
 
     @property
     def mirrored(self) -> bool:
         """Whether there is a cloud behind the pools."""
         return self.project.mirror is not None
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether a question leaves this machine: to the cloud, or to a server for vectors."""
+        meaning = self.project.meaning
+        return self.mirrored or (meaning is not None and not meaning.embedder.here)
 
     @property
     def pools(self) -> tuple[Pool, Pool]:

@@ -6,15 +6,18 @@ from typing import Final
 from memory_mcp.app.find import find_here
 from memory_mcp.app.heads import current, view_of, view_on
 from memory_mcp.app.pending import unseen
+from memory_mcp.app.profile import standing_hits
 from memory_mcp.app.reading import hits_of, newest, require_records
 from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.together import beside, together
 from memory_mcp.domain import limits
+from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.views import Filters, Hit, View, Wish
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.ingestion.drafts import check_phase, check_text
+from memory_mcp.ingestion.redact import redact
 from memory_mcp.retrieval.diversity import mmr
 from memory_mcp.retrieval.fuse import fuse
 from memory_mcp.timeline.plans import require_branch
@@ -60,6 +63,8 @@ async def search_memories(
     """
     if skipped := reads_refused(rooms):
         return skipped
+    if rooms.asks_elsewhere and rooms.policy.secrets != "allow":
+        query = redact(normalised(query)).text  # others see it
     _check(query, filters, limit, wish)
     timeline = (await current(rooms)).timeline
     if filters.branch is not None:
@@ -74,6 +79,8 @@ async def search_memories(
         found = await _here_and_there(rooms, _Question(query, filters, limit, wish), view)
     else:
         found = await _here(rooms, _Question(query, filters, limit, wish), view)
+    if filters.with_profile:
+        found = replace(found, hits=await standing_hits(rooms, found.hits, view))
     if not found.hits:
         await require_records(rooms, view)
     return found

@@ -4,13 +4,10 @@ from typing import Any, assert_never
 
 from memory_mcp.domain.limits import IMPORTANCE_USUAL
 from memory_mcp.domain.outcomes import (
-    Added,
-    AddOutcome,
     Backtracked,
     BacktrackOutcome,
     CheckpointOutcome,
     Decided,
-    Forgotten,
     Found,
     HeadReport,
     NotMoved,
@@ -22,11 +19,9 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.views import Hit
 
 __all__ = [
-    "added_fields",
     "backtrack_fields",
     "checkpoint_fields",
     "counted",
-    "forgotten_fields",
     "found_fields",
     "head_fields",
     "preview_text",
@@ -44,41 +39,6 @@ def counted(number: int, one: str = "memory", many: str = "memories") -> str:
 def unread(number: int) -> str:
     """What is said instead of keeping silent about memories that cannot be shown."""
     return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
-
-
-def added_fields(outcome: AddOutcome) -> Fields:
-    """The receipt of a write."""
-    match outcome:
-        case Added(record, replaced, notes):
-            return {
-                "success": True,
-                "memoryId": record.id,
-                "outcome": "replaced" if replaced else "inserted",
-                "replaced": list(replaced),
-                "durable": record.durable,
-                "message": " ".join(("Stored.", *notes)),
-            }
-        case Skipped(reason):
-            return {"success": False, "message": reason}
-        case _:
-            assert_never(outcome)
-
-
-def forgotten_fields(outcome: Forgotten | Skipped) -> Fields:
-    """What became of the memory."""
-    match outcome:
-        case Forgotten(memory_id, erased, notes):
-            said = (
-                "Erased for good."
-                if erased
-                else "Hidden from here on. A backtrack to before this brings it back, unless it is "
-                "durable."
-            )
-            return {"success": True, "memoryId": memory_id, "message": " ".join((said, *notes))}
-        case Skipped(reason):
-            return {"success": False, "message": reason}
-        case _:
-            assert_never(outcome)
 
 
 def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
@@ -118,9 +78,8 @@ def checkpoint_fields(outcome: CheckpointOutcome) -> Fields:
                 "status": "pending",
                 "message": " ".join((ask, *notes)),
             }
-        case Saved(checkpoint=checkpoint) | Decided(checkpoint=checkpoint):
+        case Saved(checkpoint, notes) | Decided(checkpoint, notes):
             skipped = checkpoint.approval == "skipped"
-            notes = outcome.notes if isinstance(outcome, Saved) else ()
             said = "Skipped: no checkpoint was made." if skipped else "Checkpoint saved."
             return {
                 "success": not skipped,

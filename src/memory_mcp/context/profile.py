@@ -1,0 +1,63 @@
+"""The user in one line, and what time it is where they are."""
+
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+from memory_mcp.domain.profile import Field, Profile
+
+__all__ = ["PROFILE_CHARS_MAX", "now_line", "profile_line"]
+
+PROFILE_CHARS_MAX: Final = 240
+"""About 60 tokens of every session: who it is, not their life."""
+
+_PART_CHARS_MAX: Final = 60
+"""One long value must not take the room of all others."""
+
+_CUT_CHARS_MIN: Final = 20
+"""Less of a value than this is better left out."""
+
+_PARTS: Final[tuple[tuple[Field, str], ...]] = (
+    ("name", "{}"),
+    ("pronouns", "{}"),
+    ("language", "answer in {}"),
+    ("tone", "{} tone"),
+    ("city", "{}"),
+    ("country", "{}"),
+    ("occupation", "{}"),
+    ("employer", "at {}"),
+    ("goal", "goals: {}"),
+    ("speaks", "speaks {}"),
+    ("interest", "likes: {}"),
+    ("birthday", "born {}"),
+)
+"""By use, for what comes first stays when the line is full. The time zone is in `now_line`."""
+
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def profile_line(profile: Profile) -> str:
+    """`User: Ada · answer in German · concise tone · Berlin · goals: …`, or nothing."""
+    line = ""
+    for field, words in _PARTS:
+        values = profile.values(field)
+        if not values:
+            continue
+        part = words.format(_short(("; " if field == "goal" else ", ").join(values)))
+        longer = f"{line} · {part}" if line else f"User: {part}"
+        if len(longer) > PROFILE_CHARS_MAX:
+            if PROFILE_CHARS_MAX - len(line) < _CUT_CHARS_MIN:
+                break
+            longer = f"{longer[: PROFILE_CHARS_MAX - 1].rstrip()}…"
+        line = longer
+    return line
+
+
+def now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
+    """`Now: Saturday 2026-11-21 23:02 (Europe/Berlin)`; UTC without a zone."""
+    there = now.astimezone(zone or UTC)
+    return f"Now: {_DAYS[there.weekday()]} {there:%Y-%m-%d %H:%M} ({name if zone else 'UTC'})"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _PART_CHARS_MAX else line[: _PART_CHARS_MAX - 1].rstrip() + "…"

@@ -1,0 +1,90 @@
+"""Ways in for tests of the profile: what was said, what is known of it, what rests on the disk."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+
+from memory_mcp import app
+from memory_mcp.app.heads import view_of
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Added, AlreadyKnown, Forgotten, Found
+from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.views import Filters
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, clock: FakeClock | None = None, process: int = 0
+) -> AsyncGenerator[Rooms]:
+    """A session over real files below a folder, closed however the test ends."""
+    rooms = real_rooms(folder, clock, FakeIds(process))
+    try:
+        yield rooms
+    finally:
+        await close_rooms(rooms)
+
+
+async def say(
+    rooms: Rooms,
+    text: str,
+    *,
+    reach: Reach = "user",
+    kind: Kind = "fact",
+    instead_of: Sequence[str] = (),
+    until: datetime | None = None,
+) -> Added:
+    """Remember what the user said."""
+    draft = Draft(text, kind=kind, reach=reach, supersedes=tuple(instead_of), expires_at=until)
+    outcome = await app.add_memory(rooms, draft)
+    assert isinstance(outcome, Added)
+    return outcome
+
+
+async def repeat(rooms: Rooms, text: str) -> AlreadyKnown:
+    """Say again what is known."""
+    outcome = await app.add_memory(rooms, Draft(text, reach="user"))
+    assert isinstance(outcome, AlreadyKnown)
+    return outcome
+
+
+async def correct(rooms: Rooms, memory_id: RecordId, text: str) -> Added:
+    outcome = await app.update_memory(rooms, memory_id, text)
+    assert isinstance(outcome, Added)
+    return outcome
+
+
+async def forget(rooms: Rooms, memory_id: RecordId, *, erase: bool, reason: str = "") -> Forgotten:
+    outcome = await app.forget_memory(rooms, memory_id, reason, erase=erase)
+    assert isinstance(outcome, Forgotten)
+    return outcome
+
+
+async def lines(rooms: Rooms) -> list[str]:
+    """The profile as its facts read."""
+    known = await app.read_profile(rooms, await view_of(rooms))
+    return [entry.fact.line for entry in known.entries]
+
+
+async def fact_id(rooms: Rooms, line: str) -> RecordId:
+    """The id of a fact's own memory."""
+    known = await app.read_profile(rooms, await view_of(rooms))
+    (found,) = [entry.memory_id for entry in known.entries if entry.fact.line == line]
+    return found
+
+
+async def found(rooms: Rooms, query: str = "", category: str = "") -> list[str]:
+    """The texts that a search returns."""
+    outcome = await app.search_memories(rooms, query, Filters(category=category), 10)
+    assert isinstance(outcome, Found)
+    return [hit.record.content for hit in outcome.hits]
+
+
+async def stored(rooms: Rooms) -> list[Record]:
+    """Every record of the user scope, visible or not, oldest first."""
+    ids = await rooms.user.records.ids()
+    return sorted([r async for r in rooms.user.records.scan(ids)], key=lambda r: r.id)

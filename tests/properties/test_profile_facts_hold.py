@@ -1,0 +1,129 @@
+"""The profile says nothing that no memory says, whatever was done to the memories."""
+
+from datetime import timedelta
+
+import pytest
+from fakes import FakeClock, fake_rooms
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_mcp import app
+from memory_mcp.app.heads import view_of
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
+from memory_mcp.domain.record import Record
+from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.timeline.visibility import visible
+
+pytestmark = pytest.mark.anyio
+
+PARTS = [
+    "My name is Ada.", "Call me Max.", "I live in Berlin, Germany.", "I moved to Lisbon.",
+    "I moved to Spain.", "I no longer live in Berlin.", "I speak German and Dutch.",
+    "I speak Polish.", "I don't speak Dutch.", "My goal is to run a marathon.",
+    "My time zone is Europe/Berlin.", "My time zone is Mars/Olympus.", "I like tea.",
+    "Bob lives in Paris.", "The user works as a nurse at Charité.", "I'm not a nurse any more.",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map(" ".join)
+ACTS = ["say", "say", "for a while", "later", "correct", "erase", "hide", "again", "elsewhere"]
+WHICH = st.lists(st.integers(0, 9), max_size=2)
+STEPS = st.lists(st.tuples(st.sampled_from(ACTS), TEXTS, WHICH), max_size=12)
+
+
+async def take(rooms: Rooms, act: str, text: str, which: list[int]) -> None:
+    """One step; what it names are memories that can be seen."""
+    there = [r for r in await seen(rooms) if field_of(r) is None]
+    named = [there[number % len(there)] for number in which] if there else []
+    match act:
+        case "say":
+            old = tuple(sorted({record.id for record in named}))
+            await app.add_memory(rooms, Draft(text, reach="user", supersedes=old))
+        case "for a while":
+            until = rooms.clock.now() + timedelta(hours=2)
+            await app.add_memory(rooms, Draft(text, reach="user", expires_at=until))
+        case "later":
+            assert isinstance(rooms.clock, FakeClock)
+            rooms.clock.advance(timedelta(hours=1))
+        case "elsewhere":
+            await app.add_memory(rooms, Draft(text))
+        case "correct" if named:
+            await app.update_memory(rooms, named[0].id, text)
+        case "again" if named:  # as when the same is said a second time and not stored
+            await app.profile_sync(rooms, named[0])
+        case "erase" | "hide" if named:
+            await app.forget_memory(rooms, named[0].id, "", erase=act == "erase")
+        case _:
+            pass
+
+
+async def seen(rooms: Rooms) -> list[Record]:
+    """What the pure rule shows of the user scope."""
+    every = [r async for r in rooms.user.records.scan(await rooms.user.records.ids())]
+    return [r for r in visible(every, await view_of(rooms)) if r.recalled]
+
+
+async def holds(rooms: Rooms) -> None:
+    """Every fact is said by a visible memory, and of one field no more than it can have."""
+    there = {record.id: record for record in await seen(rooms)}
+    facts = [record for record in there.values() if field_of(record)]
+    for fact in facts:
+        (source,) = fact.derived_from
+        assert source in there
+        assert fact.content in {f.line for f in facts_in(there[source].content) if f.holds}
+    for field in FIELDS:  # beneath what is said for a while stands what lasts
+        lasting = [fact for fact in facts if fact.expires_at is None]
+        assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
+    known = await app.read_profile(rooms, await view_of(rooms))
+    for field in FIELDS:
+        assert len(known.values(field)) <= MANY.get(field, 1)
+    assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
+    assert {e.fact.field for e in known.entries} >= {field_of(fact) for fact in facts} - {"country"}
+    kept = await rooms.user.records.ids()
+    erased = await rooms.user.index.erased()
+    stored = [r async for r in rooms.user.records.scan(kept)]
+    assert not [r for r in stored if field_of(r) and erased.intersection(r.derived_from)]
+
+
+async def lasting(rooms: Rooms) -> set[str]:
+    """The facts that stand for good, those beneath a passing one included."""
+    return {r.content for r in await seen(rooms) if field_of(r) and r.expires_at is None}
+
+
+async def agreed(rooms: Rooms, line: str) -> bool:
+    """Whether all visible memories that say anything for good of its field say just this."""
+    there = [r for r in await seen(rooms) if not field_of(r) and r.expires_at is None]
+    said = [fact for record in there for fact in facts_in(record.content)]
+    field = next(f for f in FIELDS if line.startswith(f"{LABELS[f]}: "))
+    words = {fact.line if fact.holds else "" for fact in said if fact.field == field}
+    return words == {line}
+
+
+@given(STEPS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+async def test_every_visible_fact_is_said_by_a_visible_memory(
+    steps: list[tuple[str, str, list[int]]],
+) -> None:
+    """A fact that outlives its memory is a leak; one that nobody said is a lie."""
+    rooms = fake_rooms(FakeClock())
+    await app.catch_up(rooms)
+    for act, text, which in steps:
+        stood = await lasting(rooms)
+        await take(rooms, act, text, which)
+        await holds(rooms)
+        assert not [line for line in stood - await lasting(rooms) if await agreed(rooms, line)]
+
+
+async def test_the_statements_really_make_and_take_away_facts() -> None:
+    """Otherwise nothing would be tested above."""
+    rooms = fake_rooms()
+    for part in PARTS:
+        outcome = await app.add_memory(rooms, Draft(part, reach="user"))
+        assert isinstance(outcome, Added)
+    said = [e.fact.line for e in (await app.read_profile(rooms, await view_of(rooms))).entries]
+
+    assert said == [
+        "Name: Max", "Country: Spain", "Time zone: Europe/Berlin", "Employer: Charité",
+        "Speaks: Polish", "Speaks: German", "Goal: run a marathon",
+    ]  # fmt: skip

@@ -1,0 +1,77 @@
+"""What every text of a caller goes through before it is written."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import fake_rooms
+
+from memory_mcp.app.cleaning import clean, cleaned, cleaned_text
+from memory_mcp.app.rooms import Policy
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Redaction
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.ingestion.redact import Redacted
+
+SECRET = "hunter" + "2"
+TEXT = f"It\u2019s password={SECRET}"
+
+
+def test_a_secret_is_removed_and_the_receipt_says_which_and_where() -> None:
+    """The user must learn that what was stored is not what was said."""
+    cleaned = clean(TEXT, "redact")
+
+    assert cleaned == Redacted("It's password=[redacted:password]", (Redaction("password", 14),))
+
+
+def test_every_field_of_a_draft_is_cleaned_and_named() -> None:
+    """A title is as readable as a text."""
+    draft, found = cleaned(
+        fake_rooms(), Draft(content="Fine\u2026 \u201cso\u201d", title=TEXT, tags=("a\x00b", TEXT))
+    )
+
+    clean_text = "It's password=[redacted:password]"
+    assert draft == Draft(content='Fine\u2026 "so"', title=clean_text, tags=("ab", clean_text))
+    assert found == (Redaction("password", 14, "title"), Redaction("password", 14, "tags"))
+
+
+def test_a_refusal_names_the_rule_and_never_the_secret() -> None:
+    """The message goes into a transcript and into logs."""
+    with pytest.raises(InvalidRequestError, match="password at 14") as refused:
+        cleaned(fake_rooms(policy=Policy(secrets="refuse")), Draft(content=TEXT))
+
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("field", ["content", "title", "category", "tags"])
+def test_a_refusal_names_the_field(field: str) -> None:
+    """Who reads "at 14" looks in the text, and finds nothing there if it was a tag."""
+    held = {field: (TEXT,) if field == "tags" else TEXT}
+    draft = replace(Draft(content="fine"), **held)
+    with pytest.raises(InvalidRequestError, match=f"field '{field}' .*password at 14"):
+        cleaned(fake_rooms(policy=Policy(secrets="refuse")), draft)
+
+
+def test_a_refusal_of_a_single_text_names_no_field() -> None:
+    """A summary or a reason is all there is."""
+    with pytest.raises(InvalidRequestError, match=r"^The text holds .*password at 14"):
+        clean(TEXT, "refuse")
+
+
+def test_a_text_without_secrets_is_only_normalised() -> None:
+    """Refusing secrets must not refuse anything else."""
+    assert clean("It\u2019s fine", "refuse") == Redacted("It's fine")
+    assert cleaned_text(fake_rooms(), "It\u2019s fine") == ("It's fine", ())
+
+
+def test_a_user_who_allows_secrets_keeps_the_text() -> None:
+    """It is their machine; the spelling is still unified."""
+    assert clean(TEXT, "allow") == Redacted(f"It's password={SECRET}")
+
+
+def test_a_long_list_of_removals_stays_a_sentence() -> None:
+    """A whole .env file handed in is one note, not a page."""
+    text = "\n".join(f"PASSWORD_{at}={SECRET}{at}" for at in range(40))
+    _, (note,) = cleaned_text(fake_rooms(), text)
+
+    assert note.startswith("Taken out before anything was written: password at ")
+    assert note.endswith(", 28 more.")

@@ -1,0 +1,140 @@
+"""What was forgotten, on this machine or another, is in no profile and on no disk."""
+
+import shutil
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from doors import files_with
+from fakes import FakeClock
+from profile_doors import correct, forget, found, lines, opened, repeat, say, stored
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path) -> AsyncGenerator[Rooms]:
+    async with opened(tmp_path) as there:
+        yield there
+
+
+@pytest.mark.parametrize("erase", [True, False])
+async def test_a_fact_falls_with_its_source_and_the_older_value_stays_gone(
+    rooms: Rooms, *, erase: bool
+) -> None:
+    """Who forgets "Hamburg" did not say that they are back in Berlin."""
+    await say(rooms, "I live in Berlin.")
+    new = await say(rooms, "I moved to Hamburg.")
+    await forget(rooms, new.record.id, erase=erase)
+
+    assert await lines(rooms) == []
+    assert await found(rooms, "city") == []
+    assert await found(rooms, "live") == ["I live in Berlin."]
+    await repeat(rooms, "I live in Berlin.")
+    assert await lines(rooms) == ["City: Berlin"]
+
+
+async def test_erasing_leaves_no_byte_of_what_was_drawn_from_it(
+    rooms: Rooms, tmp_path: Path
+) -> None:
+    """Forget means everywhere: the facts hold its words, hidden and superseded ones too."""
+    secret = await say(rooms, "My name is Zebulon. I live in Kyoto.")
+    await say(rooms, "I moved to Osaka.")  # supersedes the fact, which stays a file
+    newer = await correct(rooms, secret.record.id, "My name is Zebulon.")
+    assert files_with(tmp_path, "Kyoto") != []
+    await forget(rooms, secret.record.id, erase=True)
+    await forget(rooms, newer.record.id, erase=True)
+
+    for word in ("Zebulon", "zebulon", "Kyoto", "kyoto"):
+        assert files_with(tmp_path, word) == []
+    assert await lines(rooms) == ["City: Osaka"]
+    context = await app.memory_context(rooms, "who", 500)
+    assert "Zebulon" not in str(context)
+    assert await app.doctor(rooms) is not None
+
+
+async def test_a_clone_that_learns_of_the_forget_erases_the_facts_as_well(
+    tmp_path: Path,
+) -> None:
+    """One tombstone names the memory and all that was drawn from it."""
+    async with opened(tmp_path / "here") as here:
+        said = await say(here, "I live in Kyoto.")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    async with opened(tmp_path / "here", process=1) as here, opened(tmp_path / "there") as there:
+        assert await lines(there) == ["City: Kyoto"]
+        await forget(here, said.record.id, erase=True)
+        await _carry(here, there)
+        assert await lines(there) == []
+        assert [r.kind for r in await stored(there)] == ["tombstone"]
+
+    assert files_with(tmp_path / "there", "Kyoto") == []
+
+
+async def test_two_clones_that_learnt_otherwise_agree_on_the_newer_value(tmp_path: Path) -> None:
+    """Both wrote a fact; the one said last counts, in both."""
+    clock = FakeClock()
+    async with (
+        opened(tmp_path / "here", clock, process=1) as here,
+        opened(tmp_path / "there", clock, process=2) as there,
+    ):
+        await say(here, "I live in Berlin.")
+        clock.advance(timedelta(hours=1))
+        await say(there, "I live in Oslo.")
+        await _carry(here, there)
+        await _carry(there, here)
+        assert await lines(here) == await lines(there) == ["City: Oslo"]
+        clock.advance(timedelta(hours=1))
+        await say(here, "I live in Berlin again.")
+        assert await lines(here) == ["City: Berlin"]
+        shown = await found(here, "city", category="profile")
+        assert shown == ["City: Berlin"]
+
+
+async def _carry(here: Rooms, there: Rooms) -> None:
+    """What git does: the files of the one are copied to the other."""
+    for record in await stored(here):
+        await there.user.records.put(record)
+    await app.reindex(there)
+
+
+async def test_a_backtrack_changes_nothing_of_it(rooms: Rooms) -> None:
+    """The user is the same on every road."""
+    await say(rooms, "I live in Berlin.")
+    await app.checkpoint(rooms, "One", 1, again=False, approval="approved")
+    await say(rooms, "I moved to Hamburg.")
+    await app.backtrack(rooms, "1", "continue", lesson="", token="")
+
+    assert await lines(rooms) == ["City: Hamburg"]
+
+
+async def test_what_holds_again_when_a_merge_is_taken_apart_says_again_what_it_said(
+    rooms: Rooms, tmp_path: Path
+) -> None:
+    """The fact of the merged memory goes with it; that of the one that comes back is drawn anew."""
+    old = await say(rooms, "I live in Oslo. The gym opens at 7.")
+    whole = await say(rooms, "The gym opens at 8.")
+    assert whole.record.content == "I live in Oslo. The gym opens at 8."
+    assert await lines(rooms) == ["City: Oslo"]
+    (new,) = set(whole.record.derived_from) - {old.record.id}
+    await forget(rooms, new, erase=True)
+    assert await found(rooms, "gym") == ["I live in Oslo. The gym opens at 7."]
+    assert await lines(rooms) == ["City: Oslo"]
+
+    await forget(rooms, old.record.id, erase=True)
+    assert await lines(rooms) == []
+    assert files_with(tmp_path, "Oslo") == []
+
+
+async def test_what_holds_again_overrides_nothing_that_was_said_since(rooms: Rooms) -> None:
+    """It comes back as it was, and is no news."""
+    await say(rooms, "I live in Oslo. The gym opens at 7.")
+    whole = await say(rooms, "The gym opens at 8.")
+    await say(rooms, "I moved to Kyoto.")
+    new = whole.record.derived_from[1]
+    await forget(rooms, new, erase=True)
+
+    assert await lines(rooms) == ["City: Kyoto"]

@@ -1,0 +1,188 @@
+"""A fact stands as long as anything says it, and never because of what was taken back."""
+
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fakes import FakeClock
+from profile_doors import correct, fact_id, forget, found, lines, opened, repeat, say
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.receipts import added_fields
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import HeadReport
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def rooms(tmp_path: Path) -> AsyncGenerator[Rooms]:
+    async with opened(tmp_path) as there:
+        yield there
+
+
+@pytest.mark.parametrize("erase", [True, False])
+async def test_a_fact_stands_while_another_memory_says_it(rooms: Rooms, *, erase: bool) -> None:
+    """Whoever forgets one of three memories of a name still has the name."""
+    first = await say(rooms, "My name is Ada and I live in Berlin.")
+    again = await say(rooms, "My name is Ada.")
+    called = await say(rooms, "Call me Ada.")
+    told = await forget(rooms, first.record.id, erase=erase)
+    assert await lines(rooms) == ["Name: Ada"]
+    assert "In the profile now: Name: Ada." in " ".join(told.notes)
+
+    await forget(rooms, called.record.id, erase=erase)
+    assert await lines(rooms) == ["Name: Ada"]
+    await forget(rooms, again.record.id, erase=erase)
+    assert await lines(rooms) == []
+
+
+async def test_a_corrected_or_superseded_source_does_not_take_what_others_say(
+    rooms: Rooms,
+) -> None:
+    """A merge and a correction are losses as well."""
+    first = await say(rooms, "My name is Ada and I live in Berlin.")
+    second = await say(rooms, "I live in Berlin with my cat.")
+    await say(rooms, "Call me Ada.")
+    corrected = await correct(rooms, first.record.id, "I like tea.")
+    assert corrected.notes == (), "nothing became of it"
+    assert await lines(rooms) == ["Name: Ada", "City: Berlin"]
+
+    await say(rooms, "I like cats.", instead_of=(second.record.id, corrected.record.id))
+    assert await lines(rooms) == ["Name: Ada"]
+
+
+async def test_what_was_denied_or_said_otherwise_since_does_not_come_back(rooms: Rooms) -> None:
+    """The last word counts, not the last memory that agrees."""
+    await say(rooms, "I live in Berlin.")
+    await say(rooms, "I no longer live in Berlin.")
+    again = await say(rooms, "I live in Berlin with my cat.")
+    await forget(rooms, again.record.id, erase=False)
+    assert await lines(rooms) == []
+
+    await say(rooms, "I speak Dutch.")
+    await say(rooms, "I don't speak Dutch.")
+    spoken = await say(rooms, "I speak Dutch and German.")
+    await forget(rooms, spoken.record.id, erase=True)
+    assert await lines(rooms) == []
+
+
+async def test_a_passing_statement_ends_no_lasting_fact(rooms: Rooms) -> None:
+    """A month in Rome is over when it is over."""
+    clock = rooms.clock
+    assert isinstance(clock, FakeClock)
+    until = clock.now() + timedelta(days=30)
+    await say(rooms, "I live in Berlin, Germany.")
+    await say(rooms, "I live in Rome.", until=until)
+    assert await lines(rooms) == ["City: Rome"]
+    await say(rooms, "I no longer live in Berlin.", until=until)
+
+    clock.advance(timedelta(days=31))
+    assert await lines(rooms) == ["City: Berlin", "Country: Germany"]
+
+
+async def test_what_is_said_for_good_ends_what_was_said_for_a_while(rooms: Rooms) -> None:
+    """News is news; but mending an old memory is none."""
+    clock = rooms.clock
+    assert isinstance(clock, FakeClock)
+    until = clock.now() + timedelta(days=30)
+    old = await say(rooms, "I live in Berlin and I like teaa.")
+    rome = await say(rooms, "I live in Rome.", until=until)
+    await correct(rooms, old.record.id, "I live in Berlin and I like tea.")
+    assert await lines(rooms) == ["City: Rome"]
+    await say(rooms, "I live in Oslo.")
+    assert await lines(rooms) == ["City: Oslo"]
+
+    await forget(rooms, rome.record.id, erase=False)
+    assert await lines(rooms) == ["City: Oslo"]
+
+
+async def test_a_rejected_fact_is_not_drawn_again(rooms: Rooms) -> None:
+    """The user said that it is wrong: whoever repeats its source hears of it."""
+    await say(rooms, "I live in Berlin.")
+    await forget(rooms, await fact_id(rooms, "City: Berlin"), erase=False, reason="wrong")
+    again = await repeat(rooms, "I live in Berlin.")
+    other = await say(rooms, "I live in Berlin with my cat.")
+
+    assert await lines(rooms) == []
+    assert again.notes == other.notes
+    assert "City: Berlin, which was rejected on" in again.notes[0]
+    assert "(wrong)" in again.notes[0]
+
+
+async def test_a_rejected_fact_can_be_said_anew(rooms: Rooms) -> None:
+    """People change their minds, and say it in the same words."""
+    await say(rooms, "I live in Berlin.")
+    await forget(rooms, await fact_id(rooms, "City: Berlin"), erase=True, reason="wrong")
+    note = (await repeat(rooms, "I live in Berlin.")).notes[0]
+    await say(rooms, "I live in Berlin.", instead_of=(note.split("'")[1],))
+
+    assert await lines(rooms) == ["City: Berlin"]
+
+
+async def test_a_fact_that_was_hidden_by_itself_stays_hidden(rooms: Rooms) -> None:
+    """Drawing it from its source at once would make the forget a joke."""
+    await say(rooms, "I live in Berlin.")
+    await say(rooms, "I live in Berlin with my cat.")
+    await forget(rooms, await fact_id(rooms, "City: Berlin"), erase=False)
+
+    assert await lines(rooms) == []
+
+
+async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
+    rooms: Rooms,
+) -> None:
+    """Nothing that is written goes without a word."""
+    await say(rooms, "I live in Berlin.")
+    moved = await say(rooms, "I moved to Hamburg.")
+    again = await repeat(rooms, "I live in Berlin.")
+
+    assert again.notes == (
+        f"In the profile now: City: Berlin (instead of 'Hamburg' from {moved.record.id}).",
+    )
+    message = added_fields(again)["message"]
+    assert message.startswith("Known already, so no memory was written. ")
+    assert message.endswith(f" {again.notes[0]}")
+
+
+async def test_facts_are_not_found_beside_their_sources(rooms: Rooms) -> None:
+    """Three memories of one name are three results, and the head counts what was remembered."""
+    await say(rooms, "My name is Ada and I live in Berlin.")
+    report = await app.memory_head(rooms)
+
+    assert await found(rooms) == await found(rooms, "ada name city berlin")
+    assert await found(rooms) == ["My name is Ada and I live in Berlin."]
+    assert await found(rooms, category="Profile") == ["City: Berlin", "Name: Ada"]
+    assert isinstance(report, HeadReport)
+    assert report.durable == 1
+
+
+async def test_a_memory_filed_under_profile_is_found(rooms: Rooms) -> None:
+    """Only what we draw ourselves is left out."""
+    await app.add_memory(
+        rooms, Draft("The user's avatar is a cat.", category="profile", reach="user")
+    )
+
+    assert await found(rooms, "avatar") == ["The user's avatar is a cat."]
+
+
+async def test_no_read_shows_a_fact_whose_source_is_gone(
+    rooms: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cut may come between a correction and its consequences; the next write mends it."""
+    old = await say(rooms, "I live in Berlin.")
+
+    async def cut(*_: object) -> tuple[str, ...]:
+        return ()
+
+    with monkeypatch.context() as once:
+        once.setattr("memory_mcp.app.correct.profile_sync", cut)
+        await correct(rooms, old.record.id, "I live in Hamburg.")
+    assert await lines(rooms) == []
+    assert await found(rooms, category="profile") == []
+    assert await found(rooms, "berlin", category="profile") == []
+    await say(rooms, "My name is Ada.")
+
+    assert await lines(rooms) == ["Name: Ada", "City: Hamburg"]
