@@ -11,14 +11,16 @@ from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
 from doors import Era
+from dropping import drop
 from models import minilm_folder
+from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.settings import Settings
 
-__all__ = ["minilm_folder"]  # a fixture that has a module of its own
+__all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 
-_OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_")
+_OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 
 
 @pytest.fixture

@@ -167,6 +167,7 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
         "Provider:   local (there is no key for the cloud; to use it, set SUPERMEMORY_API_KEY or "
         "run `memory-mcp login`)\n"
         f"Key:        none\nAddress:    {URL}\nExtraction: off\nTimeout:    4 s\n"
+        "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
     )
     monkeypatch.setenv("SUPERMEMORY_API_KEY", KEY)
     monkeypatch.setenv("SUPERMEMORY_EXTRACTION", "on")
@@ -174,6 +175,7 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
     assert run("status")[1] == (
         "Provider:   supermemory (there is a key)\nKey:        from SUPERMEMORY_API_KEY\n"
         f"Address:    {URL}\nExtraction: on\nTimeout:    2.5 s\n"
+        "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
     )
     assert as_json(run, "status") == {
         "success": True,
@@ -184,7 +186,26 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
         "baseUrl": URL,
         "extraction": True,
         "timeoutSeconds": 2.5,
+        "judge": "rules",
     }
+
+
+def test_status_says_which_model_judges(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of memories are sent there; nobody is asked to find out, and the key is not shown."""
+    monkeypatch.setenv("MEMORY_LLM_MODEL", "qwen3:8b")
+    monkeypatch.setenv("MEMORY_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("MEMORY_LLM_API_KEY", KEY)
+
+    told = run("status")[1]
+    said = as_json(run, "status")
+
+    assert "Judge:      qwen3:8b at http://127.0.0.1:1/v1; rules, when it fails\n" in told
+    assert {name: said[name] for name in said if name.startswith("judge")} == {
+        "judge": "model",
+        "judgeModel": "qwen3:8b",
+        "judgeUrl": "http://127.0.0.1:1/v1",
+    }
+    assert KEY not in f"{told} {said}"
 
 
 _HOW = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"

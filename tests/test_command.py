@@ -38,8 +38,8 @@ def test_a_mistake_is_one_sentence_on_stderr(
 
 _EVERY: dict[str, tuple[str, ...]] = {
     "add": ("x",), "search": (), "update": ("x", "y"), "forget": ("x",), "head": (),
-    "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "context": (), "reindex": (),
-    "doctor": (), "login": (), "logout": (), "status": (),
+    "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "context": (), "profile": (),
+    "reindex": (), "doctor": (), "login": (), "logout": (), "status": (),
 }  # fmt: skip
 
 

@@ -148,7 +148,10 @@ async def test_an_empty_memory_still_says_where_the_project_stands(
     async with agent(settings, era) as client:
         text = await read(client, "memory_context", task="anything")
 
-    assert text == f"{OPEN}\nHead: branch main, no checkpoint yet.\n{CLOSE}"
+    *stable, now, last = text.splitlines()
+    assert stable == [OPEN, "Head: branch main, no checkpoint yet."]
+    assert re.fullmatch(r"Now: [A-Z][a-z]+day \d{4}-\d\d-\d\d \d\d:\d\d \(UTC\)", now)
+    assert last == CLOSE
 
 
 async def test_a_task_without_a_known_word_adds_nothing(settings: Settings, project: Path) -> None:

@@ -62,7 +62,7 @@ async def test_adding_and_searching_never_wait_for_a_slow_model(
         await add(rooms, "Ann drives a red car.")
         await model.waiting.wait()
         for number in range(20):
-            await add(rooms, f"The car has {number} scratches.")
+            await add(rooms, f"Car {number} has scratches.")
 
         assert len(await recalled(rooms, "car")) == 10
     assert not model.encoded

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from doors import Era, User, add, call, process, recalled, seal
+from doors import Era, User, add, call, process, read, recalled, records, seal
+from dropping import Drop
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.server.transport_security import TransportSecuritySettings
@@ -78,6 +79,45 @@ async def test_sse_gives_the_same_tools(project: Path, era: Era) -> None:
             assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
 
     assert names == [tool.name for tool in default_tools()]
+
+
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+async def test_every_client_is_a_session_of_its_own(
+    project: Path, drop: Drop, transport: str, era: Era, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One server for many: each opens once with what waits then, and writes under its own name.
+
+    A request of the stateless revision belongs to no session: each shows what came since, once.
+    """
+    monkeypatch.setenv("MEMORY_USER", "ada")
+    with serving(project, transport) as port:
+
+        def client() -> Client:
+            url = f"http://127.0.0.1:{port}"
+            if transport == "sse":
+                return Client(sse_client(f"{url}/sse"), mode=era)
+            return Client(f"{url}/mcp", mode=era)
+
+        drop("tea.txt", "Is there any tea left?")
+        async with client() as one, client() as other:
+            first = await read(one, "memory_context")
+            drop("build.txt", "The build broke.")
+            second = await read(other, "memory_context")
+            again = await read(one, "memory_context")
+            for each, text in ((one, "Orders live in PostgreSQL."), (other, "We drink coffee.")):
+                await add(each, text)
+
+    stateless = transport == "streamable-http" and era == "auto"
+    assert "- Is there any tea left?" in first
+    assert "- The build broke." in second
+    assert "tea" not in second
+    assert (again == first) != stateless
+    assert ("tea" in again) != stateless
+    names = [
+        record["origin"]["session"] for record in records(project) if record["content"][-1] == "."
+    ]
+    assert len(set(names)) == (1 if stateless else 2)
+    assert all(re.fullmatch("[0-9a-f]{32}", name) for name in names)
 
 
 @pytest.mark.parametrize(

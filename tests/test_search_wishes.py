@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from doors import Era, add, agent, call, recalled, refused, seal
 
+from memory_mcp.domain.merging import Merging
 from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -63,8 +64,9 @@ async def test_a_least_score_leaves_out_what_is_hardly_meant(settings: Settings,
 
 async def test_near_twins_are_left_out_only_when_asked(settings: Settings, era: Era) -> None:
     """Nothing may vanish by itself; who wants five different memories says so."""
+    settings = replace(settings, merging=Merging(topk=0, fallback_enabled=False))
     async with agent(settings, era) as client:
-        for text in ("The login token expires hourly.", "The login token expires hourly!"):
+        for text in ("The login token expires hourly.", "Hourly the login token expires."):
             await add(client, text)
         await add(client, "The login page has a dark theme.")
 

@@ -1,4 +1,4 @@
-"""`login`, `logout`, `status`: whether the cloud is used, and with which key. No network.
+"""`login`, `logout`, `status`: whether the cloud is used, with which key, who judges. No network.
 
 A key comes from a prompt without echo or through a pipe: as an argument it would stay in the
 shell's history and be seen in the list of processes.
@@ -83,7 +83,7 @@ def logout(settings: Settings) -> Shown:
 
 
 def status(settings: Settings) -> Shown:
-    """Which provider is chosen, and why."""
+    """Which provider is chosen, and why; and what judges."""
     if not settings.enabled:
         return _OFF
     return Shown(status_fields(settings, cloud_key(settings)), _as_text)
@@ -91,6 +91,7 @@ def status(settings: Settings) -> Shown:
 
 def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
     """What `status` tells; no key, only where it comes from."""
+    judge = settings.language
     return {
         "success": True,
         "provider": "supermemory" if cloud_chosen(settings, source) else "local",
@@ -100,6 +101,9 @@ def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
         "baseUrl": settings.base_url,
         "extraction": settings.extraction,
         "timeoutSeconds": settings.remote_timeout,
+        "judge": "model" if judge else "rules",
+        "judgeModel": judge.model if judge else None,
+        "judgeUrl": judge.url if judge else None,
     }
 
 
@@ -127,5 +131,8 @@ def _as_text(fields: Fields) -> str:
         "Address": fields["baseUrl"],
         "Extraction": "on" if fields["extraction"] else "off",
         "Timeout": f"{fields['timeoutSeconds']:g} s",
+        "Judge": "rules (MEMORY_LLM_MODEL is not set)",
     }
+    if fields["judge"] == "model":
+        lines["Judge"] = f"{fields['judgeModel']} at {fields['judgeUrl']}; rules, when it fails"
     return "\n".join(f"{name + ':':12}{value}" for name, value in lines.items())

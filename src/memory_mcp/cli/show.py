@@ -11,6 +11,7 @@ from signal import SIGINT, default_int_handler, signal
 from typing import Any, TextIO, TypeVar, cast
 
 __all__ = [
+    "Fields",
     "Shown",
     "ask",
     "bill",

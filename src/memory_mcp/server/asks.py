@@ -5,8 +5,10 @@ only on the arguments and the state of the memory. A client that cannot ask gets
 the tool takes the two-call way. A cancelled question means that nobody answered, never "no".
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal
+from hashlib import sha256
+from typing import ClassVar, Final, Literal
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit
@@ -19,6 +21,10 @@ from memory_mcp.context.words import preview_text
 from memory_mcp.domain.outcomes import Preview
 
 __all__ = ["Approval", "BacktrackChoice", "NotAsked", "ask_approval", "ask_backtrack", "rooms_of"]
+
+
+_NAME_DIGITS: Final = 32
+"""Of a conversation: as many as those of a random UUID."""
 
 
 class Approval(BaseModel):
@@ -47,10 +53,25 @@ class NotAsked(BaseModel):
 def rooms_of(ctx: Context[Rooms]) -> Rooms:
     """The rooms, as the calling client sees them."""
     rooms = ctx.request_context.lifespan_context
+    rooms = replace(rooms, conversation=_conversation(ctx))
     known = ctx.session.client_params
     if known is None:
         return rooms
     return replace(rooms, client=f"{known.client_info.name}/{known.client_info.version}")
+
+
+def _conversation(ctx: Context[Rooms]) -> str | None:
+    """Which of a server's conversations a request belongs to.
+
+    Over stdio there is one. Over HTTP the session says so, whose id goes no further: whoever knows
+    it may speak in its place. A request of the stateless revision belongs to none.
+    """
+    headers = ctx.headers
+    if headers is None:
+        return ""
+    asked: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
+    known = headers.get("mcp-session-id") or asked.get("session_id")  # the latter over SSE
+    return sha256(known.encode()).hexdigest()[:_NAME_DIGITS] if known else None
 
 
 def can_ask(ctx: Context[Rooms]) -> bool:

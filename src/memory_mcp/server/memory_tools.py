@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.receipts import added_fields, forgotten_fields
 from memory_mcp.context.render import Block
-from memory_mcp.context.words import added_fields, forgotten_fields, found_fields
+from memory_mcp.context.words import found_fields
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
@@ -53,10 +54,12 @@ async def add_memory(
         list[str] | None, Field(description="memoryIds that this replaces")
     ] = None,
     phase: int | None = None,
+    gate: Annotated[bool, Field(description="store it only if it is worth keeping")] = False,
 ) -> CallToolResult:
     """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
 
     preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
+    Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
     """
     about = metadata or Metadata()
     draft = Draft(
@@ -72,7 +75,7 @@ async def add_memory(
         supersedes=tuple(supersedes or ()),
         reach=scope,
     )
-    return answer(added_fields(await app.add_memory(rooms_of(ctx), draft)))
+    return answer(added_fields(await app.add_memory(rooms_of(ctx), draft, gate=gate)))
 
 
 async def search_memories(
@@ -135,9 +138,12 @@ async def update_memory(
     content: Annotated[str, Field(description="The whole new text")],
     ctx: Rs,
     title: str = "",
+    reason: Annotated[
+        str, Field(description="Why the old text is wrong; whoever states it again hears of it")
+    ] = "",
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
-    outcome = await app.update_memory(rooms_of(ctx), memory_id, content, title)
+    outcome = await app.update_memory(rooms_of(ctx), memory_id, content, title, reason)
     return answer(added_fields(outcome))
 
 
@@ -148,7 +154,7 @@ async def forget_memory(
     mode: Annotated[
         Literal["erase", "hide"], Field(description="hide: it no longer holds, but keep it")
     ] = "erase",
-    reason: str = "",
+    reason: Annotated[str, Field(description="Why it is wrong, if it is")] = "",
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
     outcome = await app.forget_memory(rooms_of(ctx), memory_id, reason, erase=mode == "erase")

@@ -9,6 +9,7 @@ from memory_mcp.server.memory_tools import (
     search_memories,
     update_memory,
 )
+from memory_mcp.server.session_tools import episodic_capture
 from memory_mcp.server.speak import SpeakingTool, speaking
 from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head, switch_branch
 
@@ -38,5 +39,7 @@ def toolset(name: str) -> list[SpeakingTool]:
     match name:
         case "branches":
             return [speaking(switch_branch, _ADDS)]
+        case "session":
+            return [speaking(episodic_capture, _ADDS)]
         case _:
             raise AssertionError(name)  # the settings know the toolsets
