@@ -2,8 +2,10 @@
 
 import os
 import time
+from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from corpus import Corpus
 from house import filled
@@ -11,42 +13,56 @@ from report import Table, p50, p95
 from wire import SERVER, started
 
 from memory_mcp import app
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.outcomes import Added, AddOutcome
 from memory_mcp.wiring import Built
 
 __all__ = ["measure_adds"]
 
 _ADDS: Final = 200
+_UNCOMPARED: Final = Merging(topk=0, fallback_enabled=False)
 
 
 async def measure_adds(folder: Path, sizes: list[int]) -> Table:
-    """One add and one bare write in turn, in the same folder, with the same bytes."""
+    """An add as it is, a plain one, and a bare write in turn, in the same folder.
+
+    The plain one neither cleans nor compares. The bare one writes the bytes of the plain one.
+    """
     table = Table(
-        f"Durable add, {_ADDS} each, in turn with the bare disk (ms)",
-        ("memories", "add p50", "p95", "disk p50", "p95", "ratio p50", "by MCP p50", "p95"),
-        note="disk: write, fsync, rename, fsync of the folder; the memories already there were "
-        "written without fsync",
+        f"Durable add, {_ADDS} each, in turn (ms)",
+        (
+            *("memories", "add p50", "p95", "plain p50", "p95", "ratio p50"),
+            *("disk p50", "p95", "by MCP p50", "p95", "merged or known"),
+        ),
+        note="add: with gate, redaction and comparison; plain: without all three; disk: write, "
+        "fsync, rename, fsync of the folder; the memories already there were written without fsync",
     )
     for size in sizes:
         async with filled(folder / str(size), size) as built:
-            adds, disk = await _in_turn(built)
-        asked = _over_mcp(folder / str(size))
+            adds, plain, disk, met = await _in_turn(built)
+            count = len(await built.records[0].ids())
+        asked = _over_mcp(folder / str(size), seed=count)
         table.add(
             size,
-            *(p50(adds), p95(adds), p50(disk), p95(disk)),
-            *(p50(adds) / p50(disk), p50(asked), p95(asked)),
+            *(p50(adds), p95(adds), p50(plain), p95(plain), p50(adds) / p50(plain)),
+            *(p50(disk), p95(disk), p50(asked), p95(asked), met),
         )
     return table
 
 
-async def _in_turn(built: Built) -> tuple[list[float], list[float]]:
-    corpus = Corpus(seed=2)
+async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float], int]:
+    # what an earlier run left in a kept project would be known already
+    corpus = Corpus(seed=len(await built.records[0].ids()))
+    bare_policy = replace(built.rooms.policy, merging=_UNCOMPARED, secrets="allow")
+    plain_rooms = replace(built.rooms, policy=bare_policy)
     adds: list[float] = []
+    plain: list[float] = []
     disk: list[float] = []
+    met = 0
     for number in range(_ADDS + 10):
-        begin = time.perf_counter()
-        added = await app.add_memory(built.rooms, corpus.draft())
-        took = time.perf_counter() - begin
+        took, outcome = await _timed(app.add_memory(built.rooms, corpus.draft(), gate=True))
+        met += not isinstance(outcome, Added) or bool(outcome.replaced)
+        took_plain, added = await _timed(app.add_memory(plain_rooms, corpus.draft()))
         assert isinstance(added, Added)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
         path = owner.path(added.record.id)
@@ -56,9 +72,16 @@ async def _in_turn(built: Built) -> tuple[list[float], list[float]]:
         bare = time.perf_counter() - begin
         path.with_suffix(".bare").unlink()
         if number >= 10:  # the first ones open files and fill caches
-            adds.append(took * 1e3)
+            adds.append(took)
+            plain.append(took_plain)
             disk.append(bare * 1e3)
-    return adds, disk
+    return adds, plain, disk, met
+
+
+async def _timed(call: Coroutine[Any, Any, AddOutcome]) -> tuple[float, AddOutcome]:
+    begin = time.perf_counter()
+    outcome = await call
+    return (time.perf_counter() - begin) * 1e3, outcome
 
 
 def _bare(path: Path, data: bytes) -> None:
@@ -73,8 +96,8 @@ def _bare(path: Path, data: bytes) -> None:
     os.close(parent)
 
 
-def _over_mcp(folder: Path) -> list[float]:
-    corpus = Corpus(seed=3)
+def _over_mcp(folder: Path, seed: int) -> list[float]:
+    corpus = Corpus(seed)
     taken: list[float] = []
     with started(SERVER, folder) as wire:
         wire.hello()

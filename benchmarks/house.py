@@ -23,7 +23,8 @@ from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.ingestion.drafts import accept, outlives
-from memory_mcp.settings import EmbedderName, EmbedderSettings, Settings
+from memory_mcp.setting_groups import EmbedderName, EmbedderSettings
+from memory_mcp.settings import Settings
 from memory_mcp.stores.host import SystemIds
 from memory_mcp.wiring import Built, open_rooms
 
