@@ -234,25 +234,6 @@ async def test_a_profile_that_cannot_be_kept_does_not_cost_the_memory(
     assert await found(rooms, "ada") == ["My name is Ada."]
 
 
-async def test_a_fact_between_a_correction_and_its_consequences_is_not_believed(
-    rooms: Rooms, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut may come between the two writes; the next write mends it."""
-    old = await say(rooms, "I live in Berlin.")
-
-    async def cut(*_: object) -> tuple[str, ...]:
-        return ()
-
-    with monkeypatch.context() as once:
-        once.setattr("memory_mcp.app.add.profile_sync", cut)
-        await correct(rooms, old.record.id, "I like tea.")
-    assert await lines(rooms) == []
-    await say(rooms, "My name is Ada.")
-
-    assert await lines(rooms) == ["Name: Ada"]
-    assert await found(rooms, "city berlin", category="profile") == []
-
-
 async def test_memory_that_is_off_or_meta_writes_no_fact(rooms: Rooms) -> None:
     """Off means off, whoever asks."""
     off = replace(rooms, policy=replace(rooms.policy, enabled=False))
