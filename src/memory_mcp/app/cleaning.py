@@ -17,16 +17,33 @@ _NAMED_MAX: Final = 12
 """Removals listed in a sentence: it is to be read."""
 
 
-def clean(text: str, secrets: Secrets) -> Redacted:
+def clean(text: str, secrets: Secrets, field: str = "") -> Redacted:
     """The text in one spelling, and without its secrets if that is wanted.
 
     A marker may be longer than what it stands for, and a text may hold nothing that can be seen:
     whoever stores the answer checks its length and that it is not empty, after this.
 
     Raises:
-        InvalidRequestError: it holds a secret and that is to be refused; it is not repeated.
+        InvalidRequestError: it holds a secret and that is to be refused; it is not repeated. The
+            `field` is named, where there are several.
     """
-    return _clean(text, secrets, "")
+    text = normalised(text)
+    match secrets:
+        case "allow":
+            return Redacted(text)
+        case "redact":
+            return redact(text)
+        case "refuse":
+            if found := redact(text).redactions:
+                holder = f"The field {field!r}" if field else "The text"
+                raise InvalidRequestError(
+                    f"{holder} holds what looks like a secret: {_listed(found)}. "
+                    "Nothing was stored. Send it again without the value, and say where the value "
+                    "is kept instead."
+                )
+            return Redacted(text)
+        case _:
+            assert_never(secrets)
 
 
 def cleaned(rooms: Rooms, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
@@ -38,7 +55,7 @@ def cleaned(rooms: Rooms, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     found: list[Redaction] = []
 
     def plain(field: str, text: str) -> str:
-        said = _clean(text, rooms.policy.secrets, field)
+        said = clean(text, rooms.policy.secrets, field)
         found.extend(replace(each, field=field) for each in said.redactions)
         return said.text
 
@@ -62,27 +79,6 @@ def cleaned_text(rooms: Rooms, text: str) -> tuple[str, tuple[str, ...]]:
     if not said.redactions:
         return said.text, ()
     return said.text, (f"Taken out before anything was written: {_listed(said.redactions)}.",)
-
-
-def _clean(text: str, secrets: Secrets, field: str) -> Redacted:
-    """As `clean`; a refusal names the field, where there are several."""
-    text = normalised(text)
-    match secrets:
-        case "allow":
-            return Redacted(text)
-        case "redact":
-            return redact(text)
-        case "refuse":
-            if found := redact(text).redactions:
-                holder = f"The field {field!r}" if field else "The text"
-                raise InvalidRequestError(
-                    f"{holder} holds what looks like a secret: {_listed(found)}. "
-                    "Nothing was stored. Send it again without the value, and say where the value "
-                    "is kept instead."
-                )
-            return Redacted(text)
-        case _:
-            assert_never(secrets)
 
 
 def _listed(found: tuple[Redaction, ...]) -> str:
