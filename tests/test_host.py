@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 
 from memory_mcp.domain.ids import is_record_id, month_of
+from memory_mcp.places import find_places
 from memory_mcp.settings import Settings, read_settings
 from memory_mcp.stores.host import GitProvenance, SystemClock, SystemIds, git_remote, git_work_tree
-from memory_mcp.wiring import find_places
 
 COMMIT = "3f2c" * 10
 OTHER = "a1b2" * 10

@@ -21,6 +21,7 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
         "MEMORY_PROVIDER": ("local", "supermemory"),
         "MEMORY_RERANK_WEIGHTS": ("pinned=1", "pinned=2"),
+        "MEMORY_BOOTSTRAP_TOKENS": ("60", "8000"),
         "MEMORY_EMBEDDER": ("none", "minilm"),
         "MEMORY_EMBEDDER_URL": ("https://a.example", "https://b.example/v1"),
         "MEMORY_SECRETS": ("allow", "refuse"),

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
@@ -34,6 +35,10 @@ _EVERY = {
     "SUPERMEMORY_TIMEOUT": "0.5",
     "SUPERMEMORY_EXTRACTION": "ON",
     "MEMORY_RERANK_WEIGHTS": "recency=2, Pinned=0",
+    "MEMORY_BOOTSTRAP_TOKENS": "900",
+    "MEMORY_CONTEXT_TOPK": "30",
+    "MEMORY_CONTEXT_TOPN": "6",
+    "MEMORY_CHECKPOINT_INTERVAL": "0",
     "MEMORY_EMBEDDER": "OpenAI",
     "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
     "MEMORY_EMBEDDER_MODEL": "bge-m3",
@@ -85,7 +90,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         project_dir=tmp_path / "p",
         state_dir=tmp_path / "s",
         memory_dir=Path.home() / "memories",
-        home=Path.cwd() / "relative",
+        home=tmp_path / "claude" / "relative",
         user="ada",
         toolsets=("branches",),
         log_level="DEBUG",
@@ -93,6 +98,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         provider="supermemory",
         api_key=SecretStr("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
+        opening=OpeningSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
         base_url="https://memory.example:8443",
         remote_timeout=0.5,
         extraction=True,
@@ -185,8 +191,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("ATOMIC_MEMORY_HOME", "~no-such-user/x", "a folder; nobody here has that home"),
         ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
         ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
-        ("MEMORY_TOOLSETS", "nope", "some of branches, session"),
-        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session"),
+        ("MEMORY_TOOLSETS", "nope", "some of branches, session, hooks"),
+        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session, hooks"),
         ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
         *(
             ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 60")
@@ -280,11 +286,8 @@ def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
     assert "zebra" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(
-    "host",
-    ["api.supermemory.ai", "localhost.example.com", "127.0.0.1.example.com", "192.168.1.2",
-     "127.1", "128.0.0.1"],
-)  # fmt: skip
+@pytest.mark.parametrize("host", ["api.supermemory.ai", "localhost.example.com", "128.0.0.1",
+                                  "127.0.0.1.example.com", "192.168.1.2", "127.1"])  # fmt: skip
 def test_no_key_goes_over_the_network_unencrypted(host: str) -> None:
     """Of this machine, the network sees nothing; names that only look like it are others."""
     with pytest.raises(SettingError, match=rf"'http://{re.escape(host)}'; it must be https, bec"):

@@ -11,8 +11,16 @@ from pydantic import SecretStr
 
 from memory_mcp import setting_values as values
 from memory_mcp.domain.episodes import Pace
-from memory_mcp.domain.limits import IMPORTANCE_MAX, IMPORTANCE_MIN, RESULTS_MAX
+from memory_mcp.domain.limits import (
+    CANDIDATES_MAX,
+    CONTEXT_TOKENS_MAX,
+    CONTEXT_TOKENS_MIN,
+    IMPORTANCE_MAX,
+    IMPORTANCE_MIN,
+    RESULTS_MAX,
+)
 from memory_mcp.domain.merging import MergeMode, Merging
+from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.errors import SettingError
 from memory_mcp.setting_values import Given
 
@@ -24,6 +32,7 @@ __all__ = [
     "language",
     "merging",
     "nudge_queue",
+    "opening",
     "pace",
 ]
 
@@ -157,6 +166,23 @@ def _in_order(given: Given, low: tuple[str, float], high: tuple[str, float]) -> 
     if names[0] in given:
         raise SettingError(*given[names[0]], f"at most {names[1]} ({high[1]:g})")
     raise SettingError(*given[names[1]], f"at least {names[0]} ({low[1]:g})")
+
+
+def opening(given: Given) -> OpeningSettings:
+    """How much opens a session or goes with a task."""
+    usual = OpeningSettings()
+    return OpeningSettings(
+        bootstrap_tokens=values.whole(
+            given,
+            "MEMORY_BOOTSTRAP_TOKENS",
+            usual.bootstrap_tokens,
+            CONTEXT_TOKENS_MIN,
+            CONTEXT_TOKENS_MAX,
+        ),
+        topk=values.whole(given, "MEMORY_CONTEXT_TOPK", usual.topk, 1, CANDIDATES_MAX),
+        topn=values.whole(given, "MEMORY_CONTEXT_TOPN", usual.topn, 1, CANDIDATES_MAX),
+        interval=values.whole(given, "MEMORY_CHECKPOINT_INTERVAL", usual.interval, 0, _TURNS_MAX),
+    )
 
 
 def pace(given: Given) -> Pace:

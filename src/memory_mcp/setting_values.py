@@ -203,8 +203,17 @@ def names(given: Given, setting: str) -> tuple[str, ...]:
 
 
 def folder(given: Given, setting: str) -> Path | None:
-    """A folder that may not exist yet."""
-    return folder_named(*given[setting]) if setting in given else None
+    """A folder that may not exist yet.
+
+    A relative one is in the project that Claude Code names: its hooks run in other folders than we.
+    """
+    if setting not in given:
+        return None
+    name, value = given[setting]
+    project = given.get("CLAUDE_PROJECT_DIR")
+    if project is not None and setting != "CLAUDE_PROJECT_DIR" and not value.startswith("~"):
+        value = os.path.join(os.path.expanduser(project.value), value)  # noqa: PTH111, PTH118  # text
+    return folder_named(name, value)
 
 
 def present_folder(given: Given, setting: str) -> Path | None:

@@ -18,6 +18,7 @@ from memory_mcp import setting_values as values
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.limits import REMOTE_SEARCH_SECONDS_DEFAULT, REMOTE_SEARCH_SECONDS_MAX
 from memory_mcp.domain.merging import Merging, Secrets
+from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
@@ -28,6 +29,7 @@ __all__ = [
     "TOOLSETS",
     "Provider",
     "Settings",
+    "client_variables",
     "home_folder",
     "read_settings",
     "with_toolsets",
@@ -55,6 +57,10 @@ SETTINGS: Final[Mapping[str, str]] = {
     "SUPERMEMORY_TIMEOUT": "seconds that a search waits for the cloud",
     "SUPERMEMORY_EXTRACTION": "on: the cloud draws facts from what it is sent",
     "MEMORY_RERANK_WEIGHTS": "what counts for the order of what is found",
+    "MEMORY_BOOTSTRAP_TOKENS": "tokens of the block that opens a session",
+    "MEMORY_CONTEXT_TOPK": "how many candidates are ranked for a task",
+    "MEMORY_CONTEXT_TOPN": "how many of them are shown at most",
+    "MEMORY_CHECKPOINT_INTERVAL": "turns between two reminders to consolidate; 0: none",
     "MEMORY_EMBEDDER": "what recalls by meaning: none, minilm, openai, ollama, or auto: minilm if "
     "it was added",
     "MEMORY_EMBEDDER_URL": "where an OpenAI-compatible server or Ollama is",
@@ -84,7 +90,10 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 """Each `MEMORY_X` is read from `ATOMIC_MEMORY_X` where it is not set itself."""
 
-TOOLSETS: Final = ("branches", "session")
+CLIENT_VARIABLES: Final = ("CLAUDE_CONFIG_DIR", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
+"""No settings of ours: they say where clients keep theirs."""
+
+TOOLSETS: Final = ("branches", "session", "hooks")
 
 _LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
@@ -120,6 +129,7 @@ class Settings:
     language: LanguageSettings | None = None
     pace: Pace = Pace()  # noqa: RUF009
     nudge_queue: str = ""
+    opening: OpeningSettings = OpeningSettings()  # noqa: RUF009
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -163,7 +173,14 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         language=groups.language(given),
         pace=groups.pace(given),
         nudge_queue=groups.nudge_queue(given),
+        opening=groups.opening(given),
     )
+
+
+def client_variables(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    """What the environment says of where clients keep their configuration."""
+    given = os.environ if environment is None else environment
+    return {name: given[name] for name in CLIENT_VARIABLES if given.get(name)}
 
 
 def _given(environment: Mapping[str, str]) -> Given:

@@ -1,0 +1,44 @@
+"""That something was written reaches whoever waits for it."""
+
+import asyncio
+
+import pytest
+from fakes import fake_rooms
+
+from memory_mcp import app
+from memory_mcp.app.changes import Changes
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import Added
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_everyone_who_waits_hears_of_it() -> None:
+    """Rendered files and subscribers wait at the same time."""
+    changes = Changes()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as waiting:
+        heard = [waiting.create_task(changes.after(0)) for _ in range(2)]
+        await asyncio.sleep(0)
+        changes.note()
+
+    assert [task.result() for task in heard] == [1, 1]
+
+
+async def test_what_came_before_is_heard_at_once_and_nothing_in_time() -> None:
+    """Whoever was busy meanwhile misses nothing; whoever has other work is not kept."""
+    changes = Changes()
+    changes.note()
+
+    assert await changes.after(0) == 1
+    assert await changes.after(1, seconds_max=0.001) == 1
+
+
+async def test_a_write_and_an_erasure_are_both_changes() -> None:
+    """What was forgotten must leave whatever shows it."""
+    rooms = fake_rooms()
+    added = await app.add_memory(rooms, Draft("We deploy on Fridays."))
+    written = rooms.project.changes.count
+    assert isinstance(added, Added)
+    await app.forget_memory(rooms, added.record.id, reason="", erase=True)
+
+    assert 0 < written < rooms.project.changes.count
