@@ -64,10 +64,13 @@ class InvalidRequestError(MemoryMcpError):
 
 
 class UnknownMemoryError(InvalidRequestError):
-    """No memory of that id can be seen from here."""
+    """No memory of that id can be seen from here; `why` says why, if that is known."""
 
-    def __init__(self, memory_id: str, *, nearest: Iterable[str] = ()) -> None:
+    def __init__(self, memory_id: str, *, nearest: Iterable[str] = (), why: str = "") -> None:
         self.memory_id = memory_id
+        if why:
+            super().__init__(f"Memory {_short(memory_id)!r} {why}.")
+            return
         choices = ", ".join(nearest) or "none yet"
         super().__init__(
             f"No memory {_short(memory_id)!r} here. Nearest known: {choices}. "

@@ -97,6 +97,22 @@ async def test_read_returns_exactly_the_newest_head(heads: HeadStore) -> None:
     assert said(await heads.read()) == said(second)
 
 
+async def test_what_was_written_without_a_move_is_held_whole_and_not_logged(
+    heads: HeadStore, tmp_path: Path
+) -> None:
+    """A step that moves nothing is no line of the history; its records are in no other file yet."""
+    scribe = Scribe()
+    first = after(None, a_checkpoint(scribe))
+    await heads.replace(first, expected=0)
+    records = (scribe.record("One"), scribe.record("Two \0 🦊"))
+    second = first.model_copy(update={"revision": 2, "with_last": records})
+    await heads.replace(second, expected=1)
+
+    assert said(await heads.read()) == said(second)
+    if isinstance(heads, LocalHeads):
+        assert history(tmp_path / ".state") == [first.last.id if first.last else ""]
+
+
 async def test_a_stale_revision_changes_nothing(heads: HeadStore) -> None:
     """Who planned from an older head must look again."""
     scribe = Scribe()

@@ -12,19 +12,19 @@ from pathlib import Path
 from mirrored import mirrored
 
 from memory_mcp import app
-from memory_mcp.disk import Disk
+from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Draft
 
 
 class Stopping(Disk):
     """Stops before the first byte of a record."""
 
-    def write(self, path: Path, data: bytes) -> None:
+    def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
         if path.parents[1].name == "memory":
             sys.stdout.write("noted\n")
             sys.stdout.flush()
             sys.stdin.read()
-        super().write(path, data)
+        super().write(path, data, access)
 
 
 async def half_a_memory(root: Path, url: str) -> None:

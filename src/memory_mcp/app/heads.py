@@ -1,38 +1,46 @@
 """Reading the head and moving it: the part that all timeline use cases share."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.app.settling import CONFLICT, replaced, settle, settled
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import RecordId, time_of
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
 from memory_mcp.domain.record import Kind, Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import View
-from memory_mcp.errors import ConflictError, StoreUnavailableError, UnknownMemoryError
+from memory_mcp.errors import (
+    ConflictError,
+    StoreUnavailableError,
+    UnknownMemoryError,
+)
 from memory_mcp.timeline.moves import advance, fold
 from memory_mcp.timeline.plans import require_branch
 
 __all__ = [
+    "Planned",
     "absorb",
     "current",
     "known_memory",
     "move",
     "moving_record",
-    "settle",
     "view_of",
     "view_on",
+    "write_together",
     "writing",
 ]
 
 
 async def current(rooms: Rooms) -> Head:
-    """The head; made from the records when there is none (a first use, or a fresh clone)."""
+    """The head; made from the records when there is none (a first use, or a fresh clone).
+
+    What a cut left to be completed is completed first: whoever reads or adds sees it.
+    """
     head = await rooms.heads.read()
-    if head is None:
-        head = await _begin(rooms)
+    head = await _begin(rooms) if head is None else await settled(rooms, head)
     require_branch(head.timeline, rooms.session.branch)
     return head
 
@@ -75,43 +83,62 @@ async def known_memory(rooms: Rooms, memory_id: str, view: View) -> Record:
     raise UnknownMemoryError(memory_id, nearest=_closest(wanted, nearest))
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A move's record, and the records that are written with it in one step."""
+
+    record: Record
+    along: tuple[Record, ...] = ()
+
+
 async def move(
-    rooms: Rooms, plan: Callable[[Head, RecordId, datetime], Awaitable[Record]]
+    rooms: Rooms, plan: Callable[[Head, RecordId, datetime], Awaitable[Record | Planned]]
 ) -> tuple[Head, Record]:
     """Plan a move from the newest head and make it the next one; plan again if another was first.
+
+    What is planned along with it takes place with it or not at all: the new head is the commit.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await current(rooms)
-        await settle(rooms, head)
+        head = await settle(rooms, await current(rooms))
         at = _after(head, rooms.clock.now())
-        record = await plan(head, rooms.ids.new(at), at)
+        planned = await plan(head, rooms.ids.new(at), at)
+        if isinstance(planned, Record):
+            planned = Planned(planned)
+        record = planned.record
         moved = Head(
             project=head.project,
             revision=head.revision + 1,
             timeline=advance(head.timeline, record),
             last=record,
+            with_last=planned.along,
         )
-        try:
-            await rooms.heads.replace(moved, expected=head.revision)
-        except ConflictError:
-            continue
-        with suppress(StoreUnavailableError):  # moved it is: `last` holds the record, see `settle`
-            await rooms.project.keep(record)
-        return moved, record
-    raise ConflictError(
-        f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was "
-        "changed. Look again with memory_head and repeat."
-    )
+        if await replaced(rooms, head, moved):
+            return moved, record
+    raise ConflictError(CONFLICT)
 
 
-async def settle(rooms: Rooms, head: Head) -> None:
-    """Complete the last move if a cut came between the head and its record: forgets as well."""
-    if head.last is not None and await rooms.project.records.get(head.last.id) is None:
-        await rooms.project.keep(head.last)
-        await rooms.project.erase(set(head.last.erases))
+async def write_together(
+    rooms: Rooms, plan: Callable[[Head], Awaitable[tuple[Record, ...]]]
+) -> tuple[Record, ...]:
+    """Write several records in one step that moves nothing: all of them, or none.
+
+    Planned nothing, nothing is written.
+
+    Raises:
+        ConflictError: others kept moving the head; nothing was changed.
+    """
+    for _ in range(HEAD_MOVES_RETRY_MAX):
+        head = await settle(rooms, await current(rooms))
+        records = await plan(head)
+        if not records:
+            return ()
+        update = {"revision": head.revision + 1, "with_last": records}
+        if await replaced(rooms, head, head.model_copy(update=update)):
+            return records
+    raise ConflictError(CONFLICT)
 
 
 async def absorb(rooms: Rooms) -> int:
@@ -120,7 +147,7 @@ async def absorb(rooms: Rooms) -> int:
         head = await rooms.heads.read()
         if head is None:
             return len((await _begin(rooms)).timeline.moves)
-        await settle(rooms, head)
+        head = await settle(rooms, head)
         known = await rooms.project.index.moves()
         fresh = set(known) - head.timeline.moves
         if not fresh:
@@ -133,6 +160,7 @@ async def absorb(rooms: Rooms) -> int:
             revision=head.revision + 1,
             timeline=fold(records, onto=base),
             last=head.last,
+            with_last=head.with_last,
         )
         try:
             await rooms.heads.replace(joined, expected=head.revision)

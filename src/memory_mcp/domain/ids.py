@@ -1,9 +1,11 @@
 """Ids are distinct types, so that one cannot stand where another belongs."""
 
+import hashlib
 import re
 from collections.abc import Container
 from datetime import UTC, datetime, timedelta
 from typing import Final, NewType
+from uuid import UUID
 
 __all__ = [
     "MAIN",
@@ -17,6 +19,7 @@ __all__ = [
     "free_name",
     "is_record_id",
     "line_id",
+    "made_id",
     "month_of",
     "stamp",
     "time_of",
@@ -46,6 +49,14 @@ _TIME_MAX: Final = 253_402_300_799_000
 def is_record_id(text: str) -> bool:
     """Whether the text has the form of a record's id, of a time that a calendar knows."""
     return _UUID7.fullmatch(text) is not None and _time_of(text) <= _TIME_MAX
+
+
+def made_id(at: datetime, name: str) -> RecordId:
+    """The id of what was named elsewhere: a UUIDv7 of its time, the same one every time."""
+    milliseconds = min(max(int((at - _EPOCH) / timedelta(milliseconds=1)), 0), _TIME_MAX)
+    rest = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:10])
+    value = milliseconds << 80 | 0x7 << 76 | (rest >> 62 & 0xFFF) << 64 | 0b10 << 62
+    return RecordId(str(UUID(int=value | rest & (1 << 62) - 1)))
 
 
 def month_of(record_id: str) -> str:

@@ -124,7 +124,8 @@ class Move(Frozen):
     `opens` names the segments that this step begins (by branch), all of them children of
     `parents`; `leaves` names the segments that are tips no longer; `forgets` those given up for
     good; `undoes` the backtracks and restores that a restore takes back;
-    `decides` the move that left a checkpoint pending.
+    `decides` the move that left a checkpoint pending; `carries` the records that were written
+    with it in one step.
     """
 
     act: Literal["checkpoint", "decide", "fork", "backtrack", "restore"]
@@ -134,6 +135,7 @@ class Move(Frozen):
     leaves: tuple[SegmentId, ...] = ()
     forgets: tuple[SegmentId, ...] = ()
     undoes: tuple[RecordId, ...] = ()
+    carries: tuple[RecordId, ...] = ()
     checkpoint: CheckpointId | None = None
     decides: RecordId | None = None
     phase: int | None = None

@@ -168,13 +168,15 @@ def _closure(
 
 
 class Head(Frozen):
-    """Where a project stands: its timeline, numbered, with the last move kept whole.
+    """Where a project stands: its timeline, numbered, with what was written last kept whole.
 
-    `last` is there so that a cut between replacing the head and writing the move's own record
-    loses nothing: whoever looks next writes the record.
+    `last` is the last move, and `with_last` are the records that were written in one step with it,
+    or after it without a move. They are there so that a cut between replacing the head and writing
+    them one by one loses nothing: whoever looks next writes them.
     """
 
     project: str
     revision: int = 0
     timeline: Timeline = Timeline()
     last: Record | None = None
+    with_last: tuple[Record, ...] = ()

@@ -47,6 +47,7 @@ def parse_head(path: Path) -> Head:
             revision=fields["revision"],
             timeline=_timeline(fields),
             last=Record.model_validate(fields["last"]) if fields.get("last") else None,
+            with_last=tuple(Record.model_validate(r) for r in fields.get("with_last", [])),
         )
         _require_tips(head.timeline)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -106,6 +107,7 @@ def dump_head(head: Head) -> bytes:
         ],
         "moves": sorted(timeline.moves),
         "last": head.last.as_json() if head.last else None,
+        "with_last": [record.as_json() for record in head.with_last],
     }
     return (json.dumps(fields, ensure_ascii=False, indent=1) + "\n").encode()
 

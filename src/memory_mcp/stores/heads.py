@@ -6,10 +6,11 @@
 
 Write order, and why:
 
-1. the head, with the move's record inside it (`last`). This is the commit;
+1. the head, with the move's record inside it (`last`) and those that were written in one step with
+   it (`with_last`). This is the commit;
 2. the line of history. A cut before it leaves a gap that the next start fills from the records;
-3. (by the caller) the move's own record. A cut before it is noticed by whoever looks next,
-   because `last` names it and holds it whole.
+3. (by the caller) these records themselves, the move's own last. A cut before it is noticed by
+   whoever looks next, because the head names them and holds them whole.
 
 The lock makes moves queue; the revision makes them correct.
 """
@@ -74,16 +75,18 @@ class LocalHeads:
         return await asyncio.to_thread(self._findings, repair=repair)
 
     def _fresh(self) -> bool:
-        return self._seen is not None and self._stamp() == self._seen[0]
+        seen = self._seen  # a move in another thread may clear it at any moment
+        return seen is not None and self._stamp() == seen[0]
 
     def _read(self) -> Head | None:
         stamp = self._stamp()
         if stamp is None:
             self._seen = None
             return None
-        if self._seen is None or self._seen[0] != stamp:
-            self._seen = (stamp, parse_head(self.folder / HEAD_FILE))
-        return self._seen[1]
+        seen = self._seen
+        if seen is None or seen[0] != stamp:
+            self._seen = seen = (stamp, parse_head(self.folder / HEAD_FILE))
+        return seen[1]
 
     def _stamp(self) -> _Stamp | None:
         path = self.folder / HEAD_FILE

@@ -1,0 +1,128 @@
+"""A session that is killed in the midst of a checkpoint: what is sealed is found, and given up."""
+
+from pathlib import Path
+
+import pytest
+from doors import files_with
+from fakes import FakeIds, close_rooms, real_rooms
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.render import Block
+from memory_mcp.disk import Access, Disk
+from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
+from memory_mcp.domain.views import Filters
+
+pytestmark = pytest.mark.anyio
+
+CLOSEOUT = Closeout(
+    (Settled("Kafka carries the orders", "they can be replayed"),), issues=("No mails yet",)
+)
+
+
+class Killed(BaseException):
+    """Nothing may catch it: the process is gone."""
+
+
+class Killing(Disk):
+    """Kills its process once so many records have their files, before the last one is indexed.
+
+    Without any it kills before the first: the head alone was replaced.
+    """
+
+    def __init__(self, records: int) -> None:
+        self._left = records
+
+    def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
+        ours = path.parents[1].name == "memory"
+        if ours and self._left == 0:
+            raise Killed
+        super().write(path, data, access)
+        self._left -= ours
+        if ours and self._left == 0:
+            raise Killed
+
+
+async def cut_short(folder: Path, records: int) -> Rooms:
+    """Another session, after one was killed while it sealed the first phase."""
+    killed = real_rooms(folder, ids=FakeIds(1), disk=Killing(records))
+    with pytest.raises(Killed):
+        await app.checkpoint(killed, "Done", 1, again=False, approval="approved", closeout=CLOSEOUT)
+    await close_rooms(killed)
+    return real_rooms(folder)
+
+
+async def found(rooms: Rooms, query: str) -> list[str]:
+    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    assert isinstance(outcome, Found)
+    return [hit.record.content for hit in outcome.hits]
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3])
+async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
+    tmp_path: Path, records: int
+) -> None:
+    """The head is the commit: no start and no doctor may be needed to see what it seals."""
+    rooms = await cut_short(tmp_path, records)
+    try:
+        decided, *_ = await found(rooms, "what carries the orders")
+        opened = await app.memory_context(rooms)
+        again = await app.add_memory(rooms, Draft("No mails yet"))
+        head = await app.memory_head(rooms)
+    finally:
+        await close_rooms(rooms)
+
+    assert decided.startswith("Kafka carries the orders")
+    assert isinstance(opened, Block)
+    assert "Kafka carries the orders" in opened.text
+    assert isinstance(again, AlreadyKnown)
+    assert isinstance(head, HeadReport)
+    assert head.memories == 3
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3])
+async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
+    tmp_path: Path, records: int
+) -> None:
+    """What is known must not be stored a second time, whoever comes first after the cut."""
+    rooms = await cut_short(tmp_path, records)
+    try:
+        assert isinstance(await app.add_memory(rooms, Draft("No mails yet")), AlreadyKnown)
+    finally:
+        await close_rooms(rooms)
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3])
+async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
+    tmp_path: Path, records: int
+) -> None:
+    """No text may be left on the disk because the index did not know of it."""
+    rooms = await cut_short(tmp_path, records)
+    try:
+        gone = await app.backtrack(rooms, "start", "forget")
+        assert isinstance(gone, Backtracked)
+        assert await found(rooms, "what carries the orders") == []
+    finally:
+        await close_rooms(rooms)
+
+    assert gone.erased == 4
+    assert files_with(tmp_path, "Kafka") == files_with(tmp_path, "No mails yet") == []
+
+
+async def test_a_memory_whose_session_was_killed_before_it_was_indexed_can_be_given_up(
+    tmp_path: Path,
+) -> None:
+    """It was never acknowledged, and is on the disk all the same."""
+    killed = real_rooms(tmp_path, ids=FakeIds(1), disk=Killing(1))
+    with pytest.raises(Killed):
+        await app.add_memory(killed, Draft("Kafka carries the orders"))
+    await close_rooms(killed)
+    rooms = real_rooms(tmp_path)
+    try:
+        await app.backtrack(rooms, "start", "forget")
+    finally:
+        await close_rooms(rooms)
+
+    assert files_with(tmp_path, "Kafka") == []

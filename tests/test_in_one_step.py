@@ -1,0 +1,202 @@
+"""Records that are written together: all of them, or none, whoever comes in between."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from doors import files_with
+from fakes import FakeIds, close_rooms, real_rooms
+
+from memory_mcp import app
+from memory_mcp.app.heads import current, writing
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.timeline import Head
+from memory_mcp.errors import ConflictError
+from memory_mcp.ingestion.drafts import bury
+from memory_mcp.ports import HeadStore
+
+pytestmark = pytest.mark.anyio
+
+CLOSEOUT = Closeout((Settled("JWT for the API", "no session store"),), issues=("No mails yet",))
+GIVEN = ToConsolidate("Begun.", "Login works.", ("Mails are slow.",))
+
+
+@dataclass
+class Overtaken:
+    """A head store before whose next replacement another session is first, so many times."""
+
+    heads: HeadStore
+    other: Rooms
+    times: int = 1
+
+    async def read(self) -> Head | None:
+        return await self.heads.read()
+
+    async def replace(self, head: Head, *, expected: int) -> None:
+        if self.times:
+            self.times -= 1
+            await app.checkpoint(self.other, "First", None, again=False, approval="approved")
+        await self.heads.replace(head, expected=expected)
+
+    async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
+        return await self.heads.unlogged(moves)
+
+    async def log(self, moves: Sequence[Record]) -> None:
+        await self.heads.log(moves)
+
+    async def findings(self, *, repair: bool) -> list[Finding]:
+        return await self.heads.findings(repair=repair)
+
+
+async def seal(rooms: Rooms, phase: int | None = None) -> Saved | PhaseSealed:
+    outcome = await app.checkpoint(
+        rooms, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
+    )
+    assert isinstance(outcome, Saved | PhaseSealed)
+    return outcome
+
+
+async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: Path) -> None:
+    """What was planned for the earlier head must not be left behind in a sealed segment."""
+    other = real_rooms(tmp_path, ids=FakeIds(1))
+    rooms = real_rooms(tmp_path)
+    await current(rooms)
+    rooms = replace(rooms, heads=Overtaken(rooms.heads, other))
+    try:
+        sealed = await seal(rooms)
+        assert isinstance(sealed, Saved)
+        stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
+        told = await app.consolidate(replace(rooms, heads=Overtaken(rooms.heads, other)), GIVEN)
+        assert isinstance(told, Consolidated)
+        tips = (await current(rooms)).timeline.tips(rooms.session.branch)
+    finally:
+        await close_rooms(rooms)
+        await close_rooms(other)
+
+    carried = [r for r in stored if r.kind in ("decision", "closeout")]
+    assert {r.id for r in carried} == {r.id for r in sealed.written}
+    assert {r.segment for r in carried} == set(sealed.checkpoint.seals)
+    assert {r.segment for r in told.written} == set(tips)
+
+
+@pytest.mark.parametrize("what", ["checkpoint", "consolidate"])
+async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str) -> None:
+    """The error says that nothing was changed, so nothing was."""
+    other = real_rooms(tmp_path, ids=FakeIds(1))
+    rooms = real_rooms(tmp_path)
+    await current(rooms)
+    rooms = replace(rooms, heads=Overtaken(rooms.heads, other, times=1_000))
+    try:
+        with pytest.raises(ConflictError, match="nothing was changed"):
+            await (seal(rooms) if what == "checkpoint" else app.consolidate(rooms, GIVEN))
+        stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
+    finally:
+        await close_rooms(rooms)
+        await close_rooms(other)
+
+    assert {r.content for r in stored} == {"First"}
+
+
+async def test_who_was_overtaken_by_the_same_phase_is_refused(tmp_path: Path) -> None:
+    """The closeout of a phase that somebody else has just sealed is not written beside theirs."""
+    other = real_rooms(tmp_path, ids=FakeIds(1))
+    try:
+        assert isinstance(await seal(other, 2), Saved)
+        rooms = real_rooms(tmp_path)
+        before = await rooms.project.records.ids()
+        assert isinstance(await seal(rooms, 2), PhaseSealed)
+        assert await rooms.project.records.ids() == before
+        await close_rooms(rooms)
+    finally:
+        await close_rooms(other)
+
+
+async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> None:
+    """A record whose file was never written is written; one that was forgotten leaves the head."""
+    rooms = real_rooms(tmp_path)
+    try:
+        sealed = await seal(rooms)
+        assert isinstance(sealed, Saved)
+        decision, issue, _ = sealed.written
+        place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
+        await rooms.project.records.erase({decision.id})
+        await rooms.project.index.remove({decision.id})
+        await rooms.project.keep(bury(issue, "", place, erase=True))
+        await rooms.project.erase({issue.id})
+
+        found = await app.doctor(rooms, repair=True)
+        assert {f.code for f in found} >= {"records-unwritten", "forget-unfinished"}
+        assert await app.doctor(rooms) == []
+        assert await rooms.project.records.get(decision.id) == decision
+        assert await rooms.project.records.get(issue.id) is None
+    finally:
+        await close_rooms(rooms)
+
+    assert files_with(tmp_path / "project", "No mails yet") == []
+
+
+@pytest.mark.parametrize("buried", [False, True], ids=["forgotten here", "forgotten elsewhere"])
+async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
+    tmp_path: Path, *, buried: bool
+) -> None:
+    """The head of the session that was first must hold no word of it either."""
+    other = real_rooms(tmp_path, ids=FakeIds(1))
+    rooms = real_rooms(tmp_path)
+    try:
+        sealed = await seal(rooms)
+        assert isinstance(sealed, Saved)
+        decision, issue, _ = sealed.written
+        if buried:  # as a tombstone of another clone does
+            place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
+            await rooms.project.keep(bury(issue, "", place, erase=True))
+            await rooms.project.erase({issue.id})
+        late = replace(rooms, heads=Overtaken(rooms.heads, other))
+        gone = decision if buried else issue
+        await app.forget_memory(late, gone.id, "", erase=True)
+        head = await current(rooms)
+    finally:
+        await close_rooms(rooms)
+        await close_rooms(other)
+
+    assert not {gone.id, issue.id}.intersection(record.id for record in head.with_last)
+    assert files_with(tmp_path / "project", "No mails yet") == []
+
+
+async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path: Path) -> None:
+    """The doctor names it; the timeline does not stand still for it."""
+    rooms = real_rooms(tmp_path)
+    try:
+        sealed = await seal(rooms)
+        assert isinstance(sealed, Saved)
+        (path,) = (tmp_path / "project").rglob(f"{sealed.written[0].id}.json")
+        path.write_text("{", encoding="ascii")
+        again = await app.checkpoint(rooms, "Next", None, again=False, approval="approved")
+        assert isinstance(again, Saved)
+    finally:
+        await close_rooms(rooms)
+
+    assert path.read_text("ascii") == "{"
+
+
+async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path) -> None:
+    """Two identities that open every session would contradict each other for good."""
+    every = [real_rooms(tmp_path, ids=FakeIds(n)) for n in range(4)]
+    try:
+        said = await asyncio.gather(
+            *(app.set_identity(rooms, f"A shop, as {n} says.") for n, rooms in enumerate(every))
+        )
+        known = await app.project_identity(every[0])
+    finally:
+        for rooms in every:
+            await close_rooms(rooms)
+
+    assert all(isinstance(outcome, Added) for outcome in said)
+    assert isinstance(known, list)
+    assert len(known) == 1
