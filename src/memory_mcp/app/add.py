@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.app.cleaning import cleaned
+from memory_mcp.app.cleaning import cleaned, own_words
 from memory_mcp.app.gateway import decided, twins
 from memory_mcp.app.heads import current, known_memory, view_on, writing
 from memory_mcp.app.kept import refuse_checkpoint, still_on_line
 from memory_mcp.app.pending import pending_note
+from memory_mcp.app.phases import phase_at_work
 from memory_mcp.app.profile import profile_sync, rejected_facts
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
-from memory_mcp.context.render import OPEN
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.ids import RecordId
@@ -33,14 +33,13 @@ from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreU
 from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse
 from memory_mcp.ingestion.drafts import accept, check_draft, joined
 from memory_mcp.ingestion.gate import Chatter, should_create
-from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
 from memory_mcp.ingestion.redact import Redacted
 
-__all__ = ["add_memory"]
+__all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]
 
 _TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
-_NOTHING_LEFT: Final = "is nothing but a secret, which is not kept."
-_RECALLED: Final = "came out of this memory's own recall."
+NOTHING_LEFT: Final = "is nothing but a secret, which is not kept."
+RECALLED: Final = "came out of this memory's own recall."
 
 
 async def add_memory(rooms: Rooms, draft: Draft, *, gate: bool = False) -> AddOutcome:
@@ -57,11 +56,11 @@ async def add_memory(rooms: Rooms, draft: Draft, *, gate: bool = False) -> AddOu
         return skipped
     draft, redactions = cleaned(rooms, draft)
     if Redacted(draft.content).nothing_left:
-        return Declined(_NOTHING_LEFT)
-    own = await _own_words(rooms, draft.content)
+        return Declined(NOTHING_LEFT)
+    own = await own_words(rooms, draft.content)
     if not own and draft.content.strip():
-        return Declined(_RECALLED)
-    phase = rooms.policy.phase if draft.phase is None else draft.phase
+        return Declined(RECALLED)
+    phase = await phase_at_work(rooms, draft.reach) if draft.phase is None else draft.phase
     draft = replace(draft, content=own, phase=phase)
     check_draft(draft, rooms.clock.now())
     until = asyncio.get_running_loop().time() + LANGUAGE_SECONDS_MAX
@@ -183,20 +182,6 @@ async def _chatter(rooms: Rooms, draft: Draft, until: float) -> str:
             return reason
         case _:
             return ""
-
-
-async def _own_words(rooms: Rooms, content: str) -> str:
-    """The text without what came out of our own recall: stored again, it would feed on itself.
-
-    It is known by our fence, or by the id of a memory that there is.
-    """
-    if OPEN in content:
-        return apart(content).own.strip()
-    for memory_id in recalled_ids(content):
-        for pool in rooms.pools:
-            if await pool.records.get(RecordId(memory_id)):
-                return unheaded(apart(content).own).strip()
-    return content
 
 
 def _not_taken_over(new: Record, known: Record) -> tuple[str, ...]:

@@ -1,13 +1,18 @@
 """Sealing restore points, deciding pending ones, and beginning branches."""
 
+from contextlib import nullcontext
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import Final, Literal
 
 from memory_mcp.app.cleaning import cleaned_text
-from memory_mcp.app.heads import current, move, moving_record
+from memory_mcp.app.closeout import Judged, carried_by, cleaned_closeout, hiding, judged
+from memory_mcp.app.heads import Planned, current, move, moving_record, writing
 from memory_mcp.app.pending import pending_note
+from memory_mcp.app.phases import phase_now
 from memory_mcp.app.rooms import Rooms, reads_refused, writes_refused
 from memory_mcp.domain import limits
+from memory_mcp.domain.closeout import Closeout
 from memory_mcp.domain.ids import (
     BranchName,
     CheckpointId,
@@ -27,6 +32,7 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Approval, Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.ingestion.closeout import closeout_records
 from memory_mcp.ingestion.drafts import check_phase, check_text, clean_branch
 from memory_mcp.timeline.plans import phase_again, target_checkpoint
 
@@ -34,6 +40,8 @@ __all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "sw
 
 Decision = Literal["save", "edit", "skip"]
 """The user's word on a pending checkpoint."""
+
+_NOTHING: Final = Closeout()
 
 
 async def refused_checkpoint(
@@ -48,57 +56,82 @@ async def refused_checkpoint(
         return skipped
     check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
     check_phase(phase)
+    head = await current(rooms)
     try:
-        _refuse_again(rooms, await current(rooms), _phase(rooms, phase), again=again)
+        _refuse_again(rooms, head, await _phase(rooms, head, phase), again=again)
     except _PhaseSealedError as error:
         return error.outcome
     return None
 
 
 async def checkpoint(
-    rooms: Rooms, summary: str, phase: int | None, *, again: bool, approval: Approval
+    rooms: Rooms,
+    summary: str,
+    phase: int | None,
+    *,
+    again: bool,
+    approval: Approval,
+    closeout: Closeout = _NOTHING,
 ) -> CheckpointOutcome:
-    """Seal everything up to here as a restore point.
+    """Seal everything up to here as a restore point, and with it what closes the phase.
 
-    A `pending` one is sealed at this place too, and counts only once somebody decides it.
+    All of it takes place in one step, or none. A `pending` one is sealed at this place too, and
+    counts as a restore point only once somebody decides it; what is written with it counts at once.
 
     Raises:
-        InvalidRequestError: the summary or the phase cannot be stored.
+        InvalidRequestError: the summary, the phase or the closeout cannot be stored.
     """
+    if skipped := writes_refused(rooms):
+        return skipped
     summary, cleaning = cleaned_text(rooms, summary)
     if refused := await refused_checkpoint(rooms, summary, phase, again=again):
         return refused
-    number = _phase(rooms, phase)
+    closeout, told = await cleaned_closeout(rooms, closeout)
+    with_it = Judged()
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
+        nonlocal with_it
+        number = await _phase(rooms, head, phase)
         _refuse_again(rooms, head, number, again=again)  # another session may have been first
         tips = head.timeline.tips(rooms.session.branch)
         name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
+        if closeout:
+            place = partial(writing, rooms, head.timeline, at)
+            parts = closeout_records(closeout, number, place)
+            with_it = await judged(rooms, head.timeline, parts)
         step = Move(
             act="checkpoint",
             branch=rooms.session.branch,
             opens={rooms.session.branch: SegmentId(rooms.ids.new(at))},
             parents=tips,
             leaves=tips,
+            carries=tuple(record.id for record in with_it.written),
             checkpoint=CheckpointId(name),
             phase=number,
             approval=approval,
         )
-        return moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=summary)
+        record = moving_record(
+            rooms, head, step, id_=id_, at=at, kind="checkpoint", content=summary
+        )
+        return Planned(record, with_it.written)
 
     try:
-        head, record = await move(rooms, plan)
+        # what is added at the same time must not be missed
+        async with rooms.project.writing if closeout else nullcontext():
+            head, record = await move(rooms, plan)
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
-    notes = (*cleaning, *_depth(head, rooms), *await pending_note(rooms))
-    return Saved(sealed, notes=notes)
+    notes = (*cleaning, *told, *with_it.notes, *_depth(head, rooms), *await pending_note(rooms))
+    return Saved(sealed, notes=notes, written=with_it.written, known=with_it.known)
 
 
 async def decide(
     rooms: Rooms, pending: str, decision: Decision, summary: str, *, again: bool
 ) -> CheckpointOutcome:
     """Save a checkpoint that was left pending, save it with another summary, or skip it.
+
+    What was written with it is hidden if it is skipped, and stays otherwise.
 
     Raises:
         UnknownTargetError: nothing of that name is pending.
@@ -110,9 +143,13 @@ async def decide(
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
         asked = _pending(head, rooms.session.branch, pending)
-        if decision != "skip":
+        along: tuple[Record, ...] = ()
+        if decision == "skip":
+            carried = await carried_by(rooms, asked)
+            along = hiding(carried, writing(rooms, head.timeline, at))
+        else:
             _refuse_again(rooms, head, asked.phase, again=again)
         step = Move(
             act="decide",
@@ -120,11 +157,13 @@ async def decide(
             parents=asked.seals,
             checkpoint=asked.id,
             decides=asked.move,
+            carries=tuple(record.id for record in along),
             phase=asked.phase,
             approval="skipped" if decision == "skip" else "approved",
         )
         text = summary if decision == "edit" else asked.summary
-        return moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=text)
+        record = moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=text)
+        return Planned(record, along)
 
     try:
         head, _ = await move(rooms, plan)
@@ -203,8 +242,9 @@ def _refuse_again(rooms: Rooms, head: Head, phase: int | None, *, again: bool) -
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
 
-def _phase(rooms: Rooms, phase: int | None) -> int | None:
-    return rooms.policy.phase if phase is None else phase
+async def _phase(rooms: Rooms, head: Head, phase: int | None) -> int | None:
+    """The phase that was given, else the one that this session or the project works on."""
+    return (await phase_now(rooms, head.timeline)).worked_on if phase is None else phase
 
 
 def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:

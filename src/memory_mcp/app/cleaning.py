@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.render import OPEN
 from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
 from memory_mcp.ingestion.redact import Redacted, redact
 
-__all__ = ["clean", "cleaned", "cleaned_text"]
+__all__ = ["clean", "cleaned", "cleaned_text", "kept_text", "own_words"]
 
 _NAMED_MAX: Final = 12
 """Removals listed in a sentence: it is to be read."""
@@ -79,6 +82,41 @@ def cleaned_text(rooms: Rooms, text: str) -> tuple[str, tuple[str, ...]]:
     if not said.redactions:
         return said.text, ()
     return said.text, (f"Taken out before anything was written: {_listed(said.redactions)}.",)
+
+
+async def kept_text(rooms: Rooms, field: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """What of a text may be stored, stripped, and sentences about what was left out of it.
+
+    Nothing is left of what was only a secret, or only came out of our own recall.
+
+    Raises:
+        InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse; it names the field.
+    """
+    said = clean(text, rooms.policy.secrets, field)
+    notes: tuple[str, ...] = ()
+    if said.redactions:
+        where = f"Taken out of {field} before anything was written"
+        notes = (f"{where}: {_listed(said.redactions)}.",)
+    if Redacted(said.text).nothing_left:
+        return "", (*notes, f"What was left of {field} says nothing and is not kept.")
+    own = (await own_words(rooms, said.text)).strip()
+    if own != said.text.strip():
+        notes += (f"What memory itself had recalled was left out of {field}.",)
+    return own, notes
+
+
+async def own_words(rooms: Rooms, content: str) -> str:
+    """The text without what came out of our own recall: stored again, it would feed on itself.
+
+    It is known by our fence, or by the id of a memory that there is.
+    """
+    if OPEN in content:
+        return apart(content).own.strip()
+    for memory_id in recalled_ids(content):
+        for pool in rooms.pools:
+            if await pool.records.get(RecordId(memory_id)):
+                return unheaded(apart(content).own).strip()
+    return content
 
 
 def _listed(found: tuple[Redaction, ...]) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from memory_mcp.app.cleaning import clean
 from memory_mcp.app.heads import current, view_on, writing
 from memory_mcp.app.pending import pending_note
+from memory_mcp.app.phases import phase_at_work
 from memory_mcp.app.profile import read_profile, zone_named
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Rooms, writes_refused
@@ -92,7 +93,7 @@ async def episodic_capture(
             return Waited(reason)
         case Write() | MergeInto() as plan:
             place = writing(rooms, timeline, moment.now)
-            record = episode(plan, moment, place, rooms.policy.phase)
+            record = episode(plan, moment, place, await phase_at_work(rooms, "project"))
     notes += await rooms.project.keep(record)
     gone = await _line_left(rooms, record)
     if isinstance(gone, Waited):

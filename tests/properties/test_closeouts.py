@@ -1,0 +1,122 @@
+"""A closeout is visible exactly where its checkpoint's segment is, whatever moves come after it."""
+
+import asyncio
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_mcp import app
+from memory_mcp.app.heads import current, view_of
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
+from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.outcomes import Saved
+
+Act = Literal["seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate"]
+
+_EACH: list[Act] = [
+    "seal", "seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate",
+]  # fmt: skip
+ACTS = st.lists(st.tuples(st.sampled_from(_EACH), st.integers(0, 100)), max_size=14)
+
+
+class Story:
+    """What was written together, and where; done to real files and real SQLite."""
+
+    def __init__(self, rooms: Rooms, clock: FakeClock) -> None:
+        self.rooms = rooms
+        self.clock = clock
+        self.sealed: dict[str, tuple[SegmentId, frozenset[RecordId]]] = {}
+        self.told: list[tuple[SegmentId, frozenset[RecordId]]] = []
+        self.skipped: set[str] = set()
+
+    async def do(self, act: Act, number: int) -> None:
+        self.clock.advance(timedelta(minutes=1))
+        timeline = (await current(self.rooms)).timeline
+        here = self.rooms.session.branch
+        match act:
+            case "seal" | "pending":
+                await self.seal("pending" if act == "pending" else "approved")
+            case "skip":
+                for asked in timeline.pending(here)[:1]:
+                    await app.decide(self.rooms, asked.id, "skip", "", again=False)
+                    self.skipped.add(asked.id)
+            case "back":
+                names = ["start", *(c.id for c in timeline.valid(here))]
+                await app.backtrack(self.rooms, names[number % len(names)], "continue")
+            case "restore":
+                await self.restore(number)
+            case "fork":
+                if len(timeline.branches) < 3:
+                    await app.fork(self.rooms, f"b{len(timeline.branches)}", "")
+            case "switch":
+                name = timeline.branches[number % len(timeline.branches)]
+                await app.switch(self.rooms, name)
+            case "consolidate":
+                await self.consolidate()
+
+    async def seal(self, approval: Literal["approved", "pending"]) -> None:
+        at = len(self.sealed)
+        closeout = Closeout((Settled(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",))
+        outcome = await app.checkpoint(
+            self.rooms, f"Step {at}", None, again=False, approval=approval, closeout=closeout
+        )
+        assert isinstance(outcome, Saved)
+        written = frozenset(record.id for record in outcome.written)
+        assert len(written) == 4
+        self.sealed[outcome.checkpoint.id] = (outcome.checkpoint.seals[-1], written)
+
+    async def restore(self, number: int) -> None:
+        timeline = (await current(self.rooms)).timeline
+        here = self.rooms.session.branch
+        if lines := [line for line in timeline.left_lines() if line.branch == here]:
+            await app.backtrack(self.rooms, lines[number % len(lines)].id, "continue")
+
+    async def consolidate(self) -> None:
+        name = f"s-{len(self.told)}"
+        given = ToConsolidate(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
+        outcome = await app.consolidate(self.rooms, given)
+        assert isinstance(outcome, Consolidated)
+        segments = {record.segment for record in outcome.written}
+        (segment,) = segments
+        assert segment is not None
+        self.told.append((segment, frozenset(record.id for record in outcome.written)))
+
+    async def check(self) -> None:
+        view = await view_of(self.rooms)
+        index = self.rooms.project.index
+        for name, (segment, written) in self.sealed.items():
+            holds = segment in view.chain and name not in self.skipped
+            assert await index.visible(written, view) == (written if holds else set())
+        for segment, written in self.told:
+            holds = segment in view.chain
+            assert await index.visible(written, view) == (written if holds else set())
+
+
+@given(acts=ACTS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
+    acts: list[tuple[Act, int]],
+) -> None:
+    """A backtrack hides all of it, a restore brings all of it back, on every branch."""
+
+    async def told() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            clock = FakeClock()
+            rooms = real_rooms(Path(folder), clock, FakeIds())
+            story = Story(rooms, clock)
+            try:
+                for act, number in acts:
+                    await story.do(act, number)
+                    await story.check()
+                assert await app.doctor(rooms) == []
+            finally:
+                await close_rooms(rooms)
+
+    asyncio.run(told())
