@@ -16,7 +16,7 @@ from memory_mcp.index.vector_schema import VECTORS
 
 __all__ = ["INSERT", "SCHEMA", "VERSION", "row"]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
 
 SCHEMA: Final = f"""

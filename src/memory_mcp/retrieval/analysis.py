@@ -13,12 +13,18 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Fields
 from memory_mcp.retrieval.dates import mentions, opening
 from memory_mcp.retrieval.days import day_terms
-from memory_mcp.retrieval.terms import terms
+from memory_mcp.retrieval.terms import phase_term, terms
 
-__all__ = ["ASKS", "fields_of", "meant_by"]
+__all__ = ["ASKS", "DECISION", "fields_of", "meant_by"]
 
 ASKS: Final = "asks0"
 """A term in `extra` of what ends in a question: it tells less than what answers one."""
+
+_DECISION: Final = terms("decided decision chosen")
+"""Terms in `extra` of a decision: it seldom says of itself that it is one."""
+
+DECISION: Final = " ".join(_DECISION)
+"""How `extra` says that it is a decision."""
 
 _SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)")
 _SPEAKER_DAY: Final = re.compile(
@@ -50,6 +56,10 @@ def fields_of(record: Record) -> Fields:
     for mention in mentions(titled, own):
         days |= dict.fromkeys(mention.terms)
     extra = terms(" ".join((record.category, *record.tags)))
+    if record.phase is not None:
+        extra.append(phase_term(record.phase))
+    if record.kind == "decision":
+        extra += _DECISION
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(ASKS)
     return Fields(

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
-from memory_mcp.retrieval.analysis import ASKS
+from memory_mcp.retrieval.analysis import ASKS, DECISION
 from memory_mcp.retrieval.question import Question, Term
 from memory_mcp.retrieval.weighing import Weighed, token_weights, weigh
 
@@ -56,7 +56,8 @@ class Evidence(NamedTuple):
     names, numbers, days and identifiers that occur, and `company` the weight of what occurs beside
     the weightiest term, both over what the store knows; `known` is how much of the question it
     knows at all. `rare` says that it has a name, number or identifier that hardly any other record
-    has, `encoded` that its meaning is known.
+    has, `encoded` that its meaning is known, `phase` that it was written in a phase asked for,
+    `decided` that it is a decision (of that phase) where one is asked for.
     """
 
     words: float = 0.0
@@ -72,6 +73,8 @@ class Evidence(NamedTuple):
     meaning_window: float = 0.0
     pooled: float = 0.0
     encoded: bool = False
+    phase: float = 0.0
+    decided: float = 0.0
 
 
 def evidence(
@@ -96,6 +99,8 @@ def evidence(
     windows = _windows(weighed, words, beside, leans)
     meanings = _meanings(weighed, nearness, beside, leans) if nearness else {}
     named = _named(weighed.terms, fields.values())
+    phases = {term.text for term in weighed.terms if term.kind == "phase"}
+    known_phase = any(corpus.counts.get(term) for term in phases)
     known = weighed.known / weighed.whole
     of_terms: dict[tuple[int, ...], tuple[float, float, float, bool]] = {(): _NO_TERMS}
     found: dict[RecordId, Evidence] = {}
@@ -106,10 +111,13 @@ def evidence(
             of_terms[hits] = _of_terms(hits, weighed)
         coverage, exact, company, rare = of_terms[hits]
         in_words = sum(map(mul, weighed.weights, own)) / weighed.whole if hits else 0.0
+        of_phase = not phases.isdisjoint(each.extra.split()) if phases else False
+        decided = question.decides and (of_phase or not known_phase) and DECISION in each.extra
         of_names = float(not named.isdisjoint(each.names.split())) if named else 0.0
         found[record_id] = Evidence(
             in_words, windows.get(record_id, in_words), coverage, exact, company, known, rare,
             of_names, float(ASKS in each.extra), *meanings.get(record_id, _NO_MEANING),
+            float(of_phase), float(decided),
         )  # fmt: skip
     return found
 

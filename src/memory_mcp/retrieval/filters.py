@@ -24,4 +24,5 @@ def passes(record: Record, filters: Filters) -> bool:
         and (filters.until is None or record.created_at < filters.until)
         and (filters.session is None or record.origin.session == filters.session)
         and (not filters.statement or record.statement == filters.statement)
+        and (not filters.statements or record.statement in filters.statements)
     )

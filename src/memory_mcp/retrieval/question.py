@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from memory_mcp.domain import limits
 from memory_mcp.retrieval.dates import mentions
-from memory_mcp.retrieval.terms import fold, pieces, terms_of
+from memory_mcp.retrieval.terms import fold, phase_term, pieces, terms_of
 
 __all__ = ["Question", "Term", "expanded", "question_of", "rarest"]
 
@@ -31,17 +31,18 @@ class Term:
 
     text: str
     spans: tuple[tuple[int, int], ...] = ()
-    kind: Literal["word", "part", "date"] = "word"
+    kind: Literal["word", "part", "date", "phase"] = "word"
     exact: bool = False
     instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked for: distinct terms, in order."""
+    """What is asked for: distinct terms, in order; `decides` asks what was decided, or why."""
 
     terms: tuple[Term, ...]
     only_stop_words: bool = False
+    decides: bool = False
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -52,6 +53,16 @@ class Question:
 
 _CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
 """What is written like a number or an identifier."""
+_PHASE: Final = re.compile(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
+"""A phase that is asked for by its number: what was written in it is meant as well."""
+_DECIDES: Final = re.compile(
+    r"\b(?:(?:did|have|had|was|were|been|we)\b[^.?!]{0,40}\b(?:decided|chosen|chose)"
+    r"|did\b[^.?!]{0,40}\b(?:decide|choose)|decisions?"
+    r"|(?:why|how come) (?:did|do|are|were|have|had) we|entschieden|entscheidung(?:en)?"
+    r"|beschlossen)\b",
+    re.IGNORECASE,
+)
+"""How a decision, or its reason, is asked for."""
 _STOP_WORDS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
@@ -96,8 +107,15 @@ def question_of(text: str, now: datetime) -> Question:
     for mention in named:
         for term in mention.finest:
             dates[term] = Term(term, ((mention.start, mention.end),), "date", exact=True)
+    phases = {
+        term: Term(term, (phase.span(),), "phase", exact=True)
+        for phase in _PHASE.finditer(text)
+        for term in (phase_term(int(phase[1])),)
+    }
     return Question(
-        terms=tuple((chosen | dates).values()), only_stop_words=not telling and not dates
+        terms=tuple((chosen | dates | phases).values()),
+        only_stop_words=not telling and not dates,
+        decides=_DECIDES.search(text) is not None,
     )
 
 

@@ -32,8 +32,9 @@ _RECENCY_DAYS: Final = 30
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
-    "words", "meaning", "pooled", "names", "asks", "complete", "level", "importance", "recency",
-    "pinned",
+    "words", "meaning", "pooled", "names", "asks", "phase", "decided",
+    "complete", "level", "importance",
+    "recency", "pinned",
 )  # fmt: skip
 """What a logit is the sum of. `level` is negative: it says how much it takes in this search."""
 _FEW_RECORDS: Final = 3
@@ -43,6 +44,10 @@ _BESIDE_SCORE_MIN: Final = 0.02
 """What is found only by what stands beside it is left out below this score."""
 WIDTH_MIN: Final = 0.25
 """How far apart the best and the worst of a list must be at least to be told apart wholly."""
+_PHASE: Final = 0.3
+"""How much it counts to be of the phase that is asked for by its number."""
+_DECIDED: Final = 0.3
+"""How much it counts to be a decision where one is asked for, or its reason."""
 _MOST: Final = 0.6
 """Who has less than this of what is asked for has not nearly all of it."""
 _SHORT_WORDS_MAX: Final = 2
@@ -148,9 +153,7 @@ def _logit(best: Evidence, few: float, by: Judgement) -> float:
     )
 
 
-def _parts(
-    found: Sequence[Evidence], best: Evidence, mixture: Mixture
-) -> list[tuple[float, float, float, float, float]]:
+def _parts(found: Sequence[Evidence], best: Evidence, mixture: Mixture) -> list[tuple[float, ...]]:
     """For each candidate, what each piece of evidence adds to its place in the list."""
     share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
     words = _stretched([each.window for each in found])
@@ -163,6 +166,8 @@ def _parts(
             mixture.pooled * as_a_whole,
             mixture.names * each.names,
             mixture.asks * each.asks,
+            _PHASE * each.phase,
+            _DECIDED * each.decided,
         )
         for each, in_words, in_meaning, as_a_whole in zip(
             found, words, meaning, pooled, strict=True

@@ -16,7 +16,7 @@ from typing import Final
 
 from memory_mcp.retrieval.stemming import stem
 
-__all__ = ["TERM_CHARS_MAX", "fold", "pieces", "terms"]
+__all__ = ["TERM_CHARS_MAX", "fold", "phase_term", "pieces", "terms"]
 
 TERM_CHARS_MAX: Final = 64
 """Longer runs (keys, encoded data) are known by their beginning."""
@@ -54,6 +54,11 @@ _ELIDED: Final = frozenset({"l", "d", "j", "m", "n", "s", "t", "c", "qu"})
 """What French and its sisters put before an apostrophe: l'eau, d'or."""
 _CLITICS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
 _PLUS: Final = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "j#": "jsharp"}
+
+
+def phase_term(number: int) -> str:
+    """The term of a phase: what `phase-2` and `phase2` are known by as well."""
+    return f"phase{number}"
 
 
 def fold(text: str) -> str:

@@ -12,6 +12,9 @@ __all__ = ["Weighed", "token_weights", "weigh"]
 
 _PART_FACTOR: Final = 0.6
 """How much the part of an identifier counts that is asked for whole as well."""
+_OF_PHASE_FACTOR: Final = 0.0
+"""How much "phase" and "2" count themselves, where memories of phase 2 are known as such: a title
+that says so tells no more than what was written in it."""
 _STOP_WEIGHT: Final = 0.25
 """What a token of the question weighs that belongs to no term, as a share of the middle one."""
 _GUESSED_FACTOR: Final = 0.5
@@ -26,9 +29,9 @@ _RARE_CHARS_MIN: Final = 3
 class Weighed:
     """A question's terms with what they weigh.
 
-    `whole` is what all weigh together, but for days that no memory is of, and `known` what those
-    weigh that the store holds. `rare` are the places of names, numbers and identifiers that hardly
-    any record holds.
+    `whole` is what all weigh together, but for days and phases that no memory is of, and `known`
+    what those weigh that the store holds. `rare` are the places of names, numbers and identifiers
+    that hardly any record holds.
     """
 
     terms: tuple[Term, ...]
@@ -40,6 +43,7 @@ class Weighed:
 
 def weigh(question: Question, corpus: Corpus) -> Weighed:
     """The question's terms, weighed by the store."""
+    phases = [term.spans[0] for term in question.terms if _is_known_phase(term, corpus)]
     weights: list[float] = []
     whole = known = 0.0
     rare: set[int] = set()
@@ -49,12 +53,26 @@ def weigh(question: Question, corpus: Corpus) -> Weighed:
         records = max(corpus.records, count, _RECORDS_MIN)
         weight = math.log1p((records - count + 0.5) / (count + 0.5))
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
+        weight *= _OF_PHASE_FACTOR if _only_in(term, phases) else 1.0
         weights.append(weight)
-        whole += weight if count or term.kind != "date" else 0.0
+        whole += weight if count or term.kind not in ("date", "phase") else 0.0
         known += weight * (1.0 if own else _GUESSED_FACTOR) if count else 0.0
         if term.exact and len(term.text) >= _RARE_CHARS_MIN:
             rare |= {at} if 0 < own <= max(1.0, _RARE_SHARE * records) else set()
     return Weighed(question.terms, tuple(weights), whole or 1.0, known, frozenset(rare))
+
+
+def _is_known_phase(term: Term, corpus: Corpus) -> bool:
+    return term.kind == "phase" and bool(corpus.counts.get(term.text, 0))
+
+
+def _only_in(term: Term, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a word stands nowhere in the question but within these."""
+    return (
+        term.kind != "phase"
+        and bool(term.spans)
+        and all(any(a <= start and end <= b for a, b in spans) for start, end in term.spans)
+    )
 
 
 def token_weights(weighed: Weighed, spans: Sequence[tuple[int, int]]) -> list[float]:
