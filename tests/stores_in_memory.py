@@ -5,7 +5,8 @@ pure rule what is visible, which makes it the oracle for the SQL. It knows no BM
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from memory_mcp.domain.findings import Finding
@@ -59,6 +60,37 @@ class MemoryRecords:
         return []
 
 
+class MemoryJournal:
+    """Implements `ports.ImportJournal`."""
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._held = False
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        if self._held:
+            yield False
+            return
+        self._held = True
+        try:
+            yield True
+        finally:
+            self._held = False
+
+    def waiting(self) -> bool:
+        return bool(self._records)
+
+    async def note(self, records: Sequence[Record]) -> None:
+        self._records = list(records)
+
+    async def noted(self) -> list[Record]:
+        return list(self._records)
+
+    async def clear(self) -> None:
+        self._records = []
+
+
 class MemoryHeads:
     """Implements `ports.HeadStore`. No await between compare and replace, so it is atomic."""
 
@@ -103,8 +135,8 @@ class MemoryIndex:
         for record_id in record_ids:
             self._records.pop(record_id, None)
 
-    async def ids(self) -> set[RecordId]:
-        return set(self._records)
+    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
+        return set(self._records) if among is None else set(self._records).intersection(among)
 
     async def corpus(self, terms: Collection[str], view: View) -> Corpus:
         def held(records: Iterable[Record]) -> Counter[str]:
@@ -127,7 +159,8 @@ class MemoryIndex:
     ) -> list[Candidate]:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term for _, term in known[:QUERY_TERMS_MAX]}
-        there = [r for r in self.seen(view, filters) if rarest & _terms(r)]
+        # a tombstone that a statement finds is found by no word
+        there = [r for r in self.seen(view, filters) if r.recalled and rarest & _terms(r)]
         there.sort(key=lambda r: (len(rarest & _terms(r)), r.id), reverse=True)
         return [candidate_of(record) for record in there[:limit]]
 
@@ -149,8 +182,11 @@ class MemoryIndex:
             ]
         return near
 
-    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        return sorted((r.id for r in self.seen(view, filters)), reverse=True)[:limit]
+    async def find(
+        self, view: View, filters: Filters, limit: int, *, best: bool = False
+    ) -> list[RecordId]:
+        worth = {r.id: (best and (r.pinned, r.importance), r.id) for r in self.seen(view, filters)}
+        return sorted(worth, key=lambda id_: worth[id_], reverse=True)[:limit]
 
     async def count(self, view: View, filters: Filters) -> int:
         return len(self.seen(view, filters))
@@ -216,7 +252,7 @@ class MemoryIndex:
         there = visible(self.every(), view)
         if filters is None:
             return [r for r in there if r.recalled]
-        wanted = [r for r in there if r.recalled or filters.statement]
+        wanted = [r for r in there if r.recalled or filters.stating]
         return [record for record in wanted if passes(record, filters)]
 
 

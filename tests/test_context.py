@@ -23,7 +23,7 @@ async def test_the_sections_come_in_the_order_of_their_worth(settings: Settings,
         await add(client, "English names.", kind="convention")
         await add(client, "Redis needs a plan.", kind="lesson")
         await add(client, "PostgreSQL, because of joins.", kind="decision")
-        await add(client, "Invoices are flamingo pink.", metadata={"title": "Invoices"})
+        await add(client, "Invoices are flamingo pink.", metadata={"title": "Colour"})
         name = await seal(client, "Storage chosen", phase=1)
         await add(client, "The newest note.")
         text = await read(client, "memory_context", task="print flamingo invoices")
@@ -37,9 +37,20 @@ async def test_the_sections_come_in_the_order_of_their_worth(settings: Settings,
         "## Decisions that hold", "## Newest",
     ]  # fmt: skip
     assert lines[lines.index("## For this task") + 1].startswith(
-        "- Invoices: Invoices are flamingo pink. ["
+        "- Colour: Invoices are flamingo pink. ["
     )
     assert lines[lines.index("## Newest") + 1].startswith("- The newest note. [")
+
+
+async def test_a_title_that_the_text_begins_with_is_not_said_twice(
+    settings: Settings, era: Era
+) -> None:
+    """Every word of an opening is paid for."""
+    async with agent(settings, era) as client:
+        await add(client, "Ada: likes coffee.", metadata={"title": "Ada"})
+        text = await read(client, "memory_context")
+
+    assert "- Ada: likes coffee. [" in text
 
 
 async def test_a_memory_is_shown_once(settings: Settings, era: Era) -> None:
@@ -149,7 +160,9 @@ async def test_an_empty_memory_still_says_where_the_project_stands(
         text = await read(client, "memory_context", task="anything")
 
     *stable, now, last = text.splitlines()
-    assert stable == [OPEN, "Head: branch main, no checkpoint yet."]
+    assert stable[:2] == [OPEN, "Head: branch main, no checkpoint yet."]
+    assert re.fullmatch(r"\d\d of 500 tokens, nothing left out\. since=r1-0{15}-0{8}-0", stable[2])
+    assert len(stable) == 3
     assert re.fullmatch(r"Now: [A-Z][a-z]+day \d{4}-\d\d-\d\d \d\d:\d\d \(UTC\)", now)
     assert last == CLOSE
 

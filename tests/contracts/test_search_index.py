@@ -25,7 +25,8 @@ async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scr
     record = scribe.record(segment=HERE)
     await index.add([record, record])
     await index.add([record])
-    assert await index.ids() == {record.id}
+    assert await index.ids() == await index.ids({record.id}) == {record.id}
+    assert await index.ids([]) == set()
     assert await index.count(seen(scribe), ANY) == 1
 
     await index.remove({record.id, scribe.record().id})
@@ -65,6 +66,8 @@ async def test_the_same_statement_is_found_however_it_is_spelt(
     assert await index.find(seen(scribe), said, 9) == [rejected.id, known.id]
     assert await index.find(seen(scribe, ELSEWHERE), said, 9) == [left.id]
     assert await index.find(seen(scribe), Filters(statement=digest("else")), 9) == []
+    several = Filters(statements=frozenset({known.statement, other.statement, digest("else")}))
+    assert await index.find(seen(scribe), several, 9) == [rejected.id, other.id, known.id]
 
 
 async def test_what_was_made_of_a_record_is_known_through_others(

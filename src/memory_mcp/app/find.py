@@ -88,13 +88,15 @@ class _Meant:
     notes: tuple[str, ...]
 
 
-async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> Matches:
-    """Everything visible that may be meant, best first."""
+async def find_here(
+    rooms: Rooms, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
+) -> Matches:
+    """What is visible and may be meant, best first: so many candidates are ranked."""
     pools = rooms.pools_of(filters.reach)
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
         question, corpora = await _understood(pools, question_of(query, view.now), view)
-        shares = _shares(corpora)
+        shares = _shares(corpora, most)
         by_words = await together(
             pool.index.match(question.every, corpus, view, filters, share)
             for pool, corpus, share in zip(pools, corpora, shares, strict=True)
@@ -126,7 +128,7 @@ async def find_here(rooms: Rooms, query: str, view: View, filters: Filters) -> M
     )
     return Matches(
         terms=question.every,
-        ranked=ranked,
+        ranked=ranked[:most],
         home={id_: each.pool for each in found for id_ in each.every},
         fields={id_: one.fields for each in found for id_, one in each.every.items()},
         wholes=meant.wholes if meant else {},
@@ -217,12 +219,11 @@ async def _encoded(found: _Candidates) -> tuple[ReadVectors, int]:
     return await found.pool.index.healed(read), await meaning.vectors.missing(identity)
 
 
-def _shares(corpora: Sequence[Corpus]) -> list[int]:
+def _shares(corpora: Sequence[Corpus], most: int) -> list[int]:
     """How many candidates each pool may offer: as many as it is large, and always a few."""
     whole = sum(corpus.records for corpus in corpora) or 1
-    return [
-        max(_CANDIDATES_MIN, round(CANDIDATES_MAX * corpus.records / whole)) for corpus in corpora
-    ]
+    few = min(_CANDIDATES_MIN, most)
+    return [max(few, round(most * corpus.records / whole)) for corpus in corpora]
 
 
 def _sum(corpora: Sequence[Corpus]) -> Corpus:

@@ -21,7 +21,7 @@ from memory_mcp.ingestion.nudges import check_nudge
 __all__ = ["add_nudge", "brought_up", "clear_nudges", "waiting_nudges"]
 
 _HEADING: Final = "Left for the user by a program: bring it up once"
-_LONGEST: Final = Section(_HEADING, facts=("x" * limits.NUDGE_CHARS_MAX,))
+_LONGEST: Final = Section(_HEADING, facts=("x" * limits.NUDGE_CHARS_MAX,), firm=True)
 _SLOW: Final = Icebreaker(
     note=f"Nothing was heard from the queue within {limits.NUDGE_SECONDS_MAX:g} s. Nothing was "
     "taken from it; the next call asks again."
@@ -111,7 +111,7 @@ async def brought_up(rooms: Rooms, before: Sequence[str], budget_tokens: int) ->
             rooms.session.shown_later(opening)
         raise
     said = {_HEADING: found.text_at(rooms.clock.now()), "Nudges": found.note}
-    return [Section(heading, facts=(fact,)) for heading, fact in said.items() if fact]
+    return [Section(heading, facts=(fact,), firm=True) for heading, fact in said.items() if fact]
 
 
 async def _found(opening: Opening, task: asyncio.Task[Icebreaker]) -> Icebreaker:

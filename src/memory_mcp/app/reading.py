@@ -23,11 +23,20 @@ class Read:
     unreadable: frozenset[RecordId]
 
 
-async def newest(rooms: Rooms, view: View, filters: Filters, limit: int) -> Read:
-    """The newest visible records of the pools that are wanted, newest first."""
+async def newest(
+    rooms: Rooms, view: View, filters: Filters, limit: int, *, best: bool = False
+) -> Read:
+    """The newest visible records of the pools that are wanted, newest first.
+
+    With `best` the pinned, then the important ones come first.
+    """
+
+    def worth(record: Record) -> tuple[bool, int, RecordId]:
+        return best and record.pinned, best * record.importance, record.id
+
     pools = rooms.pools_of(filters.reach)
-    reads = await together(_newest_of(pool, view, filters, limit) for pool in pools)
-    records = sorted((r for read in reads for r in read.records), key=lambda r: r.id, reverse=True)
+    reads = await together(_first_of(pool, view, filters, limit, best=best) for pool in pools)
+    records = sorted((r for read in reads for r in read.records), key=worth, reverse=True)
     return Read(records[:limit], frozenset[RecordId]().union(*(read.unreadable for read in reads)))
 
 
@@ -61,7 +70,7 @@ async def require_records(rooms: Rooms, view: View) -> None:
     """
     for pool in rooms.pools:
         known = await pool.index.find(view, Filters(), 1)
-        if known and await pool.records.get(known[0]) is None and not await pool.records.ids():
+        if known and not await load(pool, known) and not await pool.records.ids():
             raise StoreUnavailableError(RECORDS_GONE)
 
 
@@ -71,10 +80,10 @@ async def load(pool: Pool, record_ids: list[RecordId]) -> list[Record]:
     return [known[id_] for id_ in record_ids if id_ in known]
 
 
-async def _newest_of(pool: Pool, view: View, filters: Filters, limit: int) -> Read:
+async def _first_of(pool: Pool, view: View, filters: Filters, limit: int, *, best: bool) -> Read:
     wanted = limit
     while True:
-        ids = await pool.index.find(view, filters, wanted)
+        ids = await pool.index.find(view, filters, wanted, best=best)
         records = await load(pool, ids)
         lost = set(ids) - {record.id for record in records}
         if len(records) >= limit or len(ids) < wanted or not lost:

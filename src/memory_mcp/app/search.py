@@ -13,7 +13,9 @@ from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.together import beside, together
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.outcomes import Found, Skipped
+from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Hit, View, Wish
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.ingestion.drafts import check_phase, check_text
@@ -22,7 +24,7 @@ from memory_mcp.retrieval.diversity import mmr
 from memory_mcp.retrieval.fuse import fuse
 from memory_mcp.timeline.plans import require_branch
 
-__all__ = ["search_memories"]
+__all__ = ["recalled_for", "search_memories"]
 
 _UNPLACED = (
     "{} matching memories of another machine are not shown: they, or the line they were written "
@@ -39,6 +41,9 @@ _NO_SUCH: Final = (
 
 _USUAL: Final = Wish()
 
+_LIKELY: Final = Wish(min_score=0.1)
+"""What is hardly meant by a task must not take the room of what always matters."""
+
 
 @dataclass(frozen=True)
 class _Question:
@@ -48,6 +53,7 @@ class _Question:
     filters: Filters
     limit: int
     wish: Wish
+    ranked: int = limits.CANDIDATES_MAX
 
 
 async def search_memories(
@@ -63,8 +69,7 @@ async def search_memories(
     """
     if skipped := reads_refused(rooms):
         return skipped
-    if rooms.asks_elsewhere and rooms.policy.secrets != "allow":
-        query = redact(normalised(query)).text  # others see it
+    query = _said(rooms, query)
     _check(query, filters, limit, wish)
     timeline = (await current(rooms)).timeline
     if filters.branch is not None:
@@ -75,15 +80,42 @@ async def search_memories(
         hits = [Hit(record, 1.0) for record in read.records]
         notes = await unseen(rooms)
         found = Found(hits, mode="newest", notes=notes, unreadable=read.unreadable)
-    elif rooms.mirrored:
-        found = await _here_and_there(rooms, _Question(query, filters, limit, wish), view)
     else:
-        found = await _here(rooms, _Question(query, filters, limit, wish), view)
+        found = await _asked(rooms, _Question(query, filters, limit, wish), view)
     if filters.with_profile:
         found = replace(found, hits=await standing_hits(rooms, found.hits, view))
     if not found.hits:
         await require_records(rooms, view)
     return found
+
+
+async def recalled_for(
+    rooms: Rooms, task: str, kinds: frozenset[Kind], opening: OpeningSettings
+) -> Found:
+    """What is known of these kinds that a task needs, best first.
+
+    Of `topk` candidates that are ranked, `topn` at most.
+
+    Raises:
+        InvalidRequestError: the task is nothing that could be looked for.
+    """
+    task = _said(rooms, task)
+    filters = Filters(kinds=kinds)
+    check_text("task", task[: limits.QUERY_CHARS_MAX], limits.QUERY_CHARS_MAX, required=False)
+    asked = _Question(task, filters, opening.topn, _LIKELY, ranked=opening.topk)
+    return await _asked(rooms, asked, await view_of(rooms))
+
+
+def _said(rooms: Rooms, query: str) -> str:
+    """The question as others may see it, if it leaves this machine."""
+    if rooms.asks_elsewhere and rooms.policy.secrets != "allow":
+        return redact(normalised(query)).text
+    return query
+
+
+async def _asked(rooms: Rooms, asked: _Question, view: View) -> Found:
+    look = _here_and_there if rooms.mirrored else _here
+    return await look(rooms, asked, view)
 
 
 def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
@@ -113,7 +145,7 @@ def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
 
 
 async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
-    matches = await find_here(rooms, asked.text, view, asked.filters)
+    matches = await find_here(rooms, asked.text, view, asked.filters, asked.ranked)
     if not matches.terms:
         return Found([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
@@ -148,7 +180,7 @@ async def _nothing_passes(rooms: Rooms, filters: Filters, view: View) -> bool:
 async def _here_and_there(rooms: Rooms, asked: _Question, view: View) -> Found:
     """Both start together. The cloud has its deadline; what is here never depends on it."""
     shortened = asked.text[: limits.REMOTE_QUERY_CHARS_MAX]
-    more = replace(asked, limit=limits.RESULTS_MAX)
+    more = replace(asked, limit=max(asked.limit, limits.RESULTS_MAX))
     async with beside(recall(rooms, shortened, asked.filters, asked.limit)) as asking:
         here = await _here(rooms, more, view)
         there = await asking

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.profile import Field, Profile
 
-__all__ = ["PROFILE_CHARS_MAX", "now_line", "profile_line"]
+__all__ = ["PROFILE_CHARS_MAX", "now_chars", "now_line", "profile_line"]
 
 PROFILE_CHARS_MAX: Final = 240
 """About 60 tokens of every session: who it is, not their life."""
@@ -44,11 +45,9 @@ def profile_line(profile: Profile) -> str:
             continue
         part = words.format(_short(("; " if field == "goal" else ", ").join(values)))
         longer = f"{line} · {part}" if line else f"User: {part}"
-        if len(longer) > PROFILE_CHARS_MAX:
-            if PROFILE_CHARS_MAX - len(line) < _CUT_CHARS_MIN:
-                break
-            longer = f"{longer[: PROFILE_CHARS_MAX - 1].rstrip()}…"
-        line = longer
+        if len(longer) > PROFILE_CHARS_MAX and PROFILE_CHARS_MAX - len(line) < _CUT_CHARS_MIN:
+            break
+        line = cut(longer, PROFILE_CHARS_MAX)
     return line
 
 
@@ -58,6 +57,10 @@ def now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
     return f"Now: {_DAYS[there.weekday()]} {there:%Y-%m-%d %H:%M} ({name if zone else 'UTC'})"
 
 
+def now_chars(name: str = "") -> int:
+    """The length of the longest `now_line` of a zone: it is the same on every day."""
+    return len(f"Now: {max(_DAYS, key=len)} 2026-01-31 14:30 ({name or 'UTC'})")
+
+
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _PART_CHARS_MAX else line[: _PART_CHARS_MAX - 1].rstrip() + "…"
+    return cut(" ".join(text.split()), _PART_CHARS_MAX)

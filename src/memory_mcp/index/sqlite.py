@@ -20,7 +20,7 @@ from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.index.fulltext import any_of, searches, trigrams
 from memory_mcp.index.neighbours import CANDIDATE, around, candidate, neighbours
 from memory_mcp.index.schema import INSERT, SCHEMA, VERSION, row
-from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, view_values
+from memory_mcp.index.visibility import CHAIN, VISIBLE, filtered, found_by, view_values
 
 __all__ = ["SqliteIndex"]
 
@@ -90,8 +90,10 @@ class SqliteIndex:
             await self.file.write("DELETE FROM record WHERE id = ?", rows)
             await self.file.wipe(*(f"INSERT INTO {t} ({t}) VALUES ('optimize')" for t in _TEXTS))
 
-    async def ids(self) -> set[RecordId]:
-        return {RecordId(r[0]) for r in await self.file.rows("SELECT id FROM record")}
+    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
+        some = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
+        values = {} if among is None else {"ids": json.dumps(sorted(among))}
+        return set(_ids(await self.file.rows(f"SELECT id FROM record{some}", values)))
 
     async def corpus(self, terms: Collection[str], view: View) -> Corpus:
         (_, records), *rows = await self.read(
@@ -137,14 +139,11 @@ class SqliteIndex:
         rows = await self.read(statement, {**view_values(view), **values, "ids": ids})
         return neighbours(rows)
 
-    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        condition, values = filtered(filters)
-        rows = await self.read(
-            f"{CHAIN} SELECT r.id FROM record r WHERE {condition} AND {VISIBLE} "
-            "ORDER BY r.id DESC LIMIT :limit",
-            {**view_values(view), **values, "limit": limit},
-        )
-        return [RecordId(r[0]) for r in rows]
+    async def find(
+        self, view: View, filters: Filters, limit: int, *, best: bool = False
+    ) -> list[RecordId]:
+        found, values = found_by(filters, best=best)
+        return _ids(await self.read(found, {**view_values(view), **values, "limit": limit}))
 
     async def count(self, view: View, filters: Filters) -> int:
         condition, values = filtered(filters)
@@ -175,8 +174,7 @@ class SqliteIndex:
         return found
 
     async def moves(self) -> list[RecordId]:
-        rows = await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id")
-        return [RecordId(r[0]) for r in rows]
+        return _ids(await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id"))
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
         rows = await self.read(
@@ -202,17 +200,16 @@ class SqliteIndex:
             SELECT id FROM made WHERE id NOT IN (SELECT value FROM json_each(:ids))""",
             {"ids": json.dumps(sorted(record_ids))},
         )
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(rows))
 
     async def to_erase(self) -> set[RecordId]:
         rows = await self.file.rows(
             f"{_GONE} SELECT id FROM record WHERE id IN (SELECT id FROM gone)"
         )
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(rows))
 
     async def erased(self) -> set[RecordId]:
-        rows = await self.read(f"{_GONE} SELECT id FROM gone")
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone")))
 
     async def mark_complete(self) -> None:
         await self.file.rows(
@@ -297,3 +294,7 @@ class SqliteIndex:
         )  # fmt: skip
         settled = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
         return [candidate(r[1:]) for r in rows], settled
+
+
+def _ids(rows: Rows) -> list[RecordId]:
+    return [RecordId(row[0]) for row in rows]

@@ -10,7 +10,7 @@ from typing import Final
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.views import Filters, View
 
-__all__ = ["CHAIN", "VISIBLE", "Values", "filtered", "view_values"]
+__all__ = ["CHAIN", "VISIBLE", "Values", "filtered", "found_by", "view_values"]
 
 Values = dict[str, str | int | None]
 
@@ -56,6 +56,7 @@ _CONDITIONS: Final = {
     "until": "r.created_at < :until",
     # the second half lets SQLite use the index, which leaves the others out
     "statement": "r.statement = :statement AND r.statement != ''",
+    "statements": "r.statement IN (SELECT value FROM json_each(:statements)) AND r.statement != ''",
 }
 """Each filter that is one value, as a condition on `r`."""
 
@@ -77,10 +78,11 @@ def filtered(filters: Filters) -> tuple[str, Values]:
         "since": iso(filters.since) if filters.since else None,
         "until": iso(filters.until) if filters.until else None,
         "statement": filters.statement or None,
+        "statements": json.dumps(sorted(filters.statements)) if filters.statements else None,
     }
     values = {name: value for name, value in values.items() if value is not None}
     conditions = [_CONDITIONS[name] for name in values]
-    if not filters.statement:  # tombstones count there, which no search finds
+    if not filters.stating:
         conditions.insert(0, "r.recalled")
     if not filters.with_profile:
         conditions.append("NOT r.profile")
@@ -90,3 +92,11 @@ def filtered(filters: Filters) -> tuple[str, Values]:
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
     return " AND ".join(conditions), values
+
+
+def found_by(filters: Filters, *, best: bool) -> tuple[str, Values]:
+    """The query for the first ids that pass, and the values that the filters need."""
+    condition, values = filtered(filters)
+    order = "r.pinned DESC, r.importance DESC, r.id DESC" if best else "r.id DESC"
+    query = f"SELECT r.id FROM record r WHERE {condition} AND {VISIBLE}"
+    return f"{CHAIN} {query} ORDER BY {order} LIMIT :limit", values

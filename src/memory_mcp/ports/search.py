@@ -18,6 +18,7 @@ class SearchIndex(Protocol):
     """A derivative of the records that answers quickly. Deleting it loses nothing.
 
     - `add` and `remove` are idempotent and visible to every process once they return.
+    - `ids` names all that is in the index, or what of these is.
     - `erased` names every id that some record erases, whether or not it was ever here, and what
       was made of these: it repeats their words.
     - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
@@ -28,7 +29,8 @@ class SearchIndex(Protocol):
     - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
       best first. `around` names what was written up to two steps before and after, in one go,
       whether or not it passes the filters.
-    - `find` returns the newest first (by id). Asked for a statement it finds tombstones too.
+    - `find` returns the newest first (by id); with `best` the pinned first, then the important
+      ones, then the newest. Asked for a statement it finds tombstones too.
     - `nearest` names visible ids close to a mistyped one.
     - `moves` names the records that move the head; `of_segments` everything written in
       these segments, visible or not; `suppressed_by` what the records of these segments
@@ -44,7 +46,7 @@ class SearchIndex(Protocol):
 
     async def remove(self, record_ids: Collection[RecordId]) -> None: ...
 
-    async def ids(self) -> set[RecordId]: ...
+    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]: ...
 
     async def corpus(self, terms: Collection[str], view: View) -> Corpus: ...
 
@@ -58,7 +60,9 @@ class SearchIndex(Protocol):
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]: ...
 
-    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]: ...
+    async def find(
+        self, view: View, filters: Filters, limit: int, *, best: bool = False
+    ) -> list[RecordId]: ...
 
     async def count(self, view: View, filters: Filters) -> int: ...
 
