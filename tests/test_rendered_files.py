@@ -1,0 +1,290 @@
+"""Rendered files: they show what holds, follow backtracks, and never cost a call."""
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from command_line import Run, as_json
+from doors import Era, add, agent, call, files_with, names_in, read, seal
+from fakes import FakeClock, FakeIds, another_session, fake_rooms
+from project_story import Story, page, told
+from views_in_memory import MemoryViews
+
+from memory_mcp import app, rendered
+from memory_mcp.app.rooms import Policy
+from memory_mcp.domain.outcomes import Backtracked, Forgotten
+from memory_mcp.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+RENDERED: Final = (
+    ".claude/memory/MEMORY.md", ".claude/session-context.md", ".state/rendered/main.json",
+)  # fmt: skip
+
+
+def showing(project: Path, text: str) -> list[str]:
+    """The rendered files that hold a text."""
+    names = files_with(project, text)
+    return [n for n in names if n.endswith(".md") or "/rendered/" in n]
+
+
+async def test_files_follow_what_is_added_and_what_is_given_up(
+    settings: Settings, era: Era, project: Path
+) -> None:
+    """A real server: what it added is there when it ended, what it hid was gone at the answer."""
+    async with agent(settings, era) as client:
+        await add(client, "Orders rest in PostgreSQL.", kind="decision")
+        await seal(client, "Storage chosen", phase=1)
+    assert showing(project, "PostgreSQL") == sorted(RENDERED)
+    sealed = re.compile(r"\*\*Checkpoint phase1-[0-9-]+\*\* Storage chosen \[")
+    assert sealed.search(page(project, "HISTORY.md"))
+
+    async with agent(settings, era) as client:
+        gone = await add(client, "Carts rest in cookies.", kind="decision")
+        left = await call(client, "backtrack", to="phase 1", mode="continue")
+        assert showing(project, gone) == []
+        await call(client, "backtrack", to=left["line"], mode="continue")
+        assert showing(project, "Carts rest in cookies.") == sorted(RENDERED)
+        await call(client, "update_memory", memory_id=gone, content="Carts rest in files.")
+        assert showing(project, "cookies") == []
+        again = await call(client, "search_memories", query="carts files")
+        last = again["results"][0]["memoryId"]
+        await call(client, "forget_memory", memory_id=last, mode="hide")
+        assert showing(project, "Carts") == []
+
+
+async def test_what_lies_ready_is_what_the_tool_says(
+    settings: Settings, project: Path, era: Era
+) -> None:
+    """A hook prints it without starting anything; it must not say anything else."""
+    async with agent(settings, era) as client:
+        await add(client, "Orders rest in PostgreSQL.", kind="decision")
+        gone = await add(client, "Carts rest in cookies.")
+        await call(client, "forget_memory", memory_id=gone)
+        live = (await read(client, "memory_context")).splitlines()
+        found = rendered.read(str(project / ".state"), "main")
+
+    assert found is not None
+    assert rendered.still_holds(found)
+    assert found["text"].splitlines() == [*live[:-2], live[-1]]
+    assert found["tokens"] == -(-len(found["text"]) // 4)
+    assert found["text"] in page(project, "session-context.md")
+
+
+async def test_a_branch_has_its_own_bootstrap_and_the_pages_are_mains(
+    settings: Settings, project: Path
+) -> None:
+    """CLAUDE.md cannot know on which branch a session is; a hook can."""
+    async with agent(replace(settings, toolsets=("branches",)), "auto") as client:
+        await add(client, "Orders rest in PostgreSQL.")
+        await call(client, "switch_branch", name="try/redis", create=True)
+        await add(client, "Carts rest in Redis.")
+    state = str(project / ".state")
+    there, main = rendered.read(state, "try/redis"), rendered.read(state, "main")
+
+    assert there is not None
+    assert main is not None
+    assert "Carts rest in Redis." in there["text"]
+    assert "branch try/redis" in there["text"]
+    assert "Redis" not in main["text"] + page(project) + page(project, "session-context.md")
+    assert rendered.still_holds(there)
+    assert rendered.still_holds(main)
+
+
+async def test_pages_in_a_folder_that_may_be_shared_show_nothing_of_the_users(
+    settings: Settings, project: Path
+) -> None:
+    """The records beside them may be committed; a preference of Ada's is Ada's affair."""
+    async with agent(settings, "auto") as client:
+        await add(client, "Short sentences, please.", kind="preference", scope="user")
+        await add(client, "Orders rest in PostgreSQL.")
+
+    assert "Short sentences" in page(project, "session-context.md")
+    assert "Short sentences" not in page(project) + page(project, "HISTORY.md")
+
+
+async def test_what_the_user_takes_back_leaves_their_other_projects(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """A file that CLAUDE.md references is read before any server could render it anew."""
+    other = tmp_path / "other"
+    other.mkdir()
+    async with agent(replace(settings, project_dir=other), "auto") as client:
+        old = await add(client, "Spaces.", kind="preference", scope="user")
+        await add(client, "Here is a bakery.")
+    assert len(showing(other, "Spaces.")) == 2
+    async with agent(settings, "auto") as client:
+        new = await call(client, "update_memory", memory_id=old, content="Tabs.")
+        assert showing(other, "Spaces.") == []
+        assert "Call the tool `memory_context`" in page(other, "session-context.md")
+    async with agent(replace(settings, project_dir=other), "auto") as client:
+        await add(client, "It opens at six.")
+    assert len(showing(other, "Tabs.")) == 2
+    async with agent(settings, "auto") as client:
+        await call(client, "forget_memory", memory_id=new["memoryId"])
+        assert files_with(tmp_path, "Tabs.") == []
+
+
+async def test_without_a_project_the_pages_lie_in_the_users_folder(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """There is no CLAUDE.md that could reference a session context."""
+    async with agent(replace(settings, project_dir=None), "auto") as client:
+        await add(client, "Orders rest in PostgreSQL.")
+
+    assert [name for name in names_in(tmp_path) if name.endswith(".md")] == [
+        "HISTORY.md", "MEMORY.md",
+    ]  # fmt: skip
+    assert (tmp_path / "home" / "user-ada" / "none" / "memory" / "MEMORY.md").exists()
+
+
+@pytest.mark.parametrize("policy", [Policy(meta=True), Policy(enabled=False)])
+async def test_a_session_that_writes_nothing_renders_nothing(policy: Policy) -> None:
+    """Meta sessions leave no trace; a memory that is off touches nothing."""
+    rooms = fake_rooms()
+    await Story(rooms, FakeClock(), FakeIds()).say("Orders rest in PostgreSQL.")
+    quiet = another_session(rooms, policy=policy)
+    assert await app.render_views(quiet) == ()
+    assert await app.render_if_behind(quiet) == ()
+    await app.keep_rendered(quiet, asyncio.Event())
+
+    assert await rooms.views.lying() == []
+
+
+async def test_a_server_that_is_only_started_leaves_no_files(
+    settings: Settings, project: Path
+) -> None:
+    """Not in every folder that somebody opens."""
+    async with agent(settings, "auto") as client:
+        await client.list_tools()
+        await read(client, "memory_context")
+
+    assert not (project / ".claude").exists()
+
+
+async def test_what_others_wrote_is_rendered_too(tmp_path: Path) -> None:
+    """Another process may have been killed before it could; or git brought records."""
+    async with told(tmp_path) as story, told(tmp_path) as other:
+        await story.say("Orders rest in PostgreSQL.")
+        await app.render_views(story.rooms)
+        story.clock.advance(timedelta(minutes=5))
+        other.clock.advance(timedelta(minutes=6))
+        await other.say("Carts rest in cookies.")
+        assert showing(tmp_path / "project", "cookies") == []
+        await app.render_if_behind(story.rooms)
+
+        assert len(showing(tmp_path / "project", "cookies")) == len(RENDERED)
+
+
+async def test_the_background_renders_once_for_many_and_once_more_at_the_end() -> None:
+    """Adding must not get slower, and nothing may be missing when the session ends."""
+    rooms = fake_rooms()
+    views = rooms.views
+    assert isinstance(views, MemoryViews)
+    story = Story(rooms, FakeClock(), FakeIds())
+    leaving = asyncio.Event()
+    task = asyncio.create_task(app.keep_rendered(rooms, leaving))
+    for number in range(20):
+        await story.say(f"Order {number} was sent.")
+    assert views.written == [], "nobody waited for it"
+    async with asyncio.timeout(20):
+        while rooms.project.changes.shown < 20:  # noqa: ASYNC110  # the task tells nobody
+            await asyncio.sleep(0.05)
+    assert views.written.count("MEMORY.md") == 1
+    await story.say("The last one.")
+    leaving.set()
+    await asyncio.wait_for(task, 20)
+
+    assert "The last one." in views.pages["MEMORY.md"]
+
+
+async def test_a_folder_that_refuses_costs_a_note_and_never_the_call(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Files are derivatives; the memory works without."""
+    async with told(tmp_path) as story:
+        memory_id = await story.say("Orders rest in PostgreSQL.")
+        blocked = tmp_path / "project" / ".claude" / "memory" / "MEMORY.md"
+        blocked.mkdir()
+        gone = await app.forget_memory(story.rooms, memory_id, "", erase=True)
+        assert showing(tmp_path / "project", "PostgreSQL") == [], "the others are written anew"
+        leaving = asyncio.Event()
+        story.rooms.project.changes.note()
+        task = asyncio.create_task(app.keep_rendered(story.rooms, leaving))
+        async with asyncio.timeout(20):
+            while not caplog.records:  # noqa: ASYNC110  # the task tells nobody else
+                await asyncio.sleep(0.05)
+            leaving.set()
+            await task
+
+    assert isinstance(gone, Forgotten)
+    assert any(note.startswith("The rendered files (session-context.md") for note in gone.notes)
+    assert "may show the old state" in caplog.text
+
+
+def test_a_command_renders_after_it_ran(run: Run, project: Path) -> None:
+    """There is no server that would."""
+    run("add", "Orders rest in PostgreSQL.")
+    assert "Orders rest in PostgreSQL." in page(project)
+    before = (project / ".claude" / "memory" / "MEMORY.md").stat().st_ino
+    run("context")
+
+    assert (project / ".claude" / "memory" / "MEMORY.md").stat().st_ino == before
+
+
+def test_the_doctor_sees_a_file_that_shows_what_does_not_hold(run: Run, project: Path) -> None:
+    """Somebody put an old copy back, or a disk lost a write."""
+    memory_id = as_json(run, "add", "The door code is 4711.")["memoryId"]
+    path = project / ".claude" / "memory" / "MEMORY.md"
+    old = path.read_bytes()
+    run("forget", memory_id)
+    path.write_bytes(old)
+    (project / ".state" / "rendered" / "gone.json").write_text(
+        json.dumps({**read_json(project), "branch": "gone", "text": f"[{memory_id}]"}), "utf-8"
+    )
+    status, said, _ = run("doctor")
+    assert (status, said.count("shows 1 record(s) that do not hold")) == (1, 2)
+    run("doctor", "--repair")
+
+    assert as_json(run, "doctor")["findings"] == []
+    assert showing(project, memory_id) == []
+
+
+def read_json(project: Path) -> dict[str, object]:
+    return json.loads((project / ".state" / "rendered" / "main.json").read_bytes())
+
+
+def test_notes_that_somebody_else_wrote_stay(run: Run, project: Path) -> None:
+    """Claude Code's own memory has a file of that name, too."""
+    path = project / ".claude" / "memory" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# My notes\n", "utf-8")
+    run("add", "Orders rest in PostgreSQL.")
+    status, said, _ = run("doctor")
+
+    assert path.read_text("utf-8") == "# My notes\n"
+    assert status == 0, "it is no fault"
+    assert "was not written by memory-mcp" in said
+    assert "PostgreSQL" in page(project, "session-context.md")
+
+
+async def test_a_restore_brings_it_back_into_the_files(tmp_path: Path) -> None:
+    """Byte for byte, as everything else."""
+    async with told(tmp_path) as story:
+        await story.phase_one()
+        await story.phase_two()
+        await app.render_views(story.rooms)
+        project = tmp_path / "project"
+        before = page(project), page(project, "HISTORY.md")
+        story.clock.advance(timedelta(minutes=1))
+        left = await app.backtrack(story.rooms, "phase 1", "continue")
+        assert isinstance(left, Backtracked)
+        assert "cookies" not in page(project) + page(project, "HISTORY.md")
+        await app.backtrack(story.rooms, left.line or "", "continue")
+
+        assert (page(project), page(project, "HISTORY.md")) == before

@@ -1,0 +1,65 @@
+"""`ports.Views` in memory. It obeys the contract; tests/contracts proves it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from memory_mcp.domain.shown import GENERATED, Lying, Page
+from memory_mcp.ports.views import Shown
+from memory_mcp.rendered import Rendered, Watched
+
+
+class MemoryViews:
+    """Implements `ports.Views`. What is read changes when `changed` is called."""
+
+    def __init__(self, count: Callable[[], int] | None = None) -> None:
+        self.pages: dict[Page, str] = {}
+        self.bootstraps: dict[str, Rendered] = {}
+        self.written: list[str] = []
+        self.struck: list[str] = []
+        self._count = count or (lambda: self._changes)
+        self._changes = 0
+        self._alone = asyncio.Lock()
+
+    def changed(self) -> None:
+        self._changes += 1
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        async with self._alone:
+            yield
+
+    async def watch(self) -> Watched:
+        return Watched(head_file="head", head=[self._count()], months={}, user="", home="")
+
+    async def begun(self) -> bool:
+        return self._count() > 0
+
+    async def branches(self) -> list[str]:
+        return sorted(self.bootstraps)
+
+    async def hold(self, *branches: str) -> bool:
+        found = [self.bootstraps.get(branch) for branch in branches]
+        now = await self.watch()
+        return all(each is not None and each["watched"] == now for each in found)
+
+    async def write(self, shown: Shown) -> list[str]:
+        foreign: list[str] = []
+        for page, text in shown.pages.items():
+            present = self.pages.get(page, "")
+            if present and not present.startswith(GENERATED):
+                foreign.append(page)
+            elif present != text:
+                self.pages[page] = text
+                self.written.append(page)
+        self.bootstraps = {each["branch"]: each for each in shown.bootstraps}
+        return foreign
+
+    async def strike(self, page: str) -> None:
+        self.struck.append(page)
+
+    async def lying(self) -> list[Lying]:
+        pages = [
+            Lying(page, text, ours=text.startswith(GENERATED)) for page, text in self.pages.items()
+        ]
+        return pages + [Lying(f"{b}.json", r["text"], branch=b) for b, r in self.bootstraps.items()]
