@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.limits import SUMMARY_CHARS_MAX, TURN_CHARS_MAX
 from memory_mcp.ingestion.gate import Chatter, Sort, should_create
@@ -96,7 +97,7 @@ def summary(heard: Heard) -> str:
     telling = False
     for turn in heard.turns:
         for said in _told_by(turn, heard.recalled):
-            line = f"- {turn.role}: {_cut(said)}"
+            line = f"- {turn.role}: {cut(said, _LINE_CHARS_MAX)}"
             lines.setdefault(words_alone(line), line)
             telling = telling or not _about_itself(turn, said)
     return bounded(lines.values()) if telling else ""
@@ -139,10 +140,6 @@ def _told_by(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
         if _by_the_way(turn, said, _sort(said)):
             continue
         yield said
-
-
-def _cut(said: str) -> str:
-    return said if len(said) <= _LINE_CHARS_MAX else said[: _LINE_CHARS_MAX - 1].rstrip() + "…"
 
 
 def _about_itself(turn: Turn, said: str) -> bool:

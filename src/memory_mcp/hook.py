@@ -1,0 +1,191 @@
+"""`memory-mcp hook <event>`: what Claude Code runs at the turning points of a session.
+
+    session-start    prints the bootstrap that lies ready, with the present time
+    post-compact     leaves the summary of the compacted conversation in the inbox
+    stop             counts the turn; asks for a consolidation when one is due
+    session-end      leaves word of the session's end and its transcript in the inbox
+
+It reads the event from stdin and answers on stdout, both JSON in bytes: no code page has a say. It
+is standard library only and starts no process. It fails open: whatever goes wrong, it says one
+line, exits with 0 and is done within its budget, even where stdin never ends or a disk hangs.
+"""
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from memory_mcp.hooks.files import (
+    IDS_NOTED_MAX,
+    amend_session,
+    drop,
+    known_ids,
+    read_session,
+)
+from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, opening, shown_ids
+from memory_mcp.hooks.place import Place, find_place
+from memory_mcp.hooks.turns import stopped
+
+__all__ = ["EVENTS", "main"]
+
+_STDIN_BYTES_MAX: Final = 8_388_608
+"""Far more than any event: a summary has some thousand characters."""
+
+_SUMMARY_CHARS_MAX: Final = 40_000
+"""Of a longer summary the beginning is kept: what is stored in the end is shorter still."""
+
+_BUDGET_SECONDS: Final = 3.0
+_BUDGET_END_SECONDS: Final = 1.0
+"""Claude Code waits 1.5 s at a session's end, the start of the interpreter included."""
+
+_Event = Mapping[str, Any]
+_Answer = dict[str, Any]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one hook; the exit status is always 0: a session never breaks because of its memory."""
+    name = arguments[0] if arguments else ""
+    answers: list[_Answer] = []
+    worker = threading.Thread(target=_worked, args=(name, answers), daemon=True)
+    worker.start()
+    budget = _BUDGET_END_SECONDS if name == "session-end" else _BUDGET_SECONDS
+    worker.join(budget)
+    _say(name, answers[0] if answers else _failed(name, f"it took longer than {budget:g} s"))
+    if worker.is_alive():
+        os._exit(0)  # it may be waiting for a stdin that never ends: nothing could be joined
+    return 0
+
+
+def _worked(name: str, answers: list[_Answer]) -> None:
+    try:
+        answers.append(_answer(name))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the session goes on
+        answers.append(_failed(name, str(error) or type(error).__name__))
+
+
+def _answer(name: str) -> _Answer:
+    if name not in EVENTS:
+        known = ", ".join(EVENTS)
+        return {"systemMessage": f"memory-mcp: no hook {name!r}; there are {known}."}
+    event = _event(_read_stdin())
+    place = find_place(os.environ, event)
+    if not place.enabled:
+        return {}
+    session = _text(event, "session_id")
+    if place.state and session and not _server_begins(name, event):
+        place = place.on(read_session(place.state, session).get("branch"))
+    return EVENTS[name](place, event)
+
+
+def _server_begins(name: str, event: _Event) -> bool:
+    """Whether a server begins with this session's start: on the branch that the settings name."""
+    return name == "session-start" and event.get("source") in ("startup", "resume")
+
+
+def _session_start(place: Place, event: _Event) -> _Answer:
+    """The bootstrap, again after a compaction; noted is what the agent has read in it."""
+    text = opening(place)
+    session = _text(event, "session_id")
+    writing = bool(place.state) and not place.meta
+    if event.get("source") == "compact" and writing:  # the hook with the summary runs after this
+        text = f"{text}\n{COMPACTED}"
+    branch: dict[str, Any] = {"branch": None} if _server_begins("session-start", event) else {}
+    if session and writing and (branch or shown_ids(text)):
+        before = [] if event.get("source") == "compact" else known_ids(place.state, session)
+        shown = list(dict.fromkeys([*before, *shown_ids(text)]))[-IDS_NOTED_MAX:]
+        amend_session(place.state, session, shown=shown or None, **branch)
+    return _context("SessionStart", text)
+
+
+def _post_compact(place: Place, event: _Event) -> _Answer:
+    """The summary goes to the inbox: it is the session's own word on where it stands."""
+    summary = _text(event, "compact_summary").strip()
+    session = _text(event, "session_id")
+    if place.meta or not place.state or not summary:
+        return {}
+    drop(place.state, {"event": "post-compact", "session": session, "branch": place.branch,
+                       "compact_summary": summary[:_SUMMARY_CHARS_MAX]})  # fmt: skip
+    return {}
+
+
+def _stop(place: Place, event: _Event) -> _Answer:
+    asked = stopped(place, event, _text(event, "session_id"))
+    return _context("Stop", asked) if asked else {}
+
+
+def _session_end(place: Place, event: _Event) -> _Answer:
+    """Word of the end goes to the inbox; reading the transcript is left to whoever has the time."""
+    session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
+    if place.meta or not place.state:
+        return {}
+    if transcript:
+        drop(place.state, {"event": "session-end", "session": session, "branch": place.branch,
+                           "transcript_path": transcript,
+                           "reason": _text(event, "reason")})  # fmt: skip
+    return {}
+
+
+EVENTS: Final[Mapping[str, Callable[[Place, _Event], _Answer]]] = {
+    "session-start": _session_start,
+    "post-compact": _post_compact,
+    "stop": _stop,
+    "session-end": _session_end,
+}
+
+
+def _read_stdin() -> bytes:
+    """All that comes, up to the limit; `main` waits for it no longer than its budget."""
+    read = bytearray()
+    while len(read) <= _STDIN_BYTES_MAX:
+        more = os.read(0, 65_536)
+        if not more:
+            return bytes(read)
+        read += more
+    raise ValueError(f"the event has more than {_STDIN_BYTES_MAX:,} bytes")
+
+
+def _event(data: bytes) -> _Event:
+    try:
+        found: Any = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return cast("_Event", found)
+    raise ValueError("what came on stdin is no event: no JSON object in UTF-8")
+
+
+def _text(event: _Event, name: str) -> str:
+    value = event.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _context(event: str, text: str) -> _Answer:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _failed(name: str, why: str) -> _Answer:
+    """One line for the user; the agent is told to ask the server where the hook had no answer."""
+    said: _Answer = {"systemMessage": f"memory-mcp: the hook {name} did nothing: {why}."}
+    return {**said, **_context("SessionStart", ASK_FIRST)} if name == "session-start" else said
+
+
+def _say(name: str, answer: _Answer) -> None:
+    """JSON in ASCII, which is UTF-8 as well. Of a session's end only stderr may be seen."""
+    try:
+        if name == "session-end" and "systemMessage" in answer:
+            _write(2, f"{answer['systemMessage']}\n".encode())
+        if answer:
+            _write(1, json.dumps(answer).encode("ascii") + b"\n")
+    except OSError:  # nobody listens
+        pass
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

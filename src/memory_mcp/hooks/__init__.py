@@ -1,0 +1,1 @@
+"""What hooks run: standard library only, done before a server could have been imported."""

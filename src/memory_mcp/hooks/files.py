@@ -1,0 +1,182 @@
+"""What a hook leaves behind: events in the inbox, and a small file for each session.
+
+    .state/inbox/<when>-<chance>.json     what happened; the server or the next command works it off
+    .state/sessions/<session>.json        how many turns there were, what was said to the agent, and
+                                          on which branch the session is
+
+Both folders are the user's alone (0700, each file 0600): an event may hold what was said, and is
+cleaned of secrets only when it is worked off. A session's files stay when it ends, for it may be
+resumed; the inbox ages them out. Hooks of a session run one after the other, and the server writes
+in between: a note that is lost all the same costs a reminder too many, or a memory told twice.
+
+Files appear whole or not at all: temporary name, fsync, rename, fsync of the folder. `disk.Disk`
+does that for everybody else; it is not used here because it takes `pathlib` and our own error tree
+along, which take longer to load than a hook may run.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final, cast
+
+__all__ = [
+    "IDS_NOTED_MAX",
+    "INBOX_FOLDER",
+    "SESSIONS_FOLDER",
+    "amend_session",
+    "drop",
+    "known_ids",
+    "read_session",
+    "session_file",
+    "write_session",
+]
+
+INBOX_FOLDER: Final = "inbox"
+SESSIONS_FOLDER: Final = "sessions"
+SESSION_BYTES_MAX: Final = 65_536
+"""A session's file holds a few figures, the ids of one bootstrap and those given with prompts."""
+
+IDS_NOTED_MAX: Final = 500
+"""Of each kind so many are noted, the newest: all of them fit into the file."""
+
+_OWN_FOLDER: Final = 0o700
+_OWN_FILE: Final = 0o600
+
+INBOX_FILES_MAX: Final = 1_000
+"""More than this means that nothing has worked the inbox off for weeks: it must not grow on."""
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_WINDOWS: Final = sys.platform == "win32"
+_REPLACE_TRIES: Final = 10
+_REPLACE_PAUSE_SECONDS: Final = 0.02
+
+
+def drop(state: str, event: Mapping[str, Any]) -> None:
+    """Leave an event in the inbox, durably; it carries when it happened.
+
+    Raises:
+        OSError: the file system refused, or the inbox is full; the message says what to do.
+    """
+    folder = os.path.join(state, INBOX_FOLDER)
+    _folder(state, folder)
+    if len(os.listdir(folder)) >= INBOX_FILES_MAX:
+        raise OSError(f"{folder} is full: run `memory-mcp doctor` in the project")
+    now = time.time_ns()
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1_000_000_000))
+    whole = {"v": 1, "at": f"{at}.{now // 1_000_000 % 1000:03d}Z", **event}
+    _write(os.path.join(folder, f"{now:020d}-{os.urandom(4).hex()}.json"), whole)
+
+
+def read_session(state: str, session: str) -> dict[str, Any]:
+    """What earlier hooks of the session noted; nothing if there is nothing that can be read."""
+    try:
+        with open(session_file(state, session), "rb") as file:
+            found: Any = json.loads(file.read(SESSION_BYTES_MAX))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def write_session(state: str, session: str, noted: Mapping[str, Any]) -> None:
+    """Note this of the session, in place of what was noted.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    _folder(state, os.path.join(state, SESSIONS_FOLDER))
+    _write(session_file(state, session), noted)
+
+
+def amend_session(state: str, session: str, **changes: Any) -> None:
+    """Note this of the session beside what was noted; None takes a note back.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    noted = read_session(state, session)
+    amended = {name: value for name, value in {**noted, **changes}.items() if value is not None}
+    if amended != noted:
+        write_session(state, session, amended)
+
+
+def known_ids(state: str, session: str, kind: str = "shown") -> list[str]:
+    """The memories that the session was `shown` when it began, or `given` with its prompts."""
+    ids = read_session(state, session).get(kind)
+    return [str(each) for each in cast("list[Any]", ids)] if isinstance(ids, list) else []
+
+
+def session_file(state: str, session: str) -> str:
+    """Where a session's file is: by its name, if that can be a file's."""
+    name = session
+    if not _PLAIN_NAME.fullmatch(session):
+        import hashlib  # noqa: PLC0415  # Claude Code names sessions by UUIDs
+
+        name = f"x{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()[:32]}"
+    return os.path.join(state, SESSIONS_FOLDER, f"{name}.json")
+
+
+def _folder(state: str, folder: str) -> None:
+    """Make the folder; a state folder that is new is kept out of git."""
+    if not os.path.isdir(state):
+        _made(state)
+        _write_bytes(os.path.join(state, ".gitignore"), b"*\n", 0o644)
+    _made(folder, _OWN_FOLDER)
+
+
+def _made(folder: str, mode: int = 0o777) -> None:
+    """Make the folder exist, durably, parents included."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:  # a drive that is not there is its own parent
+        _made(above)
+    with suppress(FileExistsError):  # another hook was quicker, or a file is in the way
+        os.mkdir(folder, mode)
+    _sync_folder(above)
+
+
+def _write(path: str, value: Mapping[str, Any]) -> None:
+    _write_bytes(path, json.dumps(value).encode("ascii") + b"\n")
+
+
+def _write_bytes(path: str, data: bytes, mode: int = _OWN_FILE) -> None:
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, mode)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _replace(temporary, path)
+    except OSError:
+        with suppress(OSError):  # what kept us from writing may keep us from tidying up too
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _replace(source: str, target: str) -> None:
+    """Windows refuses while another process is just reading the target: a matter of moments."""
+    for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if not left:
+                raise
+            time.sleep(_REPLACE_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _sync_folder(path: str) -> None:
+    if _WINDOWS:  # a folder cannot be opened there; the journal orders the rename
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""The inbox in memory, and how anything is dropped into one from outside."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+from memory_mcp.domain import hook_limits
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.inbox import EVENT, Dropped, Ended, WentBack
+
+
+class MemoryInbox:
+    """Implements `ports.Inbox`. `raw` is what lies there, by name, as hooks would write it."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, Mapping[str, Any]] = {}
+        self.transcripts: dict[str, bytes] = {}
+        self.read_at_start: dict[str, frozenset[str]] = {}
+        self.given: dict[str, set[str]] = {}
+        self.branches: dict[str, str] = {}
+        self.consolidated: list[str] = []
+        self.set_aside: list[str] = []
+        self._numbers = count()
+        self._busy = False
+
+    def drop(self, event: Mapping[str, Any]) -> None:
+        """As a hook does."""
+        self.raw[f"{next(self._numbers):05d}.json"] = event
+
+    async def waiting(self) -> Sequence[Dropped]:
+        found: list[Dropped] = []
+        for name, event in sorted(self.raw.items()):
+            try:
+                found.append(Dropped(name, EVENT.validate_python(event)))
+            except ValueError:
+                self._aside(name)
+        own = [each for each in found if not isinstance(each.event, WentBack)]
+        beyond = {each.name for each in own[hook_limits.EVENTS_AT_ONCE_MAX :]}
+        return [each for each in found if each.name not in beyond]
+
+    async def done(self, dropped: Dropped) -> None:
+        self.raw.pop(dropped.name, None)
+
+    async def aside(self, dropped: Dropped) -> None:
+        self._aside(dropped.name)
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
+        if self._busy:
+            yield False
+            return
+        self._busy = True
+        try:
+            yield True
+        finally:
+            self._busy = False
+
+    async def went_back(self, session: str) -> WentBack | None:
+        mine = [
+            dropped
+            for dropped in await self.waiting()
+            if isinstance(dropped.event, WentBack) and dropped.event.session == session
+        ]
+        for dropped in mine:
+            await self.done(dropped)
+        events = [each.event for each in mine if isinstance(each.event, WentBack)]
+        return events[0] if events else None
+
+    async def shown(self, session: str) -> frozenset[str]:
+        return self.read_at_start.get(session, frozenset()) | self.given.get(session, set())
+
+    async def note_given(self, session: str, ids: Sequence[str]) -> None:
+        self.given.setdefault(session, set()).update(ids)
+
+    async def note_branch(self, session: str, branch: str) -> None:
+        self.branches[session] = branch
+
+    async def note_consolidated(self, session: str) -> None:
+        self.consolidated.append(session)
+
+    async def transcript(self, ended: Ended) -> bytes | None:
+        return self.transcripts.get(ended.transcript_path)
+
+    async def findings(self) -> Sequence[Finding]:
+        what = f"{len(self.set_aside)} are no events."
+        return [Finding("inbox-strange", "should", what, "Look.")] if self.set_aside else []
+
+    def _aside(self, name: str) -> None:
+        if self.raw.pop(name, None) is not None:
+            self.set_aside.append(name)

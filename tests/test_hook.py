@@ -1,0 +1,268 @@
+"""The command `hook`: what each event prints and leaves, and that it never is in the way."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hooked import SESSION, context_of, dropped, hook, render, run_hook
+
+from memory_mcp.hooks.files import amend_session
+from memory_mcp.hooks.opening import ASK_FIRST
+from memory_mcp.hooks.place import find_place
+from memory_mcp.places import find_places
+from memory_mcp.settings import read_settings
+
+
+def test_a_compaction_and_the_end_of_a_session_leave_word(project: Path) -> None:
+    """In the order in which they happened, each with all that is needed to work it off."""
+    assert hook("stop", {}, project) == {}
+    assert hook("post-compact", {"compact_summary": "We chose JWT."}, project) == {}
+    assert hook("session-end", {"transcript_path": "/t.jsonl", "reason": "clear"}, project) == {}
+    first, second = dropped(project)
+
+    assert first.pop("at") < second.pop("at")
+    assert first == {
+        "v": 1, "event": "post-compact", "session": SESSION, "branch": "main",
+        "compact_summary": "We chose JWT.",
+    }  # fmt: skip
+    assert second == {
+        "v": 1, "event": "session-end", "session": SESSION, "branch": "main",
+        "transcript_path": "/t.jsonl", "reason": "clear",
+    }  # fmt: skip
+    assert (project / ".state" / ".gitignore").read_text("utf-8") == "*\n"
+
+
+@pytest.mark.parametrize("event", ["session-start", "post-compact", "stop", "session-end"])
+def test_memory_that_is_off_is_silent_and_leaves_nothing(project: Path, event: str) -> None:
+    """Off means off."""
+    given = {"compact_summary": "x", "transcript_path": "/t.jsonl"}
+
+    assert hook(event, given, project, MEMORY_ENABLED="false") == {}
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize("event", ["session-start", "post-compact", "stop", "session-end"])
+def test_a_meta_session_reads_and_leaves_nothing(project: Path, event: str) -> None:
+    """It may look, and nobody sees that it did."""
+    render(project, "- so")
+    before = sorted(project.rglob("*"))
+    given = {"compact_summary": "x", "transcript_path": "/t.jsonl"}
+    answer = hook(event, given, project, ATOMIC_MEMORY_MODE="Meta")
+
+    assert sorted(project.rglob("*")) == before
+    assert bool(answer) == (event == "session-start")
+
+
+def test_the_project_is_found_as_the_server_finds_it(project: Path, tmp_path: Path) -> None:
+    """By the settings, then by Claude Code, then by the git work tree around the event's folder."""
+    inner = project / "src" / "deep"
+    inner.mkdir(parents=True)
+    (project / ".git").mkdir()
+    data = json.dumps({"cwd": str(inner), "compact_summary": "x", "session_id": "s"}).encode()
+    for environment in (
+        {},
+        {"CLAUDE_PROJECT_DIR": str(project)},
+        {"MEMORY_PROJECT_DIR": str(project), "CLAUDE_PROJECT_DIR": str(tmp_path / "other")},
+        {"ATOMIC_MEMORY_PROJECT_DIR": str(project)},
+    ):
+        assert run_hook("post-compact", data, **environment).stdout == b""
+    assert len(dropped(project)) == 4
+
+    run_hook("post-compact", data, MEMORY_STATE_DIR=str(tmp_path / "state"), MEMORY_BRANCH="try/1")
+    (file,) = (tmp_path / "state" / "inbox").glob("*.json")
+    assert json.loads(file.read_bytes())["branch"] == "try/1"
+
+
+def test_without_a_project_the_server_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the user's own memories are takes more to find out than a hook may import."""
+    (tmp_path / "nowhere").mkdir()
+    monkeypatch.chdir(tmp_path / "nowhere")
+    data = json.dumps({"cwd": str(tmp_path / "nowhere"), "session_id": "s"}).encode()
+    done = run_hook("session-start", data)
+
+    assert context_of(json.loads(done.stdout), "SessionStart") == ASK_FIRST
+    assert run_hook("session-end", data).stdout == b""
+    assert list((tmp_path / "nowhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "said"),
+    [
+        ("pre-tool-use", b"{}", "no hook 'pre-tool-use'; there are session-start"),
+        ("", b"{}", "no hook ''"),
+        ("stop", b"", "no JSON object in UTF-8"),
+        ("stop", b"[1]", "no JSON object in UTF-8"),
+        ("stop", b"\xff\xfe{", "no JSON object in UTF-8"),
+        ("session-end", b"{", "no JSON object in UTF-8"),
+        ("session-start", b"[" * 100_000, "no JSON object in UTF-8"),
+    ],
+)
+def test_whatever_goes_wrong_is_one_line_and_no_failure(
+    project: Path, event: str, data: bytes, said: str
+) -> None:
+    """A session never breaks because of its memory, and the user sees that something is wrong."""
+    done = run_hook(event, data, CLAUDE_PROJECT_DIR=str(project))
+    message = json.loads(done.stdout)["systemMessage"]
+
+    assert done.returncode == 0
+    assert said in message
+    assert len(message.splitlines()) == 1
+    assert (said in done.stderr.decode()) == (event == "session-end")
+
+
+def test_a_folder_that_cannot_be_written_is_said(project: Path) -> None:
+    """A file stands where the state folder must be: nothing is lost in silence."""
+    (project / ".state").write_text("mine", "utf-8")
+    answer = hook("post-compact", {"compact_summary": "x"}, project)
+
+    assert "the hook post-compact did nothing" in answer["systemMessage"]
+
+
+def test_a_stdin_that_never_ends_is_not_waited_for(project: Path) -> None:
+    """Nor does the interpreter hang at its end, with a thread that still reads."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "memory_mcp", "hook", "session-end"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"session_id": ')
+        process.stdin.flush()
+        said = process.stdout.read()
+        assert process.wait(timeout=20) == 0
+
+    assert "took longer than 1 s" in json.loads(said)["systemMessage"]
+
+
+def test_an_event_beyond_all_measure_is_refused(project: Path) -> None:
+    """Everything has a limit."""
+    data = b'{"compact_summary": "' + b"x" * 9_000_000
+    done = run_hook("post-compact", data, CLAUDE_PROJECT_DIR=str(project))
+
+    assert "has more than 8,388,608 bytes" in json.loads(done.stdout)["systemMessage"]
+
+
+def test_an_inbox_that_nobody_works_off_stops_growing(project: Path) -> None:
+    """It is said, rather than filling the disk."""
+    inbox = project / ".state" / "inbox"
+    inbox.mkdir(parents=True)
+    for number in range(1_000):
+        (inbox / f"{number}.json").touch()
+    answer = hook("post-compact", {"compact_summary": "x"}, project)
+
+    assert "is full: run `memory-mcp doctor`" in answer["systemMessage"]
+    assert len(list(inbox.iterdir())) == 1_000
+
+
+def test_a_hook_imports_nothing_but_the_standard_library(project: Path) -> None:
+    """What it imports is what it costs, at every turn of every session."""
+    script = (
+        "import sys\n"
+        "sys.argv[1:] = ['hook', 'session-start']\n"
+        "from memory_mcp.__main__ import main\n"
+        "main()\n"
+        "sys.stderr.write(' '.join(sys.modules))\n"
+    )
+    render(project, "- so")
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=b"{}", capture_output=True, check=True,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
+    )  # fmt: skip
+    loaded = set(done.stderr.decode().split())
+    slow = {"argparse", "asyncio", "logging", "pydantic", "mcp", "subprocess", "uuid", "hashlib"}
+
+    assert b"Now:" in done.stdout
+    assert not slow & loaded
+    assert {name for name in loaded if name.startswith("memory_mcp.")} == {
+        "memory_mcp.__main__", "memory_mcp.hook", "memory_mcp.hooks", "memory_mcp.rendered",
+        *(f"memory_mcp.hooks.{each}" for each in ("files", "opening", "place", "tail", "turns")),
+    }  # fmt: skip
+
+
+def test_options_before_the_command_are_no_hindrance() -> None:
+    """`memory-mcp --json hook x` goes the long way, and does the same."""
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", "--json", "hook", "nothing"],
+        capture_output=True,
+        check=True,
+    )
+
+    assert "no hook 'nothing'" in json.loads(done.stdout)["systemMessage"]
+
+
+def test_whoever_asks_for_help_is_told_who_calls_it() -> None:
+    """A person who tries the command must not be left with a line of JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", "hook", "--help"], capture_output=True, check=True
+    )
+    said = " ".join(done.stdout.decode().split())
+
+    assert "usage: memory-mcp hook" in said
+    assert "What Claude Code calls" in said
+    assert "session-start, post-compact, stop or session-end" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_what_a_hook_leaves_is_the_users_alone(project: Path) -> None:
+    """A summary may hold a secret until it is worked off, and machines are shared."""
+    hook("post-compact", {"compact_summary": "password=hunter2"}, project)
+    hook("stop", {}, project)
+    state = project / ".state"
+    left = [*state.glob("inbox/*"), *state.glob("sessions/*")]
+
+    assert len(left) == 2
+    assert {oct(file.stat().st_mode & 0o777) for file in left} == {"0o600"}
+    folders = {oct((state / name).stat().st_mode & 0o777) for name in ("inbox", "sessions")}
+    assert folders == {"0o700"}
+
+
+def test_a_session_on_another_branch_takes_its_hooks_along(project: Path) -> None:
+    """The server notes where it went; a server that begins is where the settings say."""
+    render(project, "- on main")
+    render(project, "- on try", branch="try/1")
+    amend_session(str(project / ".state"), SESSION, branch="try/1")
+    given = {"source": "compact"}
+    assert "- on try" in context_of(hook("session-start", given, project), "SessionStart")
+    hook("post-compact", {"compact_summary": "x"}, project)
+    assert [event["branch"] for event in dropped(project)] == ["try/1"]
+
+    for source in ("resume", "compact"):  # the second one: the note is gone
+        given = {"source": source}
+        assert "- on main" in context_of(hook("session-start", given, project), "SessionStart")
+
+
+@pytest.mark.parametrize("setting", ["MEMORY_STATE_DIR", "MEMORY_PROJECT_DIR", "MEMORY_HOME"])
+def test_a_relative_folder_is_the_servers(
+    project: Path, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks run wherever the agent went to; the server stays where it began."""
+    (project / "own").mkdir()
+    environment = {"CLAUDE_PROJECT_DIR": str(project), "MEMORY_USER": "ada", setting: "own"}
+    settings = read_settings(environment)
+    places = find_places(settings)
+    (project / "deep").mkdir()
+    monkeypatch.chdir(project / "deep")
+    place = find_place(environment, {"cwd": str(project / "deep")})
+
+    assert place.state == str(places.state_dir)
+    assert (place.user, place.home) == (settings.user, str(settings.home or ""))
+
+
+def test_noted_times_are_those_of_the_event(project: Path) -> None:
+    """In UTC, whatever the clock on the wall says."""
+    before = time.gmtime()
+    hook("post-compact", {"compact_summary": "x"}, project, TZ="Asia/Tokyo")
+    (event,) = dropped(project)
+
+    assert event["at"] >= time.strftime("%Y-%m-%dT%H:%M:%S", before)
+    assert event["at"] < time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 60))

@@ -1,0 +1,178 @@
+"""What waits in the inbox while something newer happens must not take its place."""
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from command_line import Run
+from fakes import START, FakeClock, fake_rooms
+from hooked import SESSION
+from test_inbox import SAID, compacted, ended, inbox_of, kept
+
+from memory_mcp import app
+from memory_mcp.app.backtrack import Choice
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.consolidation import ToConsolidate
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.hook_limits import EVENTS_AT_ONCE_MAX
+from memory_mcp.hooks import files
+
+pytestmark = pytest.mark.anyio
+
+
+async def phased(clock: FakeClock) -> Rooms:
+    """A project with a phase to go back to, and something that came after it."""
+    rooms = fake_rooms(clock)
+    await app.checkpoint(rooms, "Phase one stands.", 1, again=False, approval="approved")
+    clock.advance(timedelta(minutes=1))
+    await app.add_memory(rooms, Draft(content="Sessions are kept in Redis."))
+    clock.advance(timedelta(minutes=1))
+    return rooms
+
+
+@pytest.mark.parametrize("choice", ["continue", "forget"])
+async def test_what_waits_goes_with_the_road_that_is_left(choice: Choice) -> None:
+    """It was said there: on the new one it would bring back what was given up."""
+    clock = FakeClock()
+    rooms = await phased(clock)
+    ended(rooms, *SAID, at=clock.now().isoformat())
+    compacted(rooms, "Redis was chosen.", at=clock.now().isoformat())
+    clock.advance(timedelta(minutes=1))
+    await app.backtrack(rooms, "phase 1", choice)
+    await app.work_off(rooms)
+
+    assert inbox_of(rooms).raw == {}
+    assert await kept(rooms, "episode") == []
+    assert await kept(rooms, "summary") == []
+
+
+@pytest.mark.parametrize("choice", ["continue", "forget"])
+async def test_what_could_not_be_worked_off_before_is_dropped_after(
+    choice: Choice, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another process may have had the inbox, or the event was written a moment later."""
+    clock = FakeClock()
+    rooms = await phased(clock)
+    said_at = clock.now().isoformat()
+    clock.advance(timedelta(minutes=1))
+    await app.backtrack(rooms, "phase 1", choice)
+    ended(rooms, *SAID, at=said_at)
+    compacted(rooms, "Redis was chosen.", at=said_at)
+    with caplog.at_level(logging.INFO, "memory_mcp.inbox"):
+        done = await app.work_off(rooms)
+
+    assert [note.partition(": ")[2] for note in done.notes] == [
+        "it was said on a road that the branch has left since"
+    ] * 2
+    assert "WARNING" in {record.levelname for record in caplog.records}
+    assert await kept(rooms, "episode") == []
+    assert await kept(rooms, "summary") == []
+
+
+async def test_what_is_said_after_a_backtrack_is_kept() -> None:
+    """And so is what was said on another branch than the one that was moved."""
+    clock = FakeClock()
+    rooms = await phased(clock)
+    await app.fork(rooms, "try", "")
+    said_at = clock.now().isoformat()
+    clock.advance(timedelta(minutes=1))
+    await app.switch(rooms, "main")
+    await app.backtrack(rooms, "phase 1", "continue")
+    clock.advance(timedelta(minutes=1))
+    compacted(rooms, "PostgreSQL was chosen.", at=clock.now().isoformat())
+    ended(rooms, *SAID, at=said_at, branch="try")
+    assert (await app.work_off(rooms)).notes == ()
+
+    assert len(await kept(rooms, "summary")) == 1
+    await app.switch(rooms, "try")
+    assert len(await kept(rooms, "episode")) == 1
+
+
+async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was looked before, and the branch was moved while a model summed up."""
+    clock = FakeClock()
+    rooms = await phased(clock)
+    ended(rooms, *SAID, at=clock.now().isoformat())
+    clock.advance(timedelta(minutes=1))
+    capture = app.episodic_capture
+
+    async def slow(*given: object, **more: object) -> object:
+        with monkeypatch.context() as patched:
+            patched.setattr("memory_mcp.app.backtrack.work_off", app.memory_head)
+            await app.backtrack(rooms, "phase 1", "forget")
+        return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
+
+    monkeypatch.setattr("memory_mcp.app.inbox.episodic_capture", slow)
+    await app.work_off(rooms)
+
+    assert await kept(rooms, "episode") == []
+
+
+@pytest.mark.parametrize("final", [False, True])
+async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final: bool) -> None:
+    """The agent was told to do so where it knows better; a worker that was killed comes again."""
+    clock = FakeClock()
+    rooms = fake_rooms(clock)
+    compacted(rooms, "Redis is used.", at=clock.now().isoformat())
+    before = dict(inbox_of(rooms).raw)
+    for again in (False, True):
+        clock.advance(timedelta(minutes=1))
+        given = ToConsolidate(memory_update="PostgreSQL is used.", session=SESSION, final=final)
+        await app.consolidate(rooms, given)
+        inbox_of(rooms).raw.update(before)
+        assert (await app.work_off(rooms)).done == 1, again
+        (summary,) = await kept(rooms, "summary")
+        assert summary.content == "PostgreSQL is used."
+
+
+async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() -> None:
+    """And the agent is reminded no later for a summary that is not its own."""
+    clock = FakeClock()
+    rooms = fake_rooms(clock)
+    given = ToConsolidate(memory_update="Redis is used.", session=SESSION)
+    await app.consolidate(rooms, given)
+    clock.advance(timedelta(minutes=1))
+    compacted(rooms, "PostgreSQL is used.", at=clock.now().isoformat())
+    clock.advance(timedelta(minutes=1))
+    compacted(rooms, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
+    clock.advance(timedelta(minutes=1))
+    assert (await app.work_off(rooms)).done == 2
+    (summary,) = await kept(rooms, "summary")
+
+    assert summary.content == "PostgreSQL is used, with PgBouncer."
+    assert inbox_of(rooms).consolidated == [SESSION]
+
+
+async def test_a_summary_does_not_lie_about_for_a_month() -> None:
+    """It is not cleaned of secrets before it is worked off."""
+    clock = FakeClock()
+    rooms = fake_rooms(clock)
+    compacted(rooms, "The key is here.")
+    clock.advance(timedelta(days=8))
+
+    assert (await app.work_off(rooms)).notes == ("00000.json: it is too old",)
+
+
+def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:
+    """One go is a hundred."""
+    state = str(project / ".state")
+    for number in range(EVENTS_AT_ONCE_MAX + 5):
+        event = {"event": "session-end", "session": f"s{number}", "transcript_path": "/gone.jsonl"}
+        files.drop(state, event)
+    _, out, _ = run("doctor")
+
+    assert "wait in the inbox" not in out
+    assert list((project / ".state" / "inbox").glob("*.json")) == []
+
+
+async def test_what_waits_on_is_a_finding() -> None:
+    """Else nobody would learn that the inbox fills."""
+    rooms = fake_rooms()
+    ended(rooms, *SAID)
+    async with rooms.inbox.alone():  # somebody is at it, and does not come to an end
+        (finding,) = [f for f in await app.doctor(rooms) if f.code == "inbox-waiting"]
+
+    assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")

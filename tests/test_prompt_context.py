@@ -1,0 +1,282 @@
+"""Recall at a prompt: what bears on it, once, and nothing for all the others."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import Era, add, agent, read, records
+from dropping import HEADING, Drop
+from fakes import fake_rooms
+from hooked import SESSION, hook
+from inbox_in_memory import MemoryInbox
+from mcp import Client
+from nudges_in_memory import SlowNudges
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp.context.render import OPEN, tokens
+from memory_mcp.domain import hook_limits
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.server.hook_tools import prompt_context
+from memory_mcp.server.tools import default_tools
+from memory_mcp.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+REDIS = "Login sessions are kept in PostgreSQL, because Redis lost them at every restart."
+ASKS = "Where do we keep the login sessions, Redis or PostgreSQL?"
+OTHERS = (
+    "The shop sells coffee beans in three roasts, and tea since last spring.",
+    "Invoices are numbered by year and never reused, as the tax office demands.",
+    "Deploys run on Fridays only after the smoke tests have passed twice.",
+)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """A server as the plugin starts it."""
+    return replace(settings, toolsets=("session", "hooks"), session="written-before")
+
+
+async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
+    """What Claude Code would show the model with this prompt."""
+    said = json.loads(await read(client, "prompt_context", prompt=prompt, session_id=session))
+    if not said:
+        return ""
+    assert list(said) == ["hookSpecificOutput"]
+    assert said["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    return said["hookSpecificOutput"]["additionalContext"]
+
+
+async def filled(rooms: Rooms, *more: str) -> Rooms:
+    for text in (REDIS, *OTHERS, *more):
+        await app.add_memory(rooms, Draft(content=text))
+    return rooms
+
+
+def inbox_of(rooms: Rooms) -> MemoryInbox:
+    assert isinstance(rooms.inbox, MemoryInbox)
+    return rooms.inbox
+
+
+async def test_a_prompt_brings_what_bears_on_it_once_in_a_session(
+    settings: Settings, era: Era
+) -> None:
+    """Fenced, with the id that leads to the whole of it; the next session hears it again."""
+    async with agent(settings, era) as client:
+        id_ = await add(client, REDIS)
+        for text in OTHERS:
+            await add(client, text)
+        first = await prompted(client, ASKS)
+        again = await prompted(client, ASKS)
+        other = await prompted(client, ASKS, "another")
+
+    assert first.splitlines() == [
+        OPEN,
+        "## From memory, for this prompt",
+        f"- {REDIS} [{id_}]",
+        "</memory>",
+    ]
+    assert again == ""
+    assert other == first
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/clear", "/memory-mcp:remember login sessions PostgreSQL Redis restart",
+        "! grep login sessions PostgreSQL Redis", "# login sessions PostgreSQL Redis", "", "  ",
+        "ok", "go on", "sessions?", "PostgreSQL", "thanks, that is it",
+        "Write a poem about the sea and the wind in autumn",
+        "rename the variable foo to total everywhere", '{"a": 1}', "null", "\ud800",
+    ],
+)  # fmt: skip
+async def test_most_prompts_bring_nothing(prompt: str) -> None:
+    """What is shown is paid for with each prompt after it."""
+    rooms = await filled(fake_rooms())
+
+    assert await app.prompt_context(rooms, prompt, SESSION) == ""
+
+
+async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) -> None:
+    """It is text, whatever it looks like."""
+    async with agent(settings, "auto") as client:
+        for prompt in ('{"a": 1}', "null", "[1]", "3"):
+            assert await prompted(client, prompt) == ""
+
+
+async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
+    """However long the memories are, and however many bear on the prompt."""
+    more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]
+    rooms = await filled(fake_rooms(), *more)
+    said = await app.prompt_context(rooms, ASKS, SESSION)
+
+    assert said
+    assert tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
+
+
+async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
+    """It is in its context already."""
+    rooms = fake_rooms()
+    added = await app.add_memory(rooms, Draft(content=REDIS))
+    inbox_of(rooms).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
+
+    assert await app.prompt_context(rooms, ASKS, "one") == ""
+    assert await app.prompt_context(rooms, ASKS, "a-session") == "", "FakeProvenance wrote it"
+    assert REDIS in await app.prompt_context(rooms, ASKS, "two")
+
+
+async def test_what_a_hook_printed_is_known_to_the_server(
+    settings: Settings, project: Path
+) -> None:
+    """The hook notes what it showed; it is another process."""
+    async with agent(settings, "auto") as client:
+        await add(client, REDIS, kind="decision")
+        said = ""
+        for _ in range(200):
+            opened = hook("session-start", {}, project, MEMORY_USER=settings.user)
+            said = opened["hookSpecificOutput"]["additionalContext"]
+            if REDIS in said:
+                break
+            await asyncio.sleep(0.05)  # it is rendered beside the calls
+
+        assert REDIS in said
+        assert await prompted(client, ASKS) == ""
+        assert REDIS in await prompted(client, ASKS, "another")
+
+
+async def test_what_is_hidden_or_off_is_not_recalled() -> None:
+    """A prompt is a read path like any other."""
+    rooms = await filled(fake_rooms())
+    (hit, *_) = (await _found(rooms)).hits
+    await app.forget_memory(rooms, hit.record.id, "", erase=False)
+
+    assert await app.prompt_context(rooms, ASKS, SESSION) == ""
+    off = replace(rooms, policy=Policy(enabled=False))
+    assert await app.prompt_context(off, ASKS, SESSION) == ""
+
+
+async def _found(rooms: Rooms) -> Any:
+    from memory_mcp.domain.views import Filters  # noqa: PLC0415
+
+    return await app.search_memories(rooms, ASKS, Filters(), 3)
+
+
+async def test_a_meta_session_is_given_what_it_may_read() -> None:
+    """It reads without leaving a trace."""
+    rooms = replace(await filled(fake_rooms()), policy=Policy(meta=True))
+
+    assert REDIS in await app.prompt_context(rooms, ASKS, SESSION)
+
+
+async def test_the_first_prompt_brings_up_the_nudge_that_waits(
+    settings: Settings, drop: Drop
+) -> None:
+    """Once in a session, and another one in the session after it."""
+    drop("tea.txt", "Is there any tea left?\n")
+    async with agent(settings, "auto") as client:
+        first = await prompted(client, "/head")
+        later = await prompted(client, "hello there my friend")
+        drop("milk.txt", "Is there any milk left?\n")
+        same = await prompted(client, "and now to something else")
+        cleared = await prompted(client, "good morning to you", "after /clear")
+
+    assert first.splitlines() == [OPEN, HEADING, "- Is there any tea left?", "</memory>"]
+    assert later == same == ""
+    assert "milk" in cleared
+
+
+async def test_a_slow_queue_keeps_no_prompt_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes in the end is shown with the next prompt."""
+    monkeypatch.setattr(hook_limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
+    rooms = replace(await filled(fake_rooms()), nudges=SlowNudges())
+    said = await app.prompt_context(rooms, ASKS, SESSION)
+
+    assert REDIS in said
+    assert HEADING not in said
+
+
+async def test_a_record_after_clear_names_the_session_it_was_written_in(
+    settings: Settings, project: Path
+) -> None:
+    """The process stays, and its environment names the session that it was started for."""
+    async with agent(settings, "auto") as client:
+        await prompted(client, "good morning to you", "the-second")
+        id_ = await add(client, REDIS)
+
+    assert [each["origin"]["session"] for each in records(project) if each["id"] == id_] == [
+        "the-second"
+    ]
+
+
+async def test_going_back_is_told_once_with_what_was_written_since() -> None:
+    """Only what that session wrote, and only after that point; the user decides."""
+    rooms = fake_rooms()
+    before = await app.add_memory(rooms, Draft(content="Orders are kept in MariaDB."))
+    since = rooms.clock.now()
+    assert since == getattr(before, "record").created_at  # noqa: B009
+    await app.add_memory(rooms, Draft(content="Sessions are kept in Redis.", title="Sessions"))
+    event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
+    inbox_of(rooms).drop({**event, "since": since.isoformat()})
+    other = await app.prompt_context(rooms, "go on", "another")
+    first = await app.prompt_context(rooms, "go on", "a-session")
+
+    assert other == ""
+    assert first.startswith("The user went back to an earlier point of this conversation")
+    assert "- Sessions [" in first
+    assert tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
+    assert await app.prompt_context(rooms, "go on", "a-session") == ""
+
+
+async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> None:
+    """Nothing in memory is touched by it."""
+    rooms = await filled(fake_rooms())
+    event = {"event": "rewound", "session": SESSION, "at": rooms.clock.now().isoformat()}
+    inbox_of(rooms).drop({**event, "since": rooms.clock.now().isoformat()})
+
+    assert await app.prompt_context(rooms, "go on", SESSION) == ""
+    assert inbox_of(rooms).raw == {}
+
+
+async def test_whatever_fails_the_prompt_goes_on(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty object is an answer that changes nothing."""
+
+    async def broken(*_: object) -> str:
+        raise StoreUnavailableError("the disk is gone")
+
+    async def endless(*_: object) -> str:
+        await asyncio.sleep(60)
+        return "never"
+
+    async with agent(settings, "auto") as client:
+        for fault in (broken, endless):
+            monkeypatch.setattr("memory_mcp.server.hook_tools.PROMPT_SECONDS_MAX", 0.05)
+            monkeypatch.setattr(app, "prompt_context", fault)
+            assert await prompted(client, ASKS) == ""
+
+
+async def test_what_is_remembered_of_sessions_is_bounded() -> None:
+    """A server may run for months."""
+    rooms = fake_rooms()
+    prompts = rooms.session.prompts
+    for number in range(1_100):
+        prompts.of(str(number)).note("an id")
+    given = prompts.of("1099")
+    for number in range(1_100):
+        given.note(str(number))
+
+    assert "an id" not in prompts.of("5")
+    assert "1099" in given
+    assert "5" not in given
+
+
+def test_the_model_is_told_that_the_tool_is_none_of_its_own() -> None:
+    """It is offered with a toolset only, and its description sends the model elsewhere."""
+    assert "prompt_context" not in [tool.name for tool in default_tools()]
+    assert (prompt_context.__doc__ or "").startswith("Called by hooks")
