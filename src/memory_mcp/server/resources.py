@@ -1,0 +1,274 @@
+"""The resources: what a client can read, list and attach without a tool call.
+
+Descriptions are written for the model that chooses among them. Everything that was recalled comes
+fenced as data. The list is short and hardly changes: people choose from it with `@`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import quote, unquote
+
+from mcp_types import Annotations, Resource, ResourceTemplate
+
+from memory_mcp import app
+from memory_mcp.app.history import happened
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.app.whole import valid_checkpoints, whole_checkpoint, whole_memory
+from memory_mcp.context.head_text import head_text
+from memory_mcp.context.render import Block
+from memory_mcp.context.whole import checkpoint_text, history_text, memory_text, profile_text
+from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
+from memory_mcp.domain.outcomes import HeadReport, Skipped
+from memory_mcp.domain.profile import Profile
+from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.timeline import Checkpoint
+from memory_mcp.domain.whole import Happened, WholeCheckpoint
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+
+__all__ = [
+    "CHECKPOINT",
+    "CONTEXT",
+    "HEAD",
+    "HISTORY",
+    "MEMORY",
+    "PROFILE",
+    "RESOURCES",
+    "TEMPLATES",
+    "UnknownResourceError",
+    "listed",
+    "mime_type_of",
+    "read",
+    "templates",
+]
+
+CONTEXT: Final = "memory://context"
+HEAD: Final = "memory://head"
+PROFILE: Final = "memory://profile"
+HISTORY: Final = "memory://history"
+MEMORY: Final = "memory://memory/{id}"
+CHECKPOINT: Final = "memory://checkpoint/{id}"
+
+_TITLE_CHARS_MAX: Final = 80
+
+
+class UnknownResourceError(InvalidRequestError):
+    """Nothing of ours has this URI."""
+
+    def __init__(self, uri: str) -> None:
+        known = ", ".join([*(each.uri for each in RESOURCES), *(each.uri for each in TEMPLATES)])
+        super().__init__(f"No resource {uri[:_TITLE_CHARS_MAX]!r}. Known: {known}.")
+
+
+@dataclass(frozen=True)
+class _Described:
+    """A resource, or a template of some, as a client lists it."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    priority: float
+    audience: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+    mime_type: str = "text/markdown"
+
+    @property
+    def annotations(self) -> Annotations:
+        return Annotations(audience=list(self.audience), priority=self.priority)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Whole(_Described):
+    """A resource that there is always."""
+
+    read: Callable[[Rooms], Awaitable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Named(_Described):
+    """Resources that are told apart by an id."""
+
+    read: Callable[[Rooms, str], Awaitable[str]]
+
+    @property
+    def prefix(self) -> str:
+        return self.uri.partition("{")[0]
+
+
+async def _context(rooms: Rooms) -> str:
+    return _said(await app.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens))
+
+
+async def _head(rooms: Rooms) -> str:
+    return _said(await app.memory_head(rooms))
+
+
+async def _profile(rooms: Rooms) -> str:
+    return _said(await app.user_profile(rooms))
+
+
+async def _history(rooms: Rooms) -> str:
+    return _said(await happened(rooms, HISTORY_RECORDS_MAX))
+
+
+async def _memory(rooms: Rooms, memory_id: str) -> str:
+    return _said(await whole_memory(rooms, memory_id))
+
+
+async def _checkpoint(rooms: Rooms, checkpoint_id: str) -> str:
+    return _said(await whole_checkpoint(rooms, checkpoint_id))
+
+
+_Shown = Block | HeadReport | Profile | Happened | Record | WholeCheckpoint
+
+
+def _said(outcome: _Shown | Skipped) -> str:
+    match outcome:
+        case Block(text=text) | Skipped(text):
+            return text
+        case HeadReport():
+            return head_text(outcome)
+        case Profile():
+            return profile_text(outcome)
+        case Happened():
+            return history_text(outcome)
+        case Record():
+            return memory_text(outcome)
+        case WholeCheckpoint():
+            return checkpoint_text(outcome)
+
+
+RESOURCES: Final[tuple[_Whole, ...]] = (
+    _Whole(
+        CONTEXT,
+        "context",
+        "What matters now",
+        "The opening of a session: who the user is, where the project stands, preferences, "
+        "lessons, decisions that hold. The same as the tool memory_context without a task.",
+        priority=1.0,
+        audience=("assistant",),
+        read=_context,
+    ),
+    _Whole(
+        HEAD,
+        "head",
+        "Where the project stands",
+        "Phase, checkpoints with what a backtrack to each would hide, approvals pending, lines "
+        "that can be restored. The same as the tool memory_head.",
+        priority=0.8,
+        mime_type="text/plain",
+        read=_head,
+    ),
+    _Whole(
+        PROFILE,
+        "profile",
+        "Who the user is",
+        "What the user said of themselves, field by field, with the memory each rests on.",
+        priority=0.5,
+        read=_profile,
+    ),
+    _Whole(
+        HISTORY,
+        "history",
+        "What happened",
+        "Dated paragraphs, newest first: what was told, checkpoints, episodes of sessions. Only "
+        "what holds on this line.",
+        priority=0.4,
+        read=_history,
+    ),
+)
+
+TEMPLATES: Final[tuple[_Named, ...]] = (
+    _Named(
+        MEMORY,
+        "memory",
+        "One memory, whole",
+        "The text of a memory as it was written, and what is known about it. {id} is its memoryId. "
+        "One that does not hold any more is not shown; the error says what became of it.",
+        priority=0.6,
+        read=_memory,
+    ),
+    _Named(
+        CHECKPOINT,
+        "checkpoint",
+        "One checkpoint",
+        "Its summary, what a backtrack to it would hide, and what was decided and closed with it. "
+        "{id} is its id, or a phase.",
+        priority=0.6,
+        read=_checkpoint,
+    ),
+)
+
+
+async def read(rooms: Rooms, uri: str) -> str:
+    """The text of a resource. A memory that is off says so, which is no error.
+
+    Raises:
+        UnknownResourceError: there is no resource of that form.
+        UnknownMemoryError, UnknownTargetError, InvalidRequestError: not of that id; says why.
+        StoreError: it could not be read.
+    """
+    wanted = uri.removesuffix("/")
+    for whole in RESOURCES:
+        if wanted == whole.uri:
+            return await whole.read(rooms)
+    for named in TEMPLATES:
+        if wanted.startswith(named.prefix):
+            return await named.read(rooms, unquote(wanted.removeprefix(named.prefix)))
+    raise UnknownResourceError(uri)
+
+
+def mime_type_of(uri: str) -> str:
+    """Of what type the text of a resource is."""
+    return next((each.mime_type for each in RESOURCES if each.uri == uri), "text/markdown")
+
+
+async def listed(rooms: Rooms) -> list[Resource]:
+    """What there is always, and the newest checkpoints one can go back to."""
+    always = [
+        Resource(
+            uri=each.uri,
+            name=each.name,
+            title=each.title,
+            description=each.description,
+            mime_type=each.mime_type,
+            annotations=each.annotations,
+        )
+        for each in RESOURCES
+    ]
+    try:
+        valid = await valid_checkpoints(rooms)
+    except MemoryMcpError:  # whoever reads one is told what is wrong
+        return always
+    return [*always, *(_restore_point(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]
+
+
+def templates() -> Sequence[ResourceTemplate]:
+    """The forms of URI that take an id."""
+    return [
+        ResourceTemplate(
+            uri_template=each.uri,
+            name=each.name,
+            title=each.title,
+            description=each.description,
+            mime_type=each.mime_type,
+            annotations=each.annotations,
+        )
+        for each in TEMPLATES
+    ]
+
+
+def _restore_point(known: Checkpoint) -> Resource:
+    phase = "" if known.phase is None else f"Phase {known.phase}: "
+    title = cut(f"{phase}{' '.join(known.summary.split())}", _TITLE_CHARS_MAX)
+    return Resource(
+        uri=CHECKPOINT.replace("{id}", quote(known.id)),
+        name=known.id,
+        title=title,
+        description="A checkpoint: its summary, what was decided, what a backtrack would hide.",
+        mime_type="text/markdown",
+        annotations=Annotations(
+            audience=["user", "assistant"], priority=0.3, last_modified=iso(known.at)
+        ),
+    )
