@@ -1,0 +1,24 @@
+"""Texts that were looked at and found good: what is rendered must be the same, byte for byte.
+
+When a text changes on purpose, `RENEW_GOLDEN=1 python -m pytest` writes the files in tests/golden
+anew, of those tests that run. Read the difference (`git diff tests/golden`) before it is committed:
+it is what users and models will see.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+__all__ = ["golden"]
+
+_FOLDER: Final = Path(__file__).parent / "golden"
+
+
+def golden(name: str, text: str) -> None:
+    """The text is what stands in the file of that name."""
+    path = _FOLDER / name
+    data = text.encode()
+    if os.environ.get("RENEW_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert path.read_bytes().decode() == data.decode(), f"{name}: see tests/golden.py"

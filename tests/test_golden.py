@@ -1,0 +1,73 @@
+"""Every text that is rendered from a memory, as it was looked at and found good."""
+
+from datetime import timedelta
+
+import pytest
+from fakes import FakeClock, FakeIds, fake_rooms
+from golden import golden
+from project_story import Story
+from views_in_memory import MemoryViews
+
+from memory_mcp import app
+from memory_mcp.context.render import Block
+
+pytestmark = pytest.mark.anyio
+
+
+def a_story() -> Story:
+    clock, ids = FakeClock(), FakeIds()
+    return Story(fake_rooms(clock, ids), clock, ids)
+
+
+async def text(story: Story, task: str = "", since: str = "", budget: int = 500) -> str:
+    block = await app.memory_context(story.rooms, task, budget, since)
+    assert isinstance(block, Block)
+    return f"{block.text}\n"
+
+
+async def test_what_opens_a_session_and_goes_with_a_task() -> None:
+    """The first thing a model reads."""
+    story = a_story()
+    golden("context-empty.md", await text(story))
+    await story.phase_one()
+    await story.phase_two()
+
+    golden("context.md", await text(story))
+    golden("context-120-tokens.md", await text(story, budget=120))
+    golden("context-task.md", await text(story, task="carts and orders"))
+
+
+async def test_what_has_changed_since() -> None:
+    """What a resumed session reads instead: nothing of what was given up but ids."""
+    story = a_story()
+    await story.phase_one()
+    then = (await app.bootstrap(story.rooms)).since
+    golden("since-nothing.md", await text(story, since=then))
+    await story.phase_two()
+    later = (await app.bootstrap(story.rooms)).since
+    golden("since-new.md", await text(story, since=then))
+    story.clock.advance(timedelta(minutes=1))
+    await app.backtrack(story.rooms, "phase 1", "continue", lesson="Cookies are too small.")
+    golden("since-backtrack.md", await text(story, since=later))
+
+
+async def test_the_pages() -> None:
+    """What lies in the project's folders."""
+    story = a_story()
+    views = story.rooms.views
+    assert isinstance(views, MemoryViews)
+    brief = await story.say("It was said and taken back.")
+    await app.forget_memory(story.rooms, brief, "", erase=True)
+    golden("MEMORY-empty.md", views.pages["MEMORY.md"])
+    golden("HISTORY-empty.md", views.pages["HISTORY.md"])
+    await story.phase_one()
+    await story.phase_two()
+    await app.render_views(story.rooms)
+
+    for page, shown in views.pages.items():
+        golden(page, shown)
+    golden("rendered-text.md", views.bootstraps["main"]["text"] + "\n")
+    live = (await text(story)).splitlines()
+    assert views.bootstraps["main"]["text"].splitlines() == [*live[:-2], live[-1]], (
+        "a hook prints what the tool says, but for the time"
+    )
