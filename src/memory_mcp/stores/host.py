@@ -16,7 +16,14 @@ from uuid import UUID
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Origin
 
-__all__ = ["GitProvenance", "SystemClock", "SystemIds", "git_remote", "git_work_tree"]
+__all__ = [
+    "GitProvenance",
+    "SystemClock",
+    "SystemIds",
+    "git_main_folder",
+    "git_remote",
+    "git_work_tree",
+]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SECTION: Final = re.compile(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
@@ -71,6 +78,21 @@ class GitProvenance:
 def git_work_tree(start: Path) -> Path | None:
     """The git work tree around a folder, if there is one."""
     return next((d for d in (start, *start.parents) if (d / ".git").exists()), None)
+
+
+def git_main_folder(folder: Path) -> Path:
+    """The one folder for all work trees of a clone: its first work tree, or, bare, where it lies.
+
+    A folder outside of git stands for itself, and so does a submodule.
+    """
+    work_tree = git_work_tree(folder)
+    git_dir = _git_dir(work_tree) if work_tree else None
+    if work_tree is None or git_dir is None:
+        return work_tree or folder
+    common = _common_dir(git_dir)
+    if common == git_dir:
+        return work_tree
+    return common.parent if common.name == ".git" else common
 
 
 def git_remote(work_tree: Path) -> str:

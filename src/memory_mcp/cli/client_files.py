@@ -1,0 +1,215 @@
+"""A client's configuration on the disk: read with what belongs to it, and replaced as one piece.
+
+It is somebody else's file: its bytes are kept beside it before the first change, its rights are
+kept, and what another program wrote since it was read is never written over.
+"""
+
+import re
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_IMODE, S_ISREG, S_IWUSR
+from typing import Final
+
+from memory_mcp.disk import Access, Disk
+from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
+
+__all__ = ["ClientFile", "open_client_file"]
+
+_COPY: Final = ".memory-mcp"
+"""<name>.memory-mcp.bak; where that holds something else already, <name>.memory-mcp.2.bak, …"""
+_FOLDERS: Final = (".cursor", ".vscode")
+"""Made for the file, where they were not there; an empty one is of no use to anybody."""
+_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Claude Code keeps its history in the same file; this is a hundred times what is usual."""
+_LOCK_SECONDS: Final = 10.0
+"""After as long, Claude Code takes a lock that nobody renews for one that was left behind."""
+_LOCK_PAUSE_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True)
+class ClientFile:
+    """What a file held when it was read; no data: it is not there."""
+
+    path: Path
+    data: bytes | None
+    access: Access
+    copies: tuple[Path, ...]
+    """What earlier installs kept, the newest first."""
+
+    @property
+    def text(self) -> str | None:
+        return None if self.data is None else _decoded(self.path, self.data)
+
+    def older_texts(self) -> tuple[str, ...]:
+        """What the copies hold; one that cannot be read helps nobody."""
+        found: list[str] = []
+        for copy in self.copies:
+            with suppress(OSError, UnicodeDecodeError):
+                found.append(copy.read_bytes().decode())
+        return tuple(found)
+
+    def replace(self, text: str | None, *, locked: bool, keep: bool = False) -> Path | None:
+        """Make the file hold this text, or not exist; `locked` as Claude Code does it.
+
+        With `keep` what it was is kept beside it first, and where is the answer.
+
+        Raises:
+            ConflictError: somebody else changed it since it was read.
+            StoreUnavailableError: the file system refused; it is what it was.
+        """
+        with _lock(self.path, wanted=locked):
+            if _bytes(self.path) != self.data:
+                raise ConflictError(
+                    f"{self.path} was changed by another program just now, and is left as it is. "
+                    "Run this again."
+                )
+            copy = self._kept() if keep else None
+            if text is not None:
+                _refused(self.path, lambda: Disk().write(self.path, text.encode(), self.access))
+                return copy
+            _refused(self.path, lambda: Disk().remove(self.path))
+            if self.path.parent.name in _FOLDERS:
+                with suppress(OSError):  # others keep something there
+                    self.path.parent.rmdir()
+            return copy
+
+    def _kept(self) -> Path | None:
+        """The copy of what was read, made unless there is one."""
+        data = self.data
+        if data is None:
+            return None
+        for copy in self.copies:
+            if _bytes(copy) == data:
+                return copy
+        number = max((_number(copy) for copy in self.copies), default=0) + 1
+        copy = _copy(self.path, number)
+        _refused(copy, lambda: Disk().write(copy, data, self.access))
+        for between in self.copies[:-1]:  # the first and the newest are those that are looked for
+            with suppress(StoreUnavailableError):
+                Disk().remove(between)
+        return copy
+
+    def drop_copies(self) -> Path | None:
+        """Remove those copies that hold what the file holds again; the newest that is left."""
+        now = _bytes(self.path)
+        for copy in [copy for copy in self.copies if _bytes(copy) == now]:
+            _refused(copy, lambda copy=copy: Disk().remove(copy))
+        return next((copy for copy in self.copies if copy.exists()), None)
+
+
+def open_client_file(path: Path, *, private: bool) -> ClientFile:
+    """Read a configuration, through a symbolic link; `private` says how it is made, if it is not.
+
+    Raises:
+        InvalidRequestError: there is something that is no file, or too large a one.
+        StoreUnavailableError: it cannot be read, or may not be written.
+    """
+    try:
+        path = path.resolve()
+        status = path.stat()
+    except FileNotFoundError:
+        return ClientFile(path, None, Access(0o600 if private else 0o644), _copies(path))
+    except (OSError, RuntimeError) as error:
+        raise _unreadable(path, error) from error
+    if not S_ISREG(status.st_mode):
+        raise InvalidRequestError(f"{path} is no file. Move it away, and run this again.")
+    if status.st_size > _BYTES_MAX:
+        raise InvalidRequestError(f"{path} has {status.st_size:,} bytes: that is no configuration.")
+    if not status.st_mode & S_IWUSR:
+        raise StoreUnavailableError(
+            f"{path} is write-protected, and is left as it is. Make it writable, and run this "
+            "again."
+        )
+    access = Access(S_IMODE(status.st_mode), status.st_uid, status.st_gid)
+    return ClientFile(path, _bytes(path), access, _copies(path))
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"{path} is no UTF-8 (byte {error.start}), and is left as it is. Save it as UTF-8, and "
+            "run this again."
+        ) from error
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> StoreUnavailableError:
+    why = error.strerror if isinstance(error, OSError) else "its links lead nowhere"
+    return StoreUnavailableError(f"Cannot read {path}: {why}. Mend that, and run this again.")
+
+
+def _copy(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}{_COPY}{f'.{number}' if number > 1 else ''}.bak")
+
+
+def _number(copy: Path) -> int:
+    found = re.search(r"\.memory-mcp\.(\d+)\.bak$", copy.name)
+    return int(found.group(1)) if found else 1
+
+
+def _copies(path: Path) -> tuple[Path, ...]:
+    shape = re.compile(rf"{re.escape(path.name + _COPY)}(?:\.\d{{1,6}})?\.bak")
+    try:
+        found = [each for each in path.parent.iterdir() if shape.fullmatch(each.name)]
+    except OSError:
+        return ()
+    return tuple(sorted(found, key=_number, reverse=True))
+
+
+def _refused(path: Path, act: Callable[[], None]) -> None:
+    """Do it, and say it in words that fit somebody else's file."""
+    try:
+        act()
+    except StoreUnavailableError as error:
+        cause = error.__cause__
+        why = cause.strerror if isinstance(cause, OSError) else str(error)
+        raise StoreUnavailableError(
+            f"Cannot write {path}: {why}. It is left as it was; mend that, and run this again."
+        ) from error
+
+
+@contextmanager
+def _lock(path: Path, *, wanted: bool) -> Generator[None]:
+    """The folder by which sessions of Claude Code keep out of each other's way."""
+    lock = path.with_name(f"{path.name}.lock")
+    held = wanted and path.parent.is_dir() and _taken(lock)
+    try:
+        yield
+    finally:
+        if held:
+            with suppress(OSError):
+                lock.rmdir()
+
+
+def _taken(lock: Path) -> bool:
+    """Wait for the lock; False where no folder can be made: that is said when writing fails."""
+    until = time.monotonic() + 2 * _LOCK_SECONDS
+    while True:
+        try:
+            lock.mkdir()
+        except FileExistsError:
+            with suppress(OSError):
+                if time.time() - lock.stat().st_mtime > _LOCK_SECONDS:
+                    lock.rmdir()
+            if time.monotonic() > until:
+                raise StoreUnavailableError(
+                    f"Claude Code holds {lock}. Nothing was changed; run this again."
+                ) from None
+            time.sleep(_LOCK_PAUSE_SECONDS)
+        except OSError:
+            return False
+        else:
+            return True

@@ -1,0 +1,279 @@
+"""What is known of clients: their folders on every system, and what is written there."""
+
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+
+import pytest
+
+from memory_mcp.cli.options_clients import CLIENT_NAMES
+from memory_mcp.clients.edit import put, take
+from memory_mcp.clients.entries import (
+    Command,
+    arguments,
+    differences,
+    entry,
+    is_ours,
+    is_passing,
+    name_of,
+)
+from memory_mcp.clients.jsonc import Json, NotJsonError
+from memory_mcp.clients.tables import (
+    CLIENTS,
+    ClientName,
+    Folders,
+    Platform,
+    Scope,
+    asked_for,
+    packages_folder,
+    target,
+)
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.settings import CLIENT_VARIABLES, client_variables
+
+WINDOWS = Folders(
+    "windows",
+    PureWindowsPath("C:/Users/Ada"),
+    PureWindowsPath("D:/work/shop"),
+    {"APPDATA": r"E:\Roaming", "LOCALAPPDATA": r"E:\Local"},
+)
+MAC = Folders("macos", PurePosixPath("/Users/ada"), PurePosixPath("/src/shop"))
+LINUX = Folders("linux", PurePosixPath("/home/ada"), PurePosixPath("/src/shop"))
+
+_FILES: list[tuple[Folders, ClientName, Scope, str]] = [
+    (WINDOWS, "claude-code", "user", r"C:\Users\Ada\.claude.json"),
+    (WINDOWS, "claude-code", "project", r"D:\work\shop\.mcp.json"),
+    (WINDOWS, "claude-desktop", "user", r"E:\Roaming\Claude\claude_desktop_config.json"),
+    (WINDOWS, "cursor", "user", r"C:\Users\Ada\.cursor\mcp.json"),
+    (WINDOWS, "cursor", "project", r"D:\work\shop\.cursor\mcp.json"),
+    (WINDOWS, "vscode", "user", r"E:\Roaming\Code\User\mcp.json"),
+    (WINDOWS, "vscode", "project", r"D:\work\shop\.vscode\mcp.json"),
+    (MAC, "claude-code", "user", "/Users/ada/.claude.json"),
+    (MAC, "claude-desktop", "user",
+     "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json"),
+    (MAC, "vscode", "user", "/Users/ada/Library/Application Support/Code/User/mcp.json"),
+    (LINUX, "claude-desktop", "user", "/home/ada/.config/Claude/claude_desktop_config.json"),
+    (LINUX, "vscode", "user", "/home/ada/.config/Code/User/mcp.json"),
+    (LINUX, "cursor", "project", "/src/shop/.cursor/mcp.json"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("folders", "client", "scope", "file"), _FILES)
+def test_each_client_is_told_where_it_looks(
+    folders: Folders, client: ClientName, scope: Scope, file: str
+) -> None:
+    """The rules of three systems, on whichever one this runs."""
+    assert str(target(client, scope, folders).file) == file
+
+
+def test_the_folders_of_windows_are_where_the_variables_say_or_where_they_usually_are() -> None:
+    """A relative or empty value names no folder."""
+    home = WINDOWS.home
+    for variables in ({}, {"APPDATA": "", "LOCALAPPDATA": "Local"}):
+        bare = Folders("windows", home, None, variables)
+        assert target("vscode", "user", bare).file == home / "AppData/Roaming/Code/User/mcp.json"
+        assert packages_folder(bare) == home / "AppData/Local/Packages"
+    xdg = Folders("linux", LINUX.home, None, {"XDG_CONFIG_HOME": "/conf"})
+    assert str(target("vscode", "user", xdg).file) == "/conf/Code/User/mcp.json"
+
+
+@pytest.mark.parametrize(
+    ("packages", "chosen"),
+    [
+        (["Claude_pzs8sxrjxfjjc", "Microsoft.X_8wek"], "Claude_pzs8sxrjxfjjc"),
+        (["Claude_aaa", "Claude_pzs8sxrjxfjjc"], "Claude_pzs8sxrjxfjjc"),
+        (["Claude_other"], "Claude_other"),
+    ],
+)
+def test_claude_desktop_from_the_store_sees_a_folder_of_its_own(
+    packages: list[str], chosen: str
+) -> None:
+    """Since 2026 Windows installs it so; what lies in %APPDATA% itself is not read by it."""
+    folders = Folders("windows", WINDOWS.home, None, WINDOWS.variables, packages)
+    found = target("claude-desktop", "user", folders).file
+    assert str(found) == (
+        rf"E:\Local\Packages\{chosen}\LocalCache\Roaming\Claude\claude_desktop_config.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("folders", "own", "older", "newer"),
+    [
+        (LINUX, {}, "/home/ada/.claude/.config.json", "/home/ada/.claude.json"),
+        (LINUX, {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.config.json", "/c/.claude.json"),
+        (WINDOWS, {"CLAUDE_CONFIG_DIR": r"F:\c"}, r"F:\c\.config.json", r"F:\c\.claude.json"),
+    ],
+)
+def test_the_file_of_claude_code(
+    folders: Folders, own: dict[str, str], older: str, newer: str
+) -> None:
+    """As `claude mcp add` of 2.1.329 finds it: the older file, where there is one."""
+    seen = Folders(folders.platform, folders.home, folders.project, own)
+    assert [str(path) for path in asked_for(seen)] == [older]
+    assert str(target("claude-code", "user", seen).file) == newer
+    present = frozenset(asked_for(seen))
+    aged = Folders(folders.platform, folders.home, folders.project, own, (), present)
+    found = target("claude-code", "local", aged)
+    assert str(found.file) == older
+    assert found.path == ("projects", str(folders.project).replace("\\", "/"), "mcpServers")
+
+
+@pytest.mark.parametrize("platform", ["windows", "macos", "linux"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_scope_that_needs_a_project_says_so(client: ClientName, platform: Platform) -> None:
+    """And what to do about it."""
+    nowhere = Folders(platform, LINUX.home)
+    for scope in CLIENTS[client].scopes:
+        if scope == "user":
+            target(client, scope, nowhere)
+        else:
+            with pytest.raises(InvalidRequestError, match=r"no project here.*--project DIR"):
+                target(client, scope, nowhere)
+
+
+_OURS: list[tuple[Json, bool]] = [
+    ({"command": "memory-mcp"}, True),
+    ({"command": "/venv/bin/memory-mcp", "args": ["serve"]}, True),
+    ({"command": r"C:\Py\Scripts\Memory-MCP.EXE"}, True),
+    ({"command": "/usr/bin/uvx", "args": ["memory-mcp"]}, True),
+    ({"command": "uvx", "args": ["--from", "memory-mcp[semantic]", "memory-mcp"]}, True),
+    ({"command": r"C:\uv\uvx.exe", "args": ["memory-mcp@0.1.0"]}, True),
+    ({"command": "uv", "args": ["tool", "run", "memory-mcp"]}, True),
+    ({"command": "pipx", "args": ["run", "memory-mcp==1"]}, True),
+    ({"command": "/usr/bin/python3.12", "args": ["-m", "memory_mcp"]}, True),
+    ({"command": "uvx", "args": ["memory-mcp-of-others"]}, False),
+    ({"command": "uvx", "args": "memory-mcp"}, False),
+    ({"command": "uvx"}, False),
+    ({"command": "npx", "args": ["-y", "memory-mcp"]}, False),
+    ({"command": "python", "args": ["-m", "memory_mcp_of_others"]}, False),
+    ({"command": ["memory-mcp"]}, False),
+    ({"url": "https://example.com/memory-mcp"}, False),
+    ("memory-mcp", False),
+    (None, False),
+]
+
+
+@pytest.mark.parametrize(("found", "ours"), _OURS)
+def test_an_entry_is_known_by_what_it_starts(found: Json, *, ours: bool) -> None:
+    """By its name alone, somebody else's server would be removed."""
+    assert is_ours(found) is ours
+
+
+def test_what_differs_is_named() -> None:
+    """What the owner added differs from nothing; what is left out means the usual."""
+    wanted = entry(CLIENTS["vscode"], Command("/new/memory-mcp"))
+    assert wanted == {"type": "stdio", "command": "/new/memory-mcp", "args": []}
+    assert differences({"command": "/new/memory-mcp", "env": {"A": "b"}}, wanted) == ()
+    assert differences({"command": "/old/memory-mcp", "args": ["x"]}, wanted) == (
+        "command is '/old/memory-mcp' there and '/new/memory-mcp' here",
+        "args is ['x'] there and [] here",
+    )
+    assert differences({"url": "https://example.com"}, wanted) == (
+        "it starts 'https://example.com', which is not memory-mcp",
+    )
+    assert differences({}, wanted) == ("it starts 'nothing', which is not memory-mcp",)
+    assert differences("text", wanted) == ("it is no object",)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "passing"),
+    [
+        (PurePosixPath("/home/ada/.cache/uv/archive-v0/Xy1"), True),
+        (PurePosixPath("/data/uv-cache/environments-v2/ab12"), True),
+        (PureWindowsPath(r"C:\Users\Ada\AppData\Local\uv\cache\archive-v0\Xy1"), True),
+        (PurePosixPath("/home/ada/.local/share/pipx/.cache/0a1b"), True),
+        (PurePosixPath("/home/ada/.cache/pipx/0a1b"), True),
+        (PurePosixPath("/home/ada/.local/share/pipx/venvs/memory-mcp"), False),
+        (PurePosixPath("/home/ada/.local/share/uv/tools/memory-mcp"), False),
+        (PurePosixPath("/usr"), False),
+        (PureWindowsPath(r"C:\shop\.venv"), False),
+    ],
+)
+def test_an_environment_made_for_one_run_is_known(prefix: PurePath, *, passing: bool) -> None:
+    """Its path would be gone with the next tidying up, and the client would start nothing."""
+    assert is_passing(prefix) is passing
+
+
+def test_a_path_that_json_cannot_hold_is_refused() -> None:
+    """A file name may be any bytes; a configuration is UTF-8."""
+    with pytest.raises(InvalidRequestError, match="is no UTF-8, and Cursor could not be told"):
+        entry(CLIENTS["cursor"], Command("/home/\udcff/memory-mcp"))
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a.b", "ä", "x" * 41, "a\n"])
+def test_a_name_that_clients_refuse_is_refused_here(name: str) -> None:
+    """They would say it later, and less clearly."""
+    with pytest.raises(InvalidRequestError, match="cannot be used"):
+        name_of(name)
+    assert name_of("memory_2-x") == "memory_2-x"
+
+
+def test_a_client_that_tells_the_project_is_not_told_it() -> None:
+    """Claude Code names it in the environment, editors by a variable, Claude Desktop not at all."""
+    told = {key: arguments(c, "project", "/p", "") for key, c in CLIENTS.items()}
+    assert told["claude-code"] == ()
+    assert told["cursor"] == told["vscode"] == ("--project", "${workspaceFolder}")
+    assert arguments(CLIENTS["claude-desktop"], "user", "/p", "") == ("--project", "/p")
+    assert arguments(CLIENTS["claude-code"], "local", "/p", "a,b") == ("serve", "--toolsets", "a,b")
+
+
+def test_the_clients_of_the_command_are_the_clients_there_are() -> None:
+    """The options know nothing but the standard library, so they name them once more."""
+    assert tuple(CLIENTS) == CLIENT_NAMES
+
+
+def test_only_what_says_where_clients_keep_theirs_is_read() -> None:
+    """No other variable is any business of theirs."""
+    environment = dict.fromkeys(CLIENT_VARIABLES, "x") | {"APPDATA": "", "HOME": "/h", "KEY": "k"}
+    assert client_variables(environment) == {
+        "CLAUDE_CONFIG_DIR": "x", "LOCALAPPDATA": "x", "XDG_CONFIG_HOME": "x",
+    }  # fmt: skip
+
+
+_MANNERS: list[tuple[str, str]] = [
+    ("", '{\n  "s": {\n    "m": {\n      "a": []\n    }\n  }\n}\n'),
+    ('{"s":{}}', '{"s":{"m":{"a":[]}}}'),
+    ('{ "s": { "x": 1 } }', '{ "s": { "x": 1, "m": {"a": []} } }'),
+    ('{\r\n\t"s": {}\r\n}', '{\r\n\t"s": {\r\n\t\t"m": {\r\n\t\t\t"a": []\r\n\t\t}\r\n\t}\r\n}'),
+    ('{\n "s": {\n  "x": 1, // one\n  // two\n }\n}',
+     '{\n "s": {\n  "x": 1, // one\n  // two\n  "m": {\n   "a": []\n  },\n }\n}'),
+    ('{\n "s": {\n  "x": 1 // one\n }\n}',
+     '{\n "s": {\n  "x": 1, // one\n  "m": {\n   "a": []\n  }\n }\n}'),
+    ('{\n   "s":\n   {\n      "x": 1\n   }\n}',
+     '{\n   "s":\n   {\n      "x": 1,\n      "m": {\n         "a": []\n      }\n   }\n}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "after"), _MANNERS)
+def test_an_entry_is_written_in_the_manner_of_the_text(text: str, after: str) -> None:
+    """Comments stay beside what they are about; indentation and line ends are the text's."""
+    assert put(text, ("s", "m"), {"a": []}) == after
+    assert take(after, ("s", "m")) == (text or '{\n  "s": {}\n}\n')
+
+
+def test_what_is_there_is_replaced_in_the_manner_of_its_line() -> None:
+    """And what is not there is not taken out."""
+    assert put('{"s": {"m": 1}}', ("s", "m"), {"a": [1]}) == '{"s": {"m": {"a": [1]}}}'
+    assert put('{"s":{"m":1}}', ("s", "m"), {"a": [1, 2]}) == '{"s":{"m":{"a":[1,2]}}}'
+    for text in ("", " ", "{}", '{"s": {}}'):
+        assert take(text, ("s", "m")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a" 1}', "line 1: a colon is missing after 'a'"),
+        ('{"a": "\\x"}', 'line 1: "\\x" has an escape that JSON does not know'),
+        ('{"a": [1 2]}', "line 1: a comma is missing in a list"),
+        ('{"a": 01}', "line 1: a value is missing before '01'"),
+        ('{"a": [\n01]}', "line 2: a value is missing before '01'"),
+        ('{"a": {"b":\nNaN}}', "line 2: a value is missing before 'NaN'"),
+        ('{\r\n"a": 1}\r\n}', "line 3: nothing may follow the first value"),
+        ("{\n/* open", "line 2: '/* open' is no JSON"),
+        ('{"a": "\t"}', "line 1: '\"\\t\"}' is no JSON"),
+        ("{a: 1}", "line 1: a key in quotes is missing before 'a'"),
+    ],
+)
+def test_what_is_no_json_is_said_with_its_line(text: str, said: str) -> None:
+    """The file is somebody's to mend, and has hundreds of lines."""
+    with pytest.raises(NotJsonError) as found:
+        put(text, ("s", "m"), 1.0)
+    assert str(found.value) == said

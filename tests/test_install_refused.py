@@ -1,0 +1,259 @@
+"""`install` and `uninstall` where something is in the way: said, and nothing half done."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from client_places import files_in, given, home, linux, servers
+from command_line import Run, as_json, complaint
+
+from memory_mcp.cli import client_files
+from memory_mcp.cli.client_files import ClientFile
+
+__all__ = ["home"]  # a fixture
+pytestmark = linux
+_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def test_another_server_of_that_name_is_not_touched_unless_told_to(run: Run, home: Path) -> None:
+    """`memory` is a name that others have as well."""
+    path = home / ".claude.json"
+    theirs = b'{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}'
+    given(path, theirs)
+
+    status, out, _ = run("install", "claude-code")
+    assert (status, path.read_bytes()) == (1, theirs)
+    assert "it starts 'npx', which is not memory-mcp" in out
+    assert "--name" in out
+    status, out, _ = run("uninstall", "claude-code")
+    assert (status, path.read_bytes()) == (1, theirs)
+    assert "does not start memory-mcp" in out
+
+    as_json(run, "install", "claude-code", "--force")
+    assert "npx" not in path.read_text("utf-8")
+    as_json(run, "uninstall", "claude-code")
+    assert path.read_bytes() == theirs, "what was there before is there again"
+
+
+_BAD: list[tuple[bytes, str]] = [
+    (b'{"mcpServers": {', "is no JSON, line 1: a key in quotes is missing before 'the end'"),
+    (b'{\n"a": 1\n"b": 2}', "is no JSON, line 3: a comma is missing after 'a'"),
+    (b"servers: []", "is no JSON, line 1: a value is missing before 'servers'"),
+    (b"[]", "is left as it is: it is a list where an object must be"),
+    (b'{"mcpServers": []}', "its 'mcpServers' is a list where an object must be"),
+    (b'{"mcpServers": null}', "its 'mcpServers' is null where an object must be"),
+    (b'{"mcpServers": "x"}', "its 'mcpServers' is text where"),
+    (b'{"mcpServers": 1}', "its 'mcpServers' is a number where"),
+    (b'{"mcpServers": false}', "its 'mcpServers' is true or false where"),
+    ("{}".encode("utf-16"), "is no UTF-8 (byte 0)"),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), _BAD, ids=[said for _, said in _BAD])
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_file_that_cannot_be_edited_is_left_alone(
+    run: Run, home: Path, command: str, data: bytes, said: str
+) -> None:
+    """One sentence with the file, the place in it and the next step; nothing half done."""
+    path = home / ".claude.json"
+    given(path, data)
+
+    error = complaint(run, command, "claude-code")
+
+    assert error.startswith(str(path))
+    assert said in error
+    assert "run this again" in error
+    assert path.read_bytes() == data
+    assert files_in(home) == [".claude.json"]
+
+
+def test_a_comment_that_the_client_cannot_read_is_pointed_at(run: Run, home: Path) -> None:
+    """Claude Code calls such a file corrupted; Cursor reads it."""
+    for path in (home / ".claude.json", home / ".cursor/mcp.json"):
+        given(path, b'{\n  "a": 1, // one\n}\n')
+    notes = as_json(run, "install", "claude-code")["notes"]
+    assert notes[0].startswith("Claude Code reads plain JSON: what is in line 2 keeps it")
+    assert len(as_json(run, "install", "cursor", "--scope", "user")["notes"]) == 1
+
+
+def test_a_link_stays_a_link(run: Run, home: Path, tmp_path: Path) -> None:
+    """Dotfiles are linked from a repository; the repository's file is the one to edit."""
+    real = tmp_path / "dotfiles" / "claude.json"
+    given(real, b"{}")
+    (home / ".claude.json").symlink_to(real)
+
+    said = as_json(run, "install", "claude-code")
+
+    assert (home / ".claude.json").is_symlink()
+    assert said["file"] == str(real)
+    assert b"memory-mcp" in real.read_bytes()
+    as_json(run, "uninstall", "claude-code")
+    assert real.read_bytes() == b"{}"
+    (home / ".claude.json").unlink()
+    (home / ".claude.json").symlink_to(home / ".claude.json")
+    assert "Cannot read" in complaint(run, "install", "claude-code")
+
+
+def test_what_is_no_file_or_may_not_be_written_is_refused(run: Run, home: Path) -> None:
+    """A file that its owner protected is not replaced behind the owner's back."""
+    path = home / ".claude.json"
+    given(path, b"{}")
+    path.chmod(0o444)
+    assert "is write-protected" in complaint(run, "install", "claude-code")
+    assert path.read_bytes() == b"{}"
+    path.unlink()
+    path.mkdir()
+    assert "is no file" in complaint(run, "install", "claude-code")
+    given(home / ".cursor", b"a file")
+    assert "Cannot read" in complaint(run, "install", "cursor", "--scope", "user")
+
+
+@pytest.mark.skipif(not _ROOT, reason="only root gives files away")
+def test_a_file_stays_its_owners(run: Run, home: Path) -> None:
+    """`sudo` must not make a configuration root's: the client could not write it any more."""
+    path = home / ".claude.json"
+    given(path, b"{}")
+    os.chown(path, 1234, 2345)
+    for command in ("install", "uninstall"):
+        as_json(run, command, "claude-code")
+        assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
+
+
+def test_a_full_disk_changes_nothing(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said in words that fit a client's file, which no setting of ours moves."""
+    path = home / ".claude.json"
+    given(path, b"{}")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    said = complaint(run, "install", "claude-code")
+    assert said.startswith(f"Cannot write {path}.memory-mcp.bak: No space left on device.")
+    assert "MEMORY_DIR" not in said
+    assert files_in(home) == [".claude.json"]
+
+
+def test_what_another_program_writes_meanwhile_is_not_written_over(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen, looked at again and carried out on the newer text; after three times given up."""
+    path = home / ".claude.json"
+    given(path, b"{}")
+    turns = 0
+    original = client_files.open_client_file
+
+    def meddled(most: int) -> Callable[..., ClientFile]:
+        def opened(asked: Path, *, private: bool) -> ClientFile:
+            nonlocal turns
+            found = original(asked, private=private)
+            if turns < most:
+                turns += 1
+                given(path, f'{{"turn": {turns}}}'.encode())
+            return found
+
+        return opened
+
+    monkeypatch.setattr("memory_mcp.cli.clients.open_client_file", meddled(2))
+    as_json(run, "install", "claude-code")
+    assert servers(path)["turn"] == 2
+    assert set(servers(path)) == {"turn", "mcpServers"}
+    as_json(run, "uninstall", "claude-code")
+    turns = 0
+    monkeypatch.setattr("memory_mcp.cli.clients.open_client_file", meddled(99))
+    assert "was changed by another program just now" in complaint(run, "install", "claude-code")
+    assert b"memory" not in path.read_bytes()
+
+
+def test_the_lock_of_claude_code_is_kept(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions write under that lock; one that was left behind stops nobody for long."""
+    path, lock = home / ".claude.json", home / ".claude.json.lock"
+    given(path, b"{}")
+    monkeypatch.setattr(client_files, "_LOCK_SECONDS", 0.05)
+    lock.mkdir()
+    os.utime(lock, (2**33, 2**33))  # renewed all the time
+    assert "Claude Code holds" in complaint(run, "install", "claude-code")
+    assert path.read_bytes() == b"{}"
+    os.utime(lock, (0, 0))
+    assert as_json(run, "install", "claude-code")["changed"] is True
+    assert not lock.exists()
+
+
+def test_claude_code_is_told_where_it_looks(
+    run: Run, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own folder and its older file, as its own command finds them."""
+    (home / ".claude").mkdir()
+    given(home / ".claude" / ".config.json", b"{}")
+    assert as_json(run, "install", "claude-code")["file"] == str(home / ".claude/.config.json")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "own"))
+    assert as_json(run, "install", "claude-code")["file"] == str(home / "own/.claude.json")
+    (project / "deep").mkdir()
+    monkeypatch.chdir(project / "deep")
+    as_json(run, "install", "claude-code", "--scope", "local")
+    assert list(servers(home / "own/.claude.json", "projects")) == [str(project)]
+
+
+def test_what_is_local_is_told_for_all_work_trees_of_a_clone(
+    run: Run, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Claude Code 2.1.329 looks under the first one, or where a bare clone lies."""
+    bare = tmp_path / "shop.git"
+    for clone, linked in ((project / ".git", "linked"), (bare, "of-bare")):
+        given(clone / "worktrees" / linked / "commondir", b"../..\n")
+        pointer = f"gitdir: {clone / 'worktrees' / linked}\n"
+        given(tmp_path / linked / ".git", pointer.encode())
+    given(project / ".git" / "modules" / "part" / "HEAD", b"ref: refs/heads/main\n")
+    given(project / "part" / ".git", b"gitdir: ../.git/modules/part\n")
+    (project / "deep").mkdir()
+    for folder, place in (
+        (tmp_path / "linked", project), (tmp_path / "of-bare", bare),
+        (project / "part", project / "part"), (project / "deep", project), (home, home),
+    ):  # fmt: skip
+        said = as_json(run, "--project", str(folder), "install", "claude-code", "--scope", "local")
+        assert said["success"]
+        assert list(servers(home / ".claude.json", "projects")) == [str(place)]
+        (home / ".claude.json").unlink()
+    monkeypatch.chdir(tmp_path / "linked")
+    as_json(run, "install", "claude-code", "--scope", "local")
+    assert as_json(run, "--project", str(project), "uninstall", "claude-code", "--scope", "local")[
+        "changed"
+    ]
+
+
+def test_what_cannot_be_meant_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with what to do instead."""
+    assert "no scope 'project'; choose user" in complaint(
+        run, "install", "claude-desktop", "--scope", "project"
+    )
+    assert "no scope 'local'; choose project or user" in complaint(
+        run, "install", "cursor", "--scope", "local"
+    )
+    assert "--name 'a b' cannot be used" in complaint(run, "install", "cursor", "--name", "a b")
+    assert "toolsets is 'nope'" in complaint(run, "install", "cursor", "--toolsets", "nope")
+    pinned = complaint(run, "--project", "/", "install", "claude-code")
+    assert "every project would get the memories of /" in pinned
+    assert "--scope local or --scope project" in pinned
+    monkeypatch.chdir("/")
+    assert "There is no project here" in complaint(run, "install", "vscode")
+    assert as_json(run, "uninstall", "claude-code")["changed"] is False
+
+
+def test_texts_are_utf_8_whatever_the_locale_says(home: Path, project: Path) -> None:
+    """A console of another code page must not decide what a client reads."""
+    given(project / ".mcp.json", '{"größe": "鍵"}'.encode())
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LC_ALL": "C",
+                   "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # fmt: skip
+    command = [sys.executable, "-m", "memory_mcp", "install", "claude-code", "--scope", "project",
+               "--project", str(project)]  # fmt: skip
+
+    done = subprocess.run(command, env=environment, check=True, capture_output=True)
+
+    assert done.stderr == b""
+    assert json.loads((project / ".mcp.json").read_text("utf-8"))["größe"] == "鍵"
