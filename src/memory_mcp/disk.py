@@ -9,10 +9,10 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import uuid4
 
 try:
@@ -23,7 +23,7 @@ except ImportError:  # Windows
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
 from memory_mcp.errors import StoreUnavailableError
 
-__all__ = ["LITTER", "Disk", "unavailable"]
+__all__ = ["LITTER", "Access", "Disk", "unavailable"]
 
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that is left over is litter of a cut, never a record."""
@@ -34,14 +34,34 @@ _REPLACE_TRIES: Final = 20
 _REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
+class Access(NamedTuple):
+    """Whose a file is, and who may read and write it."""
+
+    mode: int
+    owner: int | None = None
+    group: int | None = None
+
+
 class Disk:
     """Durable writes. Subclassed by tests, which override `step`."""
 
     def step(self, name: str) -> None:
         """Called before each step that could be the last one."""
 
-    def write(self, path: Path, data: bytes) -> None:
-        """Make `path` hold exactly `data`, durably.
+    def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
+        """Make `path` hold exactly `data`, durably; `access` says whose it is and who may read it.
+
+        Raises:
+            StoreUnavailableError: the file system refused; `path` is what it was.
+        """
+        with self.writing(path, access) as put:
+            put(data)
+
+    @contextmanager
+    def writing(
+        self, path: Path, access: Access | None = None
+    ) -> Generator[Callable[[bytes], None]]:
+        """Make `path` hold, durably, what is put within the block; left by an error, it stays.
 
         Raises:
             StoreUnavailableError: the file system refused; `path` is what it was.
@@ -49,14 +69,17 @@ class Disk:
         temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{LITTER}")
         try:
             self.folder(path.parent)
-            self._write_through(temporary, data)
+            with self._written_through(temporary, access) as put:
+                yield put
             self.step("rename")
             self._replace(temporary, path)
             self._sync_folder(path.parent)
         except OSError as error:
-            with suppress(OSError):  # what kept us from writing may keep us from tidying up too
-                temporary.unlink()
+            self._discard(temporary)
             raise unavailable(error, path, "store") from error
+        except BaseException:
+            self._discard(temporary)
+            raise
 
     def append(self, path: Path, line: bytes) -> None:
         """Add one line to a log, durably. A line cut short is completed by the next one's newline.
@@ -136,18 +159,33 @@ class Disk:
         path.mkdir(exist_ok=True)
         self._sync_folder(path.parent)
 
-    def _write_through(self, path: Path, data: bytes) -> None:
+    @contextmanager
+    def _written_through(
+        self, path: Path, access: Access | None
+    ) -> Generator[Callable[[bytes], None]]:
         self.step("create")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)
-        try:
+        mode = 0o600 if access else 0o644
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+
+        def put(data: bytes) -> None:
             self.step("write")
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
+
+        try:
+            if access and not _WINDOWS:  # a file takes its folder's rights along there
+                _give(descriptor, access)
+            yield put
             self.step("fsync")
             _sync(descriptor)
         finally:
             os.close(descriptor)
+
+    def _discard(self, temporary: Path) -> None:
+        with suppress(OSError):  # what kept us from writing may keep us from tidying up too
+            self.step("discard")
+            temporary.unlink()
 
     def _replace(self, source: Path, target: Path) -> None:
         for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
@@ -189,6 +227,15 @@ def _sync(descriptor: int) -> None:
         else:
             return
     os.fsync(descriptor)
+
+
+def _give(descriptor: int, access: Access) -> None:
+    made = os.fstat(descriptor)
+    owner = made.st_uid if access.owner is None else access.owner
+    group = made.st_gid if access.group is None else access.group
+    if (owner, group) != (made.st_uid, made.st_gid):
+        os.fchown(descriptor, owner, group)
+    os.fchmod(descriptor, access.mode)
 
 
 def _ends_with_newline(descriptor: int, size: int) -> bool:

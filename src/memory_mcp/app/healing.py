@@ -77,8 +77,8 @@ class HealedIndex:
     async def remove(self, record_ids: Collection[RecordId]) -> None:
         await self._healed(lambda: self._index.remove(record_ids))
 
-    async def ids(self) -> set[RecordId]:
-        return await self._healed(self._index.ids)
+    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
+        return await self._healed(lambda: self._index.ids(among))
 
     async def corpus(self, terms: Collection[str], view: View) -> Corpus:
         return await self._healed(lambda: self._index.corpus(terms, view))
@@ -96,8 +96,10 @@ class HealedIndex:
     ) -> list[Neighbour]:
         return await self._healed(lambda: self._index.around(record_ids, view, filters))
 
-    async def find(self, view: View, filters: Filters, limit: int) -> list[RecordId]:
-        return await self._healed(lambda: self._index.find(view, filters, limit))
+    async def find(
+        self, view: View, filters: Filters, limit: int, *, best: bool = False
+    ) -> list[RecordId]:
+        return await self._healed(lambda: self._index.find(view, filters, limit, best=best))
 
     async def count(self, view: View, filters: Filters) -> int:
         return await self._healed(lambda: self._index.count(view, filters))

@@ -1,7 +1,7 @@
 """The cloud behind a pool, and what is noted for it when a record is written or erased."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -91,8 +91,13 @@ class Mirror:
 
         A move that only hides goes along with the next memory: hiding asks nothing of the cloud.
         """
-        quiet = record.kind == "move" and not record.erases
-        return await self._note([Letter(record.id, "add", quiet=quiet)])
+        return await self.note_all([record])
+
+    async def note_all(self, records: Sequence[Record]) -> tuple[str, ...]:
+        """Note that each of these is to be delivered."""
+        return await self._note(
+            [Letter(r.id, "add", quiet=r.kind == "move" and not r.erases) for r in records]
+        )
 
     async def note_erased(self, record_ids: Iterable[RecordId]) -> None:
         """Note that the documents of these records are to be removed."""

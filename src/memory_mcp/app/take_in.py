@@ -17,7 +17,7 @@ from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX
 from memory_mcp.domain.record import Record, iso
 from memory_mcp.mirroring.documents import record_of
 
-__all__ = ["TakenIn", "look_around"]
+__all__ = ["TakenIn", "look_around", "put_in_place"]
 
 _FIRST: Final = ("checkpoint", "move", "tombstone")
 """The kinds that say what holds, and where."""
@@ -74,7 +74,7 @@ async def look_around(
             newest = max(newest, at)
             if not kinds:
                 advance(done.looked_at, listing.total)
-        await _put_in_place(rooms, pool)
+        await put_in_place(rooms, pool)
     if not done.unripe:
         await mirror.outbox.see_until(_with_overlap(newest))
     return done
@@ -107,13 +107,14 @@ def _with_overlap(at: str) -> str:
         return _EVER
 
 
-async def _put_in_place(rooms: Rooms, pool: Pool) -> None:
+async def put_in_place(rooms: Rooms, pool: Pool) -> None:
     """What came in moves the head, and erases what was forgotten elsewhere."""
     if pool is rooms.project:
         await absorb(rooms)
         forgotten = (await current(rooms)).timeline.forgotten
         await pool.erase(await pool.index.of_segments(forgotten))
-    await erase_late(pool.records, pool.index)
+    if await erase_late(pool.records, pool.index):
+        pool.changes.note()
     await note_forgotten(pool)
 
 
@@ -139,6 +140,8 @@ async def _take_in(
     for record in fresh:
         await pool.records.put(record)
     await pool.index.add(fresh)
+    if fresh:
+        pool.changes.note()
     known |= {record.id for record in fresh}
     lasting = {document.id for document in documents if document.state != "failed"}
     await mirror.outbox.mark(lasting & known)

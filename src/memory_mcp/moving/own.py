@@ -1,0 +1,231 @@
+"""Reading an export of ours back, whole: one record that is not right, and nothing is taken."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from memory_mcp.domain.drafts import Reach
+from memory_mcp.domain.ids import BranchName, RecordId, is_record_id
+from memory_mcp.domain.moving import (
+    EXPORT_FORMAT,
+    EXPORT_VERSION,
+    Document,
+    Export,
+    LeftOut,
+    Material,
+    OwnExport,
+    Parsed,
+)
+from memory_mcp.domain.record import SCHEMA_VERSION, Record
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.moving.front_matter import apart
+from memory_mcp.moving.own_text import INDEX_NAME
+from memory_mcp.moving.values import Fields, fields_of, parsed_json
+
+__all__ = ["head_of", "is_head_of_ours", "read_own"]
+
+_ABOUT: Final = TypeAdapter(Export)
+_POOLS: Final[tuple[Reach, ...]] = ("project", "user")
+_HEAD_CHARS: Final = 400
+_NAMED: Final = re.compile(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
+"""However the JSON is set: other programs set it anew."""
+_RECORDS: Final = re.compile(r',\s*"records"\s*:')
+_NOTHING_CHANGED: Final = "Nothing was changed."
+
+
+def is_head_of_ours(text: str) -> bool:
+    """Whether a file begins as one of our exports does: the JSON, or the index of the folder."""
+    start = text[:_HEAD_CHARS].lstrip("\ufeff").replace("\r\n", "\n")
+    if start.startswith("---\n"):
+        return f'\nformat: "{EXPORT_FORMAT}"\n' in start
+    return start.startswith("{") and _NAMED.search(start) is not None
+
+
+def head_of(text: str) -> Export | None:
+    """What an export says of itself, told from its beginning; None where that does not tell it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    try:
+        if text.startswith("---\n"):
+            head, _ = _note(Document(INDEX_NAME, text, datetime.min.replace(tzinfo=UTC)))
+            return _about(head or {}, INDEX_NAME)
+        head_alone = _RECORDS.split(text, maxsplit=1)[0] + "}"
+        return _about(fields_of(json.loads(head_alone)) or {}, "it")
+    except (ValueError, RecursionError, InvalidRequestError):
+        return None
+
+
+def read_own(material: Material) -> Parsed:
+    """The records of an export.
+
+    Raises:
+        InvalidRequestError: something in it cannot be: it names what, and where.
+    """
+    index = next((d for d in material.documents if d.name == INDEX_NAME), None)
+    if material.folder and index is not None:
+        about, read, left_out = _folder(material, index)
+    elif len(material.documents) == 1:
+        about, read, left_out = _file(material.documents[0])
+    else:
+        raise InvalidRequestError(
+            f"There is no {INDEX_NAME} of an export in the folder. {_NOTHING_CHANGED}"
+        )
+    records, twice = _each_once(read)
+    _refuse_circles(records)
+    own = OwnExport(about, tuple(sorted(records, key=lambda record: record.id)))
+    return Parsed("memory-mcp", left_out=(*material.left_out, *left_out, *twice), own=own)
+
+
+def _file(document: Document) -> tuple[Export, list[tuple[str, Record]], list[LeftOut]]:
+    fields = fields_of(parsed_json(document.text, document.name)) or {}
+    about = _about(fields, document.name)
+    items = fields.get("records")
+    if not isinstance(items, list):
+        raise _wrong(document.name, "has no list `records`")
+    items = cast("list[Any]", items)
+    if fields.get("count") != len(items):
+        raise _wrong(
+            document.name, f"names {fields.get('count')!r} records, and has {len(items):,}"
+        )
+    named = ((f"{document.name}, record {n}", item) for n, item in enumerate(items, 1))
+    return about, [(where, _record(where, fields_of(item))) for where, item in named], []
+
+
+def _folder(
+    material: Material, index: Document
+) -> tuple[Export, list[tuple[str, Record]], list[LeftOut]]:
+    head, _ = _note(index)
+    if head is None:
+        raise _wrong(index.name, "has no front matter")
+    about = _about(head, index.name)
+    if head.get("complete") is not True:
+        raise _wrong(index.name, "says that the export was cut short: export again")
+    read: list[tuple[str, Record]] = []
+    left_out: list[LeftOut] = []
+    for document in material.documents:
+        if document is index:
+            continue
+        fields, body = _note(document)
+        if fields is None or "id" not in fields:
+            left_out.append(
+                LeftOut(document.name, "is no record: it has no front matter with an id")
+            )
+            continue
+        given = {**fields, "content": body}
+        read.append((document.name, _record(document.name, given)))
+    if head.get("count") != len(read):
+        raise _wrong(
+            index.name, f"names {head.get('count')!r} records, and there are {len(read):,}"
+        )
+    return about, read, left_out
+
+
+def _note(document: Document) -> tuple[dict[str, Any] | None, str]:
+    """The fields of a file of the folder, and its text as it was written."""
+    text = document.text.removeprefix("\ufeff")
+    if text.startswith("---\r\n"):  # git or an editor turned the ends of all lines
+        text = text.replace("\r\n", "\n")
+    head, body = apart(text)
+    if head is None:
+        return None, ""
+    fields: dict[str, Any] = {}
+    for line in head.split("\n") if head else ():
+        name, colon, value = line.partition(": ")
+        try:
+            fields[name] = json.loads(value) if colon else _not_a_field(line)
+        except (ValueError, RecursionError) as error:
+            raise _wrong(
+                document.name, f"has a line that is no `name: JSON`: {line!r:.80}"
+            ) from error
+    return fields, body.removesuffix("\n")
+
+
+def _not_a_field(line: str) -> object:
+    raise ValueError(line)
+
+
+def _about(fields: Mapping[str, Any], name: str) -> Export:
+    if fields.get("format") != EXPORT_FORMAT:
+        raise _wrong(name, f"is of the format {fields.get('format')!r:.40}, not {EXPORT_FORMAT!r}")
+    version = fields.get("version")
+    if isinstance(version, int) and version > EXPORT_VERSION:
+        raise InvalidRequestError(
+            f"{name} is an export of version {version}; this memory-mcp knows up to "
+            f"{EXPORT_VERSION}. Update memory-mcp. {_NOTHING_CHANGED}"
+        )
+    try:
+        return _ABOUT.validate_python(
+            {
+                "scope": fields.get("scope"),
+                "at": fields.get("exported_at"),
+                "branch": BranchName(fields.get("branch") or "main"),
+                "pools": fields.get("pools") or _POOLS,
+                "history": fields.get("history", False),
+            }
+        )
+    except ValidationError as error:
+        raise _wrong(name, f"does not say what it is of: {_first(error)}") from error
+
+
+def _record(where: str, fields: Fields | None) -> Record:
+    if fields is None:
+        raise _wrong(where, "is no object")
+    if isinstance(version := fields.get("schema_version"), int) and version > SCHEMA_VERSION:
+        raise InvalidRequestError(
+            f"{where} has schema version {version}; this memory-mcp knows up to {SCHEMA_VERSION}. "
+            f"Update memory-mcp. {_NOTHING_CHANGED}"
+        )
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()  # half a character fits in no file
+        record = Record.model_validate(fields)
+    except ValidationError as error:
+        raise _wrong(where, f"is no record: {_first(error)}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _wrong(where, "holds what is no text in UTF-8") from error
+    if not is_record_id(record.id):
+        raise _wrong(where, f"has the id {record.id!r:.60}, which is no id of a record")
+    return record
+
+
+def _each_once(read: Iterable[tuple[str, Record]]) -> tuple[list[Record], list[LeftOut]]:
+    known: dict[RecordId, Record] = {}
+    twice: list[LeftOut] = []
+    for where, record in read:
+        if known.setdefault(record.id, record) != record:
+            raise _wrong(where, f"has the id {record.id}, and so has another record in it")
+        if known[record.id] is not record:
+            twice.append(LeftOut(where, "stands there twice"))
+    return list(known.values()), twice
+
+
+def _refuse_circles(records: Iterable[Record]) -> None:
+    """What came of itself cannot have come about; whoever follows it would never come to an end."""
+    opened = [r.move for r in records if r.move is not None]
+    relations: dict[str, dict[str, set[str]]] = {
+        "supersedes": {r.id: set(r.supersedes) for r in records},
+        "derived_from": {r.id: set(r.derived_from) for r in records},
+        "parents": {s: set(move.parents) for move in opened for s in move.opens.values()},
+    }
+    for name, graph in relations.items():
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            ring = cast("list[str]", error.args[1])
+            said = " \u2192 ".join(ring[:5])
+            raise InvalidRequestError(
+                f"The export is not right: {name} goes round in a circle ({said}). "
+                f"{_NOTHING_CHANGED}"
+            ) from error
+
+
+def _first(error: ValidationError) -> str:
+    first, *_ = error.errors(include_url=False)
+    return f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
+
+
+def _wrong(where: str, what: str) -> InvalidRequestError:
+    return InvalidRequestError(f"The export is not right: {where} {what}. {_NOTHING_CHANGED}")

@@ -1,0 +1,93 @@
+"""Values out of JSON that others wrote: what is not of the form that is needed counts as absent."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, cast
+
+from memory_mcp.errors import InvalidRequestError
+
+__all__ = [
+    "Fields",
+    "as_items",
+    "as_texts",
+    "fields_of",
+    "not_carried",
+    "parsed_json",
+    "text_of",
+    "time_of",
+]
+
+Fields = Mapping[str, Any]
+
+_MILLISECONDS_FROM: Final = 100_000_000_000
+"""A number of seconds this large would be the year 5138: from here on it counts milliseconds."""
+
+
+def parsed_json(text: str, name: str) -> Any:
+    """The value that a text is.
+
+    Raises:
+        InvalidRequestError: it is no JSON; the message says where it breaks off.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRequestError(
+            f"{name} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            "Was it cut short? Nothing was changed."
+        ) from error
+    except (RecursionError, ValueError) as error:  # nested without end, or a number without end
+        raise InvalidRequestError(f"{name} is no JSON that can be read: {error}.") from error
+
+
+def fields_of(value: object) -> Fields | None:
+    """The fields of an object."""
+    if isinstance(value, Mapping):
+        return cast("Fields", value)
+    return None
+
+
+def not_carried(names: Collection[str]) -> tuple[str, ...]:
+    """A note about fields for which no memory here has a place, if there are any."""
+    if not names:
+        return ()
+    return (f"Fields that no memory here has were not carried over: {', '.join(sorted(names))}.",)
+
+
+def as_items(value: object) -> Sequence[Any]:
+    """The items of a list; a list may also stand there as JSON in a text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ()
+    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+
+
+def as_texts(value: object) -> list[str]:
+    """The texts of a list; one that stands alone may hold several, separated by commas."""
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        value = value.split(",")
+    return [item.strip() for item in as_items(value) if isinstance(item, str) and item.strip()]
+
+
+def text_of(value: object) -> str:
+    """A text, or what a number says; nothing else is one. Half a character is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return str(value).encode(errors="replace").decode().strip()
+
+
+def time_of(value: object) -> datetime | None:
+    """A time as ISO 8601, or as seconds or milliseconds since 1970; without a zone it is UTC."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
+            return datetime.fromtimestamp(seconds, UTC)
+        if isinstance(value, str) and value.strip():
+            at = datetime.fromisoformat(value.strip())
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None

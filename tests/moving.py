@@ -1,0 +1,146 @@
+"""Exporting and importing as tests do it: by the use cases, through real text."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.moving import (
+    Document,
+    Export,
+    Imported,
+    Material,
+    Parsed,
+)
+from memory_mcp.domain.outcomes import Added, Skipped
+from memory_mcp.domain.record import Record
+from memory_mcp.moving import own_text
+from memory_mcp.moving.reading import read_source
+
+__all__ = [
+    "BOTH",
+    "Form",
+    "added",
+    "all_below",
+    "as_json",
+    "as_markdown",
+    "contents",
+    "exported",
+    "files_below",
+    "imported",
+    "of_mem0",
+    "only",
+    "previewed",
+    "read",
+    "records_of",
+]
+
+BOTH: tuple[Reach, ...] = ("project", "user")
+Form = Literal["json", "markdown"]
+
+_THEN = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def as_json(about: Export, records: list[Record]) -> Material:
+    """The records as our JSON."""
+    lines = [own_text.json_line(r, first=n == 0) for n, r in enumerate(records)]
+    text = own_text.json_start(about) + "".join(lines) + own_text.json_end(len(records))
+    return Material((Document("export.json", text, _THEN),))
+
+
+def as_markdown(about: Export, records: list[Record]) -> Material:
+    """The records as our folder of Markdown."""
+    index = own_text.index_text(
+        about, len(records), list(own_text.index_lines(records)), complete=True
+    )
+    notes = [Document(own_text.note_name(r), own_text.note_text(r), _THEN) for r in records]
+    return Material((Document(own_text.INDEX_NAME, index, _THEN), *notes), folder=True)
+
+
+async def exported(
+    rooms: Rooms, form: Form = "json", pools: tuple[Reach, ...] = BOTH, *, history: bool = False
+) -> Material:
+    """What an export of these rooms holds."""
+    chosen = await app.choose_export(rooms, pools, history=history)
+    assert not isinstance(chosen, Skipped)
+    records = [record async for record in app.exported(chosen)]
+    assert await app.unreadable(chosen, {record.id for record in records}) == []
+    return (as_json if form == "json" else as_markdown)(chosen.about, records)
+
+
+def read(material: Material) -> Parsed:
+    """A material, told from what is in it."""
+    return read_source(material, None, "it")
+
+
+async def imported(
+    rooms: Rooms, source: Material | Parsed, reach: Reach | None = None, *, erase: bool = False
+) -> Imported:
+    """Take it in; the counts must add up, and a dry run must have foretold them."""
+    parsed = read(source) if isinstance(source, Material) else source
+    foretold = await previewed(rooms, parsed, reach)
+    done = await app.import_memories(rooms, parsed, reach, erase=erase)
+    assert isinstance(done, Imported)
+    assert done.read == done.stored + done.known + len(done.left_out)
+    assert foretold.notes == done.notes[: len(foretold.notes)]
+    assert vars(foretold) == {**vars(done), "dry": True, "notes": foretold.notes}
+    assert not rooms.journal.waiting()
+    return done
+
+
+async def previewed(
+    rooms: Rooms, source: Material | Parsed, reach: Reach | None = None
+) -> Imported:
+    """What would come of it."""
+    parsed = read(source) if isinstance(source, Material) else source
+    done = await app.preview_import(rooms, parsed, reach)
+    assert isinstance(done, Imported)
+    return done
+
+
+def of_mem0(*texts: str, **fields: object) -> Parsed:
+    """A source with these memories, each with an id and a time of its own."""
+    items = [
+        {"id": f"m{number}", "memory": text, "created_at": "2025-05-06T07:08:09Z", **fields}
+        for number, text in enumerate(texts)
+    ]
+    return read(Material((Document("mem0.json", json.dumps(items), _THEN),)))
+
+
+async def contents(rooms: Rooms) -> list[str]:
+    """What is visible from here, in both pools, oldest first."""
+    chosen = await app.choose_export(rooms, BOTH, history=False)
+    assert not isinstance(chosen, Skipped)
+    return [record.content async for record in app.exported(chosen)]
+
+
+def all_below(folder: Path) -> dict[str, bytes]:
+    """Every file there is."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every record's file."""
+    return {path.stem: path.read_bytes() for path in folder.rglob("????-??/*.json")}
+
+
+async def records_of(rooms: Rooms) -> list[Record]:
+    found: list[Record] = []
+    for pool in rooms.pools:
+        found += [record async for record in pool.records.scan(await pool.records.ids())]
+    return sorted(found, key=lambda record: record.id)
+
+
+async def only(rooms: Rooms) -> Record:
+    (record,) = await records_of(rooms)
+    return record
+
+
+async def added(rooms: Rooms, content: str, **fields: Any) -> RecordId:
+    done = await app.add_memory(rooms, Draft(content, **fields))
+    assert isinstance(done, Added)
+    return done.record.id

@@ -1,0 +1,189 @@
+"""What leaves with an export comes back with an import as it was: records, and whole timelines."""
+
+import asyncio
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from fakes import SCOPE, START, FakeIds, Scribe, close_rooms, real_rooms
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+from looking import words_in
+from machine import CoherentMemory
+from moving import Form, as_json, as_markdown, contents, exported, files_below, imported, read
+from test_round_trips import records
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.ids import MAIN, ROOT
+from memory_mcp.domain.moving import Document, Export, Material
+from memory_mcp.domain.record import Record
+from memory_mcp.timeline.moves import fold
+
+T = TypeVar("T")
+
+ABOUT = Export(SCOPE, START, MAIN, ("project", "user"), history=True)
+
+ODD = (
+    "---\ntitle: x\n---\nfront matter within",
+    "---",
+    "\n---\n",
+    "ends with lines\n\n\n",
+    "\r\n\0\t\u2028\x85\ufeff\U0010ffff",
+    "id: 7\r\n---\r\n",
+    " ",
+    "```\n---\n```",
+)
+
+
+def test_odd_texts_are_odd_in_both_formats() -> None:
+    """Texts that look like the format itself, with titles that look like its lines."""
+    scribe = Scribe()
+    made = [scribe.record(text, title=text, tags=[text], key=text) for text in ODD]
+
+    for form in (as_json, as_markdown):
+        own = read(form(ABOUT, made)).own
+        assert own is not None
+        assert own.about == ABOUT
+        assert list(own.records) == made
+
+
+@example(made=[Scribe().record("\u2028---\u2028", title="", tags=["\x85"])])
+@given(made=st.lists(records(), max_size=4))
+@settings(deadline=None, max_examples=150)
+def test_any_record_comes_back_from_an_export_as_it_was(made: list[Record]) -> None:
+    """Every field, whatever it says: that is what lossless means."""
+    ids = FakeIds()  # the strategy gives each the same id
+    made = [record.model_copy(update={"id": ids.new(START)}) for record in made]
+
+    for form in (as_json, as_markdown):
+        own = read(form(ABOUT, made)).own
+        assert own is not None
+        assert list(own.records) == made
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80))
+@settings(deadline=None)
+def test_lines_that_git_turned_are_turned_back(text: str) -> None:
+    """On Windows git may check out every file with other ends of lines."""
+    made = Scribe().record(text.replace("\r", "") or "x")
+    folder = as_markdown(ABOUT, [made])
+    turned = tuple(
+        Document(d.name, d.text.replace("\n", "\r\n"), d.modified) for d in folder.documents
+    )
+    own = read(Material(turned, folder=True)).own
+
+    assert own is not None
+    assert list(own.records) == [made]
+
+
+def as_if_written(record: Record, ids: FakeIds) -> Record:
+    """The record within the limits that an import holds every record to."""
+    return record.model_copy(
+        update={
+            "id": ids.new(START),
+            "content": record.content if record.content.strip() else "x",
+            "erases": (),
+            "move": None,
+            "title": record.title[:100],
+            "category": record.category[:30],
+            "tags": tuple(tag[:60] for tag in record.tags if tag[:60].strip()),
+            "segment": record.segment and ROOT,
+            "branch": record.branch and MAIN,
+            "supersedes": tuple(ids.new(START) for _ in record.supersedes),
+            "derived_from": tuple(ids.new(START) for _ in record.derived_from),
+            "created_at": min(record.created_at, START),
+        }
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "markdown"])
+@given(made=st.lists(records(), min_size=1, max_size=3))
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_files_of_any_record_are_the_same_after_both_ways(
+    tmp_path: Path, form: Form, made: list[Record]
+) -> None:
+    """With its history an export is the folder, byte for byte, also of what no use case writes."""
+
+    async def both_ways() -> None:
+        with tempfile.TemporaryDirectory(dir=tmp_path) as name:
+            here, there = (real_rooms(Path(name) / side) for side in ("here", "there"))
+            ids = FakeIds()
+            for record in made:
+                await here.project.records.put(as_if_written(record, ids))
+            await imported(there, await exported(here, form, history=True))
+            assert files_below(Path(name) / "there") == files_below(Path(name) / "here")
+            for rooms in (here, there):
+                await close_rooms(rooms)
+
+    asyncio.run(both_ways())
+
+
+class MovedMemory(CoherentMemory):
+    """A whole random life of a project, taken elsewhere now and then."""
+
+    @precondition(lambda self: len(self.words) > 3)
+    @rule(form=st.sampled_from(["json", "markdown"]))
+    def everything_moves_elsewhere(self, form: Form) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            there = real_rooms(Path(name), self.clock, FakeIds(7))
+            try:
+                self.run(self.moved(there, Path(name), form))
+            finally:
+                self.run(close_rooms(there))
+
+    async def moved(self, there: Rooms, folder: Path, form: Form) -> None:
+        whole = await exported(self.rooms, form, history=True)
+        await imported(there, whole)
+        assert files_below(folder) == files_below(self.folder)
+        head, moved = await self.rooms.heads.read(), await there.heads.read()
+        assert moved is not None
+        if head is not None:
+            stored = [
+                r async for r in there.project.records.scan(await there.project.index.moves())
+            ]
+            assert moved.timeline == fold(stored)
+            assert moved.timeline.branches == head.timeline.branches
+        for branch in moved.timeline.branches:
+            here = real_rooms(self.folder, self.clock, branch=branch)
+            await app.switch(there, branch)
+            assert await contents(there) == await contents(here)
+            await close_rooms(here)
+        again = await imported(there, whole)
+        assert again.stored == 0
+        assert files_below(folder) == files_below(self.folder)
+
+    @precondition(lambda self: len(self.words) > 3)
+    @rule(form=st.sampled_from(["json", "markdown"]))
+    def what_holds_moves_elsewhere(self, form: Form) -> None:
+        material = self.run(exported(self.rooms, form))
+        now = self.clock.now()
+        there = self.model.holds(self.model.on(self.rooms.session.branch), now)
+        told = words_in("\n".join(document.text for document in material.documents))
+        assert told == {entry.word for entry in there}
+
+        with tempfile.TemporaryDirectory() as name:
+            rooms = real_rooms(Path(name), self.clock, FakeIds(8))
+            try:
+                self.run(imported(rooms, material))
+                assert sorted(self.run(contents(rooms))) == sorted(self.run(contents(self.rooms)))
+                files = files_below(Path(name))
+                assert self.run(imported(rooms, material)).stored == 0
+                assert files_below(Path(name)) == files
+            finally:
+                self.run(close_rooms(rooms))
+
+    def run(self, doing: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(doing)
+
+
+MovedMemory.TestCase.settings = settings(
+    max_examples=12, stateful_step_count=25, deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)  # fmt: skip
+TestMovedMemory = MovedMemory.TestCase

@@ -1,0 +1,229 @@
+"""An export holds what holds, never more; and it never writes over what is not its own."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from command_line import Run, as_json, complaint
+from fakes import FakeClock, close_rooms, fake_rooms, real_rooms
+from moving import BOTH, Form, all_below, contents, exported, imported, read
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Policy
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.moving import Material
+from memory_mcp.domain.outcomes import Added, Saved, Skipped
+from memory_mcp.errors import StoreUnavailableError
+
+pytestmark = pytest.mark.anyio
+
+INDEX: Final = "index.md"
+
+
+def text_of(material: Material) -> str:
+    """All that an export says, its index and the names of its files too."""
+    return "\n".join(f"{document.name}\n{document.text}" for document in material.documents)
+
+
+@pytest.mark.parametrize("form", ["json", "markdown"])
+async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
+    """DESIGN 3.5: left roads with their summaries, corrections, what was forgotten or expired."""
+    clock = FakeClock()
+    rooms = fake_rooms(clock)
+    old = await app.add_memory(rooms, Draft("corrected zebra"))
+    assert isinstance(old, Added)
+    await app.update_memory(rooms, old.record.id, "newer otter")
+    await app.add_memory(rooms, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1)))
+    hidden = await app.add_memory(rooms, Draft("hidden emu"))
+    assert isinstance(hidden, Added)
+    await app.forget_memory(rooms, hidden.record.id, "because of a newt", erase=False)
+    sealed = await app.checkpoint(rooms, "sealed lynx", 1, again=False, approval="approved")
+    assert isinstance(sealed, Saved)
+    await app.add_memory(rooms, Draft("left gnu"))
+    await app.checkpoint(rooms, "left ibis", 2, again=False, approval="approved")
+    await app.backtrack(rooms, sealed.checkpoint.id, "continue", lesson="learnt koala")
+    await app.checkpoint(rooms, "pending wasp", 2, again=False, approval="pending")
+    clock.advance(timedelta(hours=2))
+
+    visible = text_of(await exported(rooms, form))
+    whole = text_of(await exported(rooms, form, history=True))
+    held = ["newer otter", "sealed lynx", "learnt koala"]
+    gone = ["zebra", "yak", "emu", "newt", "gnu", "ibis", "wasp"]
+    assert [word for word in held if word not in visible] == []
+    assert [word for word in gone if word in visible] == []
+    assert [word for word in held + gone if word not in whole] == []
+
+
+async def test_the_branch_decides_what_holds() -> None:
+    """Another branch's work is no part of this one's export."""
+    rooms = fake_rooms()
+    await app.fork(rooms, "side", "")
+    await app.switch(rooms, "main")
+    await app.add_memory(rooms, Draft("on main"))
+    await app.switch(rooms, "side")
+    await app.add_memory(rooms, Draft("on the side"))
+
+    assert await contents(rooms) == ["on the side"]
+    assert "on main" not in text_of(await exported(rooms))
+
+
+async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
+    """An export of a project is given to others."""
+    rooms = fake_rooms()
+    await app.add_memory(rooms, Draft("I live in Berlin", reach="user"))
+    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
+
+    assert "Berlin" not in text_of(await exported(rooms, pools=("project",)))
+    assert "Postgres" not in text_of(await exported(rooms, pools=("user",)))
+    both = await exported(rooms, pools=BOTH)
+    own = read(both).own
+    assert own is not None
+    # the city that the profile drew from it comes along
+    assert len([record for record in own.records if record.scope.project is None]) == 2
+
+
+async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> None:
+    """A cut may have come between the head and the record: the head holds it."""
+    rooms = real_rooms(tmp_path)
+    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
+    await app.checkpoint(rooms, "the first", 1, again=False, approval="approved")
+    head = await rooms.heads.read()
+    assert head is not None
+    assert head.last is not None
+    await rooms.project.records.erase({head.last.id})
+    there = fake_rooms()
+    await imported(there, await exported(rooms, history=True))
+
+    assert [c.summary for c in (await there.heads.read() or head).timeline.decided()] == [
+        "the first"
+    ]
+    await close_rooms(rooms)
+
+
+async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> None:
+    """A backup of nothing over the last good one would be the worst of all."""
+    rooms = real_rooms(tmp_path)
+    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
+    folder = tmp_path / "project" / ".claude" / "memory"
+    folder.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(StoreUnavailableError, match="there is not one record"):
+        await app.choose_export(rooms, BOTH, history=False)
+    await close_rooms(rooms)
+
+
+async def test_a_memory_that_is_off_exports_nothing() -> None:
+    """As every other read."""
+    rooms = fake_rooms(policy=Policy(enabled=False))
+    assert isinstance(await app.choose_export(rooms, BOTH, history=False), Skipped)
+
+
+# the command
+
+
+def some_memories(run: Run) -> None:
+    run("add", "Orders rest in Postgres", "--title", "Where do orders rest?")
+    run("add", "Caf\u00e9 \u2713 \U0001f600", "--kind", "decision")
+
+
+def test_an_export_to_stdout_is_json_and_nothing_else(run: Run) -> None:
+    """It is piped into other programs; what a person reads goes elsewhere."""
+    some_memories(run)
+    status, out, error = run("export")
+
+    assert (status, error) == (0, "")
+    whole = json.loads(out)
+    assert [r["content"] for r in whole["records"]] == [
+        "Orders rest in Postgres",
+        "Caf\u00e9 \u2713 \U0001f600",
+    ]
+    assert (whole["format"], whole["version"], whole["count"]) == ("memory-mcp", 1, 2)
+    assert json.loads(run("--json", "export", "-")[1])["records"] == whole["records"]
+
+
+def test_a_folder_is_for_people_and_comes_back_whole(run: Run, project: Path) -> None:
+    """The names say what is in the files; what counts is within them."""
+    some_memories(run)
+    said = as_json(run, "export", "notes", "--format", "markdown")
+
+    assert (said["records"], said["format"]) == (2, "markdown")
+    notes = project / "notes"
+    (orders,) = notes.glob("project/*/where-do-orders-rest-*.md")
+    orders.rename(notes / "renamed.md")
+    assert "[Where do orders rest?](project/" in (notes / INDEX).read_text("utf-8")
+    assert as_json(run, "import", "notes")["known"] == 2
+
+
+def test_a_second_export_into_a_folder_takes_the_first_ones_place(run: Run, project: Path) -> None:
+    """What was forgotten since must not stay behind in it; what the user put there does."""
+    some_memories(run)
+    run("export", "notes/")
+    (project / "notes" / "mine.md").write_text("mine", "utf-8")
+    forgotten = json.loads(run("search", "Postgres", "--json")[1])["results"][0]["memoryId"]
+    run("forget", forgotten)
+    run("export", "notes")
+    left = all_below(project / "notes")
+
+    assert [name for name, data in left.items() if b"Postgres" in data] == []
+    assert len(left) == 3
+    assert as_json(run, "import", "notes")["leftOut"] == 1
+
+
+@pytest.mark.parametrize("target", ["mine.json", "folder"])
+def test_what_is_no_export_is_not_written_over(run: Run, project: Path, target: str) -> None:
+    """A slip of the name must not cost a file."""
+    some_memories(run)
+    path = project / target
+    if target == "folder":
+        path.mkdir()
+        path /= "letter.md"
+    path.write_text('{"precious": true}', "utf-8")
+
+    assert "is no export of this program" in complaint(run, "export", target)
+    assert path.read_text("utf-8") == '{"precious": true}'
+    assert run("export", target, "--force")[0] == 0
+    assert run("export", target)[0] == 0  # it is one now
+
+
+def test_an_export_that_was_cut_short_says_so(run: Run, project: Path) -> None:
+    """Half of the memories must not pass for all."""
+    some_memories(run)
+    run("export", "notes/")
+    index = project / "notes" / INDEX
+    whole = index.read_text("utf-8")
+    index.write_text(whole.replace("complete: true", "complete: false"), "utf-8")
+    assert "was cut short: export again" in complaint(run, "import", "notes")
+
+    index.write_text(whole.replace("count: 2", "count: 3"), "utf-8")
+    assert "names 3 records, and there are 2" in complaint(run, "import", "notes")
+
+
+def test_a_record_that_cannot_be_read_is_named(run: Run, project: Path) -> None:
+    """The export is written, and says what is missing in it."""
+    some_memories(run)
+    damaged = next((project / ".claude" / "memory").glob("*/*.json"))
+    damaged.write_text("{", "utf-8")
+    status, out, error = run("export", "all.json")
+    assert (status, error) == (1, "")
+    assert f"1 could not be read and are missing in it: {damaged.stem}" in out
+
+    status, out, error = run("export")
+    assert (status, json.loads(out)["count"]) == (1, 1)
+    assert damaged.stem in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--format", "markdown"), "Markdown is a folder of files: name one"),
+        (("there", "--format", "json"), "'there' is a folder, and JSON is one file"),
+    ],
+)
+def test_a_target_that_cannot_be_is_said(
+    run: Run, project: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    """Before anything is read or written."""
+    (project / "there").mkdir()
+    assert words in complaint(run, "export", *arguments)

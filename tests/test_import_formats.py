@@ -1,0 +1,294 @@
+"""What other programs wrote is read as they meant it, and nothing of it gets lost on the way."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed, Source
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.moving.blocks import blocks
+from memory_mcp.moving.front_matter import front_matter
+from memory_mcp.moving.reading import read_source
+from memory_mcp.stores.sources import read_material
+
+SAMPLES: Final = Path(__file__).parent / "data" / "imports"
+THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)
+
+SOURCES: Final[list[tuple[str, Source, int, int]]] = [
+    ("memory.jsonl", "memory-server", 6, 3),
+    ("auto-memory", "claude-code", 6, 2),
+    ("claude-md/CLAUDE.md", "claude-md", 5, 2),
+    ("basic-memory", "basic-memory", 9, 0),
+    ("mem0.json", "mem0", 4, 3),
+    ("claude-mem.json", "claude-mem", 2, 3),
+]
+
+
+def read(name: str) -> Parsed:
+    """A sample, told from what is in it."""
+    path = str(SAMPLES / name)
+    return read_source(read_material(path), None, path)
+
+
+def of_text(text: str, name: str, source: Source | None = None) -> Parsed:
+    """One file that says this."""
+    return read_source(Material((Document(name, text, THEN),)), source, name)
+
+
+def said(parsed: Parsed) -> dict[str, Foreign]:
+    """The memories by their texts."""
+    return {memory.content: memory for memory in parsed.memories}
+
+
+@pytest.mark.parametrize(("name", "source", "memories", "left_out"), SOURCES)
+def test_a_source_is_told_from_what_is_in_it_and_counted_whole(
+    name: str, source: Source, memories: int, left_out: int
+) -> None:
+    """What is neither a memory nor named as left out would be lost without a word."""
+    parsed = read(name)
+
+    assert parsed.source == source
+    assert (len(parsed.memories), len(parsed.left_out)) == (memories, left_out)
+    assert parsed.read == memories + left_out
+    assert len({memory.identity for memory in parsed.memories}) == memories
+
+
+def test_an_observation_names_whom_it_is_about() -> None:
+    """By itself "works at the Analytical Society" answers no question about Ada."""
+    found = said(read("memory.jsonl"))
+
+    assert found["Ada_Lovelace: Works at the Analytical Society"].title == "Ada_Lovelace"
+    assert found["Ada Lovelace speaks fluent French"].category == "person"
+    assert "Ada_Lovelace maintains Shop API." in found
+
+
+def test_notes_of_claude_code_come_as_they_were_meant() -> None:
+    """Each note has a type; the index only leads to them, but for what it says by itself."""
+    parsed = read("auto-memory")
+    found = {memory.title: memory for memory in parsed.memories}
+
+    assert (found["user role"].kind, found["user role"].reach) == ("preference", "user")
+    assert found["feedback testing"].kind == "convention"
+    assert found["feedback testing"].content.startswith("Integration tests must hit a real")
+    assert found["merge freeze"].content.startswith("Merge freeze begins 2026-03-05")
+    assert found["user role"].content.count("ten years of Go") == 1
+    assert "Deploys run from the release branch only" in said(parsed)
+    assert [each.reason for each in parsed.left_out] == [
+        "leads to user_role.md, which comes itself",
+        "leads to feedback_testing.md, which comes itself",
+    ]
+
+
+def test_each_point_of_claude_md_is_a_memory_and_imports_are_named() -> None:
+    """A rule can be corrected alone; a file that is only named was never read."""
+    parsed = read("claude-md/CLAUDE.md")
+    found = said(parsed)
+
+    assert found["Build: `make all`"].title == "Shop \u203a Commands"
+    assert found["Use 2-space indentation"].kind == "preference"
+    assert "```sh\npytest -x tests/test_orders.py\n```" in parsed.memories[2].content
+    (note,) = parsed.notes
+    assert "@README.md, @docs/api.md, @~/.claude/shared.md" in note
+    assert "dev@shop" not in note
+    assert "@types" not in note
+
+
+def test_observations_and_relations_of_a_note_are_told_from_its_prose() -> None:
+    """A task and a timecode have brackets too."""
+    parsed = read("basic-memory")
+    found = said(parsed)
+
+    pour = found["Pour over gives more clarity than a press #brewing (tasted twice)"]
+    assert (pour.category, pour.tags) == ("method", ("brewing", "coffee"))
+    assert pour.at == datetime(2025, 3, 4, 8, tzinfo=UTC)
+    assert found["The office buys beans from Ethiopia"].kind == "decision"
+    assert "Coffee Brewing is the base of Cold Brew (in summer)." in found
+    assert "- [ ] descale the kettle\n- [00:00:11] is a moment of a recording" in found
+    assert "- we talked of [[Tea]] too" in found
+
+
+def test_memories_of_mem0_keep_their_time_and_labels() -> None:
+    """They are what the memories are found by; what has no place here is named."""
+    parsed = read("mem0.json")
+    found = said(parsed)
+
+    assert found["Works with PostgreSQL 16"].category == "technology"
+    assert found["Works with PostgreSQL 16"].tags == ("work",)
+    assert found["Likes to play badminton on weekends"].at == datetime(
+        2025, 7, 29, 7, 31, 20, 255209, tzinfo=UTC
+    )
+    assert found["Trial of the vendor is running"].expires_at == datetime(2025, 9, 1, tzinfo=UTC)
+    assert "ada works with postgresql." in found
+    assert parsed.notes == (
+        "Fields that no memory here has were not carried over: metadata.source, user_id.",
+    )
+
+
+@pytest.mark.parametrize("wrapping", ["{}", '{{"memories": {}}}', '{{"results": {}}}'])
+def test_a_list_of_mem0_may_stand_alone(wrapping: str) -> None:
+    """Its library, its server and its cloud each wrap it in another way."""
+    parsed = of_text(wrapping.format('[{"id": "1", "memory": "Likes tea"}]'), "tea.json")
+
+    assert parsed.source == "mem0"
+    assert list(said(parsed)) == ["Likes tea"]
+
+
+def test_observations_of_claude_mem_are_told_whole() -> None:
+    """A title alone says that something was decided, the narrative why."""
+    observation, summary = read("claude-mem.json").memories
+
+    assert observation.kind == "decision"
+    assert "because refunds need the history" in observation.content
+    assert "- Events are never changed" in observation.content
+    assert "Files: src/orders.py" in observation.content
+    assert observation.tags == ("event-sourcing", "trade-off")
+    assert observation.at == datetime(2026, 1, 9, 20, tzinfo=UTC)
+    assert summary.content.splitlines()[2] == "Learned: Refunds need each state of an order"
+
+
+def test_a_copy_of_a_source_gives_the_same_identities(tmp_path: Path) -> None:
+    """Else the second import of a file that was moved would store everything again."""
+    copy = tmp_path / "elsewhere.jsonl"
+    copy.write_bytes((SAMPLES / "memory.jsonl").read_bytes())
+    again = read_source(read_material(str(copy)), None, str(copy))
+
+    assert [m.identity for m in again.memories] == [
+        m.identity for m in read("memory.jsonl").memories
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("just a line", "notes.txt"),
+        ("# A heading\n\nand a paragraph", "notes.md"),
+        ('{"some": "thing"}', "some.json"),
+        ("[" * 100_000, "deep.json"),
+        ("", "empty.json"),
+    ],
+)
+def test_what_looks_like_nothing_known_is_asked_about(text: str, name: str) -> None:
+    """A guess would fill the memory with what is none."""
+    with pytest.raises(InvalidRequestError, match=r"looks like no source.*--from.*memory-server"):
+        of_text(text, name)
+
+
+def test_what_could_be_two_things_is_asked_about() -> None:
+    """A folder may hold notes of both."""
+    material = Material(
+        (
+            Document("MEMORY.md", "- said", THEN),
+            Document("a.md", "---\npermalink: a\n---\nsaid", THEN),
+        ),
+        folder=True,
+    )
+    with pytest.raises(InvalidRequestError, match="could be claude-code or basic-memory"):
+        read_source(material, None, "notes")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("[1]", "is no JSON object: a line that was cut short, or not its own"),
+        ('{"type": "note"}', "is neither an entity nor a relation, but 'note'"),
+        ('{"type": "entity", "observations": ["x"]}', "is an entity without a name"),
+        (
+            '{"type": "entity", "name": "A", "observations": [7, null]}',
+            "is an observation without a text",
+        ),
+        ("[" * 100_000, "is no JSON object: a line that was cut short, or not its own"),
+    ],
+)
+def test_a_line_that_is_no_memory_is_named(line: str, reason: str) -> None:
+    """The reference server drops such lines and says nothing to the user."""
+    parsed = of_text(line, "memory.jsonl", "memory-server")
+
+    assert reason in {each.reason for each in parsed.left_out}
+
+
+def test_values_of_wrong_types_are_left_out_and_not_stumbled_over() -> None:
+    """A file that somebody edited must not end in a traceback."""
+    parsed = of_text(
+        '{"observations": [5, null, {"title": ["x"], "facts": {"a": 1}}], "summaries": "no", '
+        '"sessions": [[]], "prompts": {}}',
+        "odd.json",
+    )
+
+    assert parsed.source == "claude-mem"
+    assert parsed.memories == ()
+    assert len(parsed.left_out) == 4
+
+
+@pytest.mark.parametrize(
+    ("head", "fields"),
+    [
+        ("title: A: b # c", {"title": "A: b"}),
+        ("title: 'it''s'\ntags: [a, 'b']", {"title": "it's", "tags": ["a", "b"]}),
+        ("tags:\n- a\n- b\nother: 1", {"tags": ["a", "b"], "other": "1"}),
+        ("tags:\n  - a\n\n  - b", {"tags": ["a", "b"]}),
+        ("text: |\n  one\n  two\nx: y", {"text": "one\ntwo", "x": "y"}),
+        (
+            "metadata:\n  type: user\n  deep:\n    a: b",
+            {"metadata": {"type": "user", "deep": {"a": "b"}}},
+        ),
+        ('json: ["a", "b"]\nempty:', {"json": ["a", "b"], "empty": ""}),
+    ],
+)
+def test_the_front_matter_of_notes_is_read_as_far_as_they_use_it(
+    head: str, fields: dict[str, object]
+) -> None:
+    """These are the forms that the programs write."""
+    assert front_matter(f"---\n{head}\n---\nbody") == (fields, "body")
+    text = f"\ufeff---\n{head}\n---\nbody".replace("\n", "\r\n")
+    assert front_matter(text) == (fields, "body")
+
+
+def test_code_belongs_to_what_stands_above_it() -> None:
+    """A heading or a list within code is none."""
+    text = (
+        "intro\n\n```md\n# no heading\n\n- no item\n```\n\n"
+        "1. one\n   more\n\n   and more\n2. two\n***\nend"
+    )
+
+    assert [block.text for block in blocks(text)] == [
+        "intro\n```md\n# no heading\n\n- no item\n```",
+        "one\nmore\n\nand more",
+        "two",
+        "end",
+    ]
+
+
+def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
+    """A folder that somebody sent could lead to any file of the machine."""
+    (tmp_path / "secret.md").write_text("the secret", "utf-8")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- said", "utf-8")
+    (folder / "odd.md").write_bytes(b"\xff")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    material = read_material(str(folder))
+
+    assert [document.name for document in material.documents] == ["MEMORY.md"]
+    assert (
+        LeftOut("link.md", "is a link, and those are not followed in a folder") in material.left_out
+    )
+    assert len(read_source(material, None, "notes").left_out) == 2
+
+
+@pytest.mark.parametrize("name", ["missing.json", "."])
+def test_what_cannot_be_read_is_said(name: str, tmp_path: Path) -> None:
+    """An empty answer would look like an empty source."""
+    with pytest.raises(
+        InvalidRequestError, match=r"There is no(?:thing to read|  ?file or folder)"
+    ):
+        read_source(read_material(str(tmp_path / name)), None, name)
+
+
+def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """Half of the letters would be others."""
+    path = tmp_path / "memory.jsonl"
+    path.write_bytes(b'{"type": "entity", "name": "Caf\xe9"}')
+    with pytest.raises(InvalidRequestError, match=r"no text in UTF-8 \(byte 31\)"):
+        read_material(str(path))

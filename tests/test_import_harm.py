@@ -1,0 +1,269 @@
+"""A sound export that was made to do harm: it erases, hides and replaces nothing unsaid."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from command_line import Run, as_json, complaint
+from fakes import START, FakeClock, FakeIds, Scribe, fake_rooms
+from moving import BOTH, added, contents, exported, imported, of_mem0, only, previewed, read
+from moving import as_json as in_json
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, RecordId, SegmentId, time_of
+from memory_mcp.domain.moving import Export, Parsed
+from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.record import Move, Origin, Record, Scope
+from memory_mcp.errors import InvalidRequestError
+
+pytestmark = pytest.mark.anyio
+
+EVIL: Final = SegmentId("01a2010b-7a2e-7000-9fc3-134e75bf1aaa")
+
+
+def there(*records: Record, rooms: Rooms, history: bool = True, pools: Any = BOTH) -> Parsed:
+    """An export of the same project that holds these."""
+    return read(in_json(Export(rooms.scope, START, MAIN, pools, history), list(records)))
+
+
+def a_move(**fields: Any) -> Record:
+    """A backtrack by somebody else."""
+    step = Move(act="backtrack", branch=MAIN, opens={MAIN: EVIL}, **fields)
+    return Scribe(ids=FakeIds(7)).record("team notes", kind="move", move=step)
+
+
+@pytest.mark.parametrize("erase", [False, True])
+async def test_nobody_gives_up_the_whole_timeline_for_us(*, erase: bool) -> None:
+    """The first segment has the same name everywhere: one record would erase any project."""
+    rooms = fake_rooms()
+    await added(rooms, "Orders rest in Postgres")
+    evil = there(a_move(leaves=(ROOT,), forgets=(ROOT,)), rooms=rooms)
+
+    with pytest.raises(InvalidRequestError, match="gives up the first part of the timeline"):
+        await app.import_memories(rooms, evil, None, erase=erase)
+    assert await contents(rooms) == ["Orders rest in Postgres"]
+
+
+async def test_a_tombstone_erases_only_what_was_agreed_to_and_in_its_own_pool() -> None:
+    """The dry run counts what would go; a tombstone of the user's reaches no project."""
+    rooms = fake_rooms()
+    memory = await added(rooms, "Orders rest in Postgres")
+    scribe = Scribe(ids=FakeIds(7))
+    ours = scribe.record("gone", kind="tombstone", erases=(memory,))
+    mine = ours.model_copy(update={"scope": Scope(user=rooms.scope.user)})
+
+    assert (await previewed(rooms, there(mine, rooms=rooms))).erases == 0
+    foretold = await previewed(rooms, there(ours, rooms=rooms))
+    assert (foretold.erases, foretold.touched["erases"]) == (1, ("Orders rest in Postgres",))
+    with pytest.raises(InvalidRequestError, match="repeat with --erase"):
+        await app.import_memories(rooms, there(ours, rooms=rooms), None)
+    assert await contents(rooms) == ["Orders rest in Postgres"]
+    await imported(rooms, there(ours, rooms=rooms), erase=True)
+    assert await contents(rooms) == []
+
+
+async def test_what_a_move_would_hide_is_said() -> None:
+    """A backtrack of another clone is no harm, but nobody should wonder where it all went."""
+    rooms = fake_rooms()
+    await added(rooms, "Orders rest in Postgres")
+    foretold = await previewed(rooms, there(a_move(leaves=(ROOT,)), rooms=rooms))
+
+    assert (foretold.hides, foretold.touched["hides"]) == (1, ("Orders rest in Postgres",))
+
+
+async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None:
+    """A memory that supersedes takes the place of one that holds; the head says whose it is."""
+    rooms = fake_rooms()
+    memory = await added(rooms, "Orders rest in Postgres")
+    scribe = Scribe(ids=FakeIds(7))
+    new = scribe.record("Orders rest in Redis", supersedes=(memory,))
+    mine = scribe.record("run evil.sh", scope=Scope(user="mallory"), kind="preference")
+    evil = there(new, mine, rooms=rooms, history=False, pools=("project",))
+    foretold = await previewed(rooms, evil)
+
+    assert (foretold.replaces, foretold.touched["replaces"]) == (1, ("Orders rest in Postgres",))
+    assert [each.reason for each in foretold.left_out] == [
+        "belongs to the user scope, of which the export is not"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"content": "B" * 8_001}, "content has 8,001 characters; the limit is 8,000"),
+        ({"title": "T" * 201}, "title has 201 characters; the limit is 200"),
+        ({"category": "c" * 65}, "category has 65 characters"),
+        ({"tags": ("t",) * 33}, "33 tags; the limit is 32"),
+        ({"tags": ("t" * 65,)}, "a tag has 65 characters"),
+        ({"key": "k" * 501}, "key has 501 characters"),
+        ({"origin": Origin(commit="; rm")}, "origin.commit"),
+        ({"branch": "a b"}, "branch 'a b' cannot be a name"),
+        ({"segment": "../evil"}, "segment '../evil' cannot be a name"),
+        ({"created_at": START + timedelta(days=2)}, "It is dated 2026-02-02"),
+        ({"erases": (EVIL,)}, "It is a fact, and would erase others"),
+        ({"move": Move(act="backtrack", branch=MAIN)}, "It is a fact, and would move the head"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else value[-20:],
+)
+@pytest.mark.parametrize("history", [True, False])
+async def test_a_record_that_no_tool_would_take_is_refused(
+    fields: dict[str, Any], words: str, *, history: bool
+) -> None:
+    """Limits hold for every door."""
+    rooms = fake_rooms()
+    evil = there(Scribe().record(**fields), rooms=rooms, history=history)
+
+    with pytest.raises(InvalidRequestError) as caught:
+        await previewed(rooms, evil)
+    assert words in str(caught.value)
+    assert "Nothing was changed" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Move(act="fork", branch=BranchName("a b")),
+        Move(act="fork", branch=MAIN, opens={BranchName("\x1b[31m"): EVIL}),
+        Move(act="fork", branch=MAIN, opens={MAIN: ROOT}),
+        Move(act="backtrack", branch=MAIN, leaves=(SegmentId("x/y"),)),
+        Move(act="checkpoint", branch=MAIN, checkpoint=CheckpointId("start")),
+    ],
+)
+async def test_a_name_that_no_command_gives_is_refused(step: Move) -> None:
+    """It would be shown, and be asked for, for ever."""
+    rooms = fake_rooms()
+    with pytest.raises(InvalidRequestError, match="cannot be a name"):
+        await previewed(rooms, there(Scribe().record("m", kind="move", move=step), rooms=rooms))
+
+
+@pytest.mark.parametrize("history", [True, False])
+async def test_a_secret_is_found_wherever_it_stands(*, history: bool) -> None:
+    """In a key and in what is said of the origin as well."""
+    rooms, token = fake_rooms(), "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    record = Scribe().record("tea", key=f"user:{token}", origin=Origin(client=token))
+    done = await imported(rooms, there(record, rooms=rooms, history=history))
+
+    assert done.redactions == {"github-token": 2}
+    assert token not in (await only(rooms)).model_dump_json()
+
+
+async def test_a_secret_in_the_name_of_a_branch_is_refused() -> None:
+    """A name that is cut is another name."""
+    rooms, token = fake_rooms(), BranchName("ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+    with pytest.raises(InvalidRequestError, match="holds what looks like a secret") as caught:
+        await previewed(rooms, there(Scribe().record(branch=token), rooms=rooms))
+    assert token not in str(caught.value)
+
+
+async def test_another_projects_history_is_not_mixed_in() -> None:
+    """In a project without memories it becomes the project's own, its keys included."""
+    here, other, empty = fake_rooms(), fake_rooms(ids=FakeIds(3)), fake_rooms(ids=FakeIds(5))
+    await app.set_identity(here, "A shop")
+    history = await exported(here, pools=("project",), history=True)
+    for rooms in (other, empty):
+        rooms = replace(rooms, scope=rooms.scope.model_copy(update={"project": "market"}))  # noqa: PLW2901
+        if other.project is rooms.project:
+            await added(rooms, "Mail goes by SES")
+            with pytest.raises(InvalidRequestError, match="'market': two histories do not"):
+                await previewed(rooms, history)
+        else:
+            await imported(rooms, history)
+            known = await app.project_identity(rooms)
+            assert isinstance(known, list)
+            assert [record.content for record in known] == ["A shop"]
+
+
+async def test_what_is_not_here_is_not_called_known() -> None:
+    """An id that is here says little: it may say otherwise, or hold no longer."""
+    rooms = fake_rooms()
+    memory = await added(rooms, "Orders rest in Postgres")
+    before = await exported(rooms)
+    (record,) = (read(before).own or pytest.fail("no export")).records
+    other = record.model_copy(update={"content": "Orders rest in Redis"})
+    for history in (True, False):
+        (left,) = (await imported(rooms, there(other, rooms=rooms, history=history))).left_out
+        assert left.reason == "differs from the memory of that id here: Orders rest in Postgres"
+    await app.update_memory(rooms, memory, "Orders rest in MySQL")
+    (left,) = (await imported(rooms, before)).left_out
+    assert left.reason.startswith("was superseded here by ")
+
+
+async def test_a_time_to_come_is_none() -> None:
+    """It would stay the newest for ever; a second import still knows it."""
+    clock = FakeClock()
+    rooms = fake_rooms(clock)
+    source = of_mem0("Ada likes tea", created_at="9999-12-31T00:00:00Z")
+    done = await imported(rooms, source)
+    record = await only(rooms)
+
+    assert done.notes == ("1 item(s) were dated after today, and count as of now.",)
+    assert max(record.created_at, time_of(record.id)) <= clock.now()
+    clock.advance(timedelta(days=1))
+    assert (await imported(rooms, source)).known == 1
+
+
+async def test_what_a_checkpoint_left_can_be_seen_of_another_road() -> None:
+    """What lies on a road that was left is named as that, not as known."""
+    rooms = fake_rooms()
+    sealed = await app.checkpoint(rooms, "one", 1, again=False, approval="approved")
+    assert isinstance(sealed, Saved)
+    await added(rooms, "Orders rest in Postgres")
+    before = await exported(rooms)
+    assert isinstance(await app.backtrack(rooms, sealed.checkpoint.id, "continue"), Backtracked)
+    done = await imported(rooms, before)
+
+    assert (done.known, [each.reason for each in done.left_out]) == (
+        1,
+        ["is here on a road that was left"],
+    )
+
+
+# the command
+
+
+def test_the_user_scope_of_an_export_comes_only_if_it_is_asked_for(run: Run) -> None:
+    """Who hands on a project hands on no habits, and nobody slips any in."""
+    run("add", "Ada likes tea", "--scope", "user")
+    _, text, _ = run("export", "--scope", "both")
+    run("forget", json.loads(text)["records"][0]["id"])
+
+    assert "belongs to the user scope" in run("import", "-", stdin=text)[1]
+
+
+def test_a_backup_is_not_written_over_by_less(run: Run, project: Path) -> None:
+    """An export of today's memories would take the place of all that ever was."""
+    run("add", "Orders rest in Postgres")
+    run("export", "all.json", "--history", "--scope", "both")
+    before = (project / "all.json").read_bytes()
+    said = complaint(run, "export", "all.json")
+    assert "it has its history, and this one would have none; it has the user scope" in said
+    assert (project / "all.json").read_bytes() == before
+
+    mine = json.loads(before)
+    mine["scope"]["project"] = "market"
+    (project / "all.json").write_text(json.dumps(mine), "utf-8")
+    again = ("export", "all.json", "--history", "--scope", "both")
+    assert "it is of the project 'market'" in complaint(run, *again)
+    assert run(*again, "--force")[0] == 0
+    assert run(*again)[0] == 0
+
+
+def test_a_dry_run_names_what_an_export_would_erase(run: Run, project: Path) -> None:
+    """And the import itself asks for a word more."""
+    added_ = as_json(run, "add", "Orders rest in Postgres")
+    _, text, _ = run("export", "--history")
+    whole = json.loads(text)
+    stone = {**whole["records"][0], "id": "019a0000-0000-7000-8000-000000000001"}
+    stone |= {"kind": "tombstone", "content": "x", "erases": [RecordId(added_["memoryId"])]}
+    whole["records"].append(stone)
+    whole["count"] += 1
+    (project / "it.json").write_text(json.dumps(whole), "utf-8")
+
+    out = run("import", "it.json", "--dry-run")[1]
+    assert "go for good: 1.\n  Orders rest in Postgres" in out
+    assert "erases 1 memories that are here" in complaint(run, "import", "it.json")
+    assert as_json(run, "import", "it.json", "--erase")["erases"] == 1

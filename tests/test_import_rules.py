@@ -1,0 +1,170 @@
+"""What people wrote as rules comes whole: each is a memory, or it is named why it is none."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+from command_line import Run, complaint
+
+from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed, Source
+from memory_mcp.domain.shown import GENERATED
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.moving.blocks import BARE, blocks
+from memory_mcp.moving.claude_notes import CLAUDE_FILES
+from memory_mcp.moving.front_matter import front_matter
+from memory_mcp.moving.reading import read_source
+from memory_mcp.stores.sources import read_material
+
+THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def of_text(text: str, name: str = "CLAUDE.md", source: Source | None = None) -> Parsed:
+    """One file that says this."""
+    return read_source(Material((Document(name, text, THEN),)), source, name)
+
+
+def said(parsed: Parsed) -> dict[str, Foreign]:
+    """The memories by their texts."""
+    return {memory.content: memory for memory in parsed.memories}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("- one <!-- for people --> two", ["one  two"]),
+        ("- one\n<!-- a\nb -->\n- two", ["one", "two"]),
+        ("- one <!-- never closed\n- two", ["one <!-- never closed", "two"]),
+        ("- write `<!-- x -->` there\n- two", ["write `<!-- x -->` there", "two"]),
+        ("- a lone ` here <!-- out -->\n\n- two", ["a lone ` here", "two"]),
+        ("```html\n<!-- in -->\n```\n\n- two", ["```html\n<!-- in -->\n```", "two"]),
+        ("```all``` of it\n\n# one\n\ntwo", ["```all``` of it", "two"]),
+    ],
+)
+def test_only_a_comment_is_left_out_as_one(text: str, kept: list[str]) -> None:
+    """An arrow that nobody closed must not take the rules below it along."""
+    assert [block.text for block in blocks(text)] == kept
+
+
+def test_a_heading_alone_is_named() -> None:
+    """It may be the rule itself; one with a part below it is only a heading."""
+    parsed = of_text("# Rules\n\n## Never push to main\n\n## Tests\n\n- first\n\n# End")
+
+    assert list(said(parsed)) == ["first"]
+    assert parsed.left_out == (
+        LeftOut("CLAUDE.md, line 3: Never push to main", BARE),
+        LeftOut("CLAUDE.md, line 9: End", BARE),
+    )
+
+
+@pytest.mark.parametrize("head", ["# only a heading\n!!odd", "Use tabs.\nTest first."])
+def test_two_rules_about_a_text_are_no_front_matter(head: str) -> None:
+    """What stands between them was written to be read."""
+    text = f"---\n{head}\n---\nbody"
+
+    assert front_matter(text) == ({}, text)
+    assert head.splitlines()[1] in "\n".join(said(of_text(text)))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "lost"),
+    [
+        ("CLAUDE.md", "paths: src/**", "paths"),
+        (
+            "note.md",
+            "name: n\nmodel: x\nmetadata:\n  type: user\n  mood: y",
+            "metadata.mood, model",
+        ),
+        ("note.md", "permalink: n\ntags: [a]\nmood: y", "mood"),
+    ],
+)
+def test_fields_that_have_no_place_are_named(name: str, head: str, lost: str) -> None:
+    """A rule that held for some paths holds for all now: that must be said."""
+    parsed = of_text(f"---\n{head}\n---\n- a rule", name)
+
+    assert parsed.notes == (f"Fields that no memory here has were not carried over: {lost}.",)
+
+
+def test_our_own_pages_are_not_taken_in() -> None:
+    """They repeat what is remembered, also what was corrected since."""
+    ours = Document("MEMORY.md", f"{GENERATED} 1.0 -->\n- remembered", THEN)
+    theirs = Document("role.md", "---\nmetadata:\n  type: user\n---\nlikes Go", THEN)
+    parsed = read_source(Material((ours, theirs), folder=True), None, "notes")
+
+    assert list(said(parsed)) == ["likes Go"]
+    assert parsed.left_out == (
+        LeftOut("MEMORY.md", "was written by this program, of its own memories"),
+    )
+    with pytest.raises(InvalidRequestError, match="only what this program wrote"):
+        read_source(Material((ours,), folder=True), "claude-code", "notes")
+
+
+def test_a_name_stays_as_it_is_written() -> None:
+    """`user_id` and `user id` are two things to a program; only the verb is made readable."""
+    lines = (
+        '{"type": "entity", "name": "user_id", "observations": ["is a UUID", "user-id is old"]}',
+        '{"type": "entity", "name": "shop", "observations": ["shop_api is it", "The shop sells"]}',
+        '{"type": "relation", "from": "shop_api", "to": "user_id", "relationType": "depends_on"}',
+    )
+    assert list(said(of_text("\n".join(lines), "memory.jsonl"))) == [
+        "user_id: is a UUID",
+        "user-id is old",
+        "shop: shop_api is it",
+        "The shop sells",
+        "shop_api depends on user_id.",
+    ]
+    graph = '{"relations": [{"source": "ada_l", "relationship": "works_at", "target": "shop_api"}]}'
+    assert list(said(of_text(graph, "graph.json", "mem0"))) == ["ada_l works at shop_api."]
+
+
+def test_a_graph_may_come_as_the_tool_tells_it() -> None:
+    """`read_graph` is how a client gets at it."""
+    parsed = of_text(
+        '{\n"entities": [{"name": "Ada", "entityType": "p", "observations": ["likes tea"]}, 7],\n'
+        '"relations": [{"from": "Ada", "to": "Bo", "relationType": "knows"}]}',
+        "graph.json",
+    )
+
+    assert parsed.source == "memory-server"
+    assert list(said(parsed)) == ["Ada: likes tea", "Ada knows Bo."]
+    assert parsed.left_out == (LeftOut("entity 2", "is an entity without a name"),)
+
+
+def test_memories_of_mem0_may_stand_in_data() -> None:
+    """As its older answers have them."""
+    assert list(said(of_text('[{"id": "1", "data": "Likes tea"}]', "tea.json"))) == ["Likes tea"]
+
+
+@pytest.mark.parametrize("text", ['[{"memory": "Likes te', '{"entities": [', '{"results": [{}]'])
+def test_a_file_that_was_cut_short_is_called_that(text: str) -> None:
+    """To ask whose it is would lead astray."""
+    with pytest.raises(InvalidRequestError, match="Was it cut short"):
+        of_text(text, "it.json")
+
+
+def test_of_a_folder_only_the_files_of_instructions_are_read(tmp_path: Path) -> None:
+    """A project is full of other notes, and of those of its dependencies."""
+    names = ("CLAUDE.md", "README.md", "docs/AGENTS.md", "web/node_modules/x/CLAUDE.md")
+    for name in (*names, ".git/CLAUDE.md", "docs/CLAUDE.local.md"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("- a rule", "utf-8")
+    read = {document.name for document in read_material(str(tmp_path), CLAUDE_FILES).documents}
+
+    assert read == {"CLAUDE.md", "docs/AGENTS.md", "docs/CLAUDE.local.md"}
+
+
+def test_what_is_piped_in_must_be_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the letters would be others; and a pipe may be without end."""
+    said = run("import", "-", "--from", "mem0", stdin=b'[{"memory": "Caf\xe9"}]')[2]
+    assert "stdin is no text in UTF-8 (byte 16)" in said
+    monkeypatch.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 5)
+    assert "stdin holds more than 5 bytes" in run("import", "-", stdin=b"123456")[2]
+
+
+def test_our_own_export_is_known_however_it_is_set(run: Run, project: Path) -> None:
+    """`jq -c` leaves no spaces."""
+    text = '{"format":"memory-mcp","version":2,"records":[],"count":0}'
+    (project / "it.json").write_text(text, "utf-8")
+
+    assert "export of version 2" in complaint(run, "import", "it.json")
