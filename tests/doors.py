@@ -129,7 +129,8 @@ def records(folder: Path) -> list[Json]:
 
 
 def _records_in(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*.json") if path.name != "memory-head.json")
+    every = (path for path in folder.rglob("*.json") if not path.parent.name.startswith("rendered"))
+    return (path for path in every if path.name != "memory-head.json")
 
 
 def names_in(folder: Path) -> list[str]:

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from inbox_in_memory import MemoryInbox
 from nudges_in_memory import MemoryNudges
-from stores_in_memory import MemoryHeads, MemoryIndex, MemoryRecords
+from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
+from views_in_memory import MemoryViews
 
+from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
 from memory_mcp.disk import Disk
@@ -88,12 +91,16 @@ def fake_rooms(
 ) -> Rooms:
     """Rooms in memory: nothing touches a file."""
     stores = (MemoryRecords(), MemoryRecords())
-    pools = [Pool(store, HealedIndex(MemoryIndex(), store)) for store in stores]
+    changes = Changes()
+    pools = [Pool(store, HealedIndex(MemoryIndex(), store), changes=changes) for store in stores]
     return Rooms(
         project=pools[0],
         user=pools[1],
         heads=MemoryHeads(),
         nudges=MemoryNudges(),
+        inbox=MemoryInbox(),
+        views=MemoryViews(lambda: changes.count),
+        journal=MemoryJournal(),
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),

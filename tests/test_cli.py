@@ -112,7 +112,8 @@ def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
     assert out.startswith(f"Back at {name}: 1 memory hidden.")
     assert "\n- Sessions live in Redis.\n" in out
     text = run("head")[1]
-    assert text.startswith(f"Project {head['project']}, branch main. Last checkpoint: {name}.")
+    stands = f"Project {head['project']}, branch main, phase 1 is sealed."
+    assert text.startswith(f"{stands} Last checkpoint: {name}.")
     assert f"- {line}: 1 memory" in text
     assert as_json(run, "head")["lines"] == [{"id": line, "memories": 1}]
     assert as_json(run, "backtrack", line, "--mode", "continue")["restored"] == line
@@ -178,8 +179,16 @@ def test_a_phase_sealed_before_is_refused_unless_it_is_meant(run: Run) -> None:
     run("checkpoint", "One", "--phase", "1")
     status, out, _ = run("checkpoint", "One", "--phase", "1")
     assert status == 1
-    assert out.startswith("Phase 1 is at or below phase 1")
+    assert out.startswith("Phase 1 is sealed already by phase1-")
     assert run("checkpoint", "One", "--phase", "1", "--again")[0] == 0
+
+
+def test_a_decision_needs_the_checkpoint_that_it_is_about(run: Run) -> None:
+    """It would seal a new one, while the one that waits goes on waiting."""
+    status, _, said = run("checkpoint", "--decision", "save", "Summary")
+    assert status != 0
+    assert "name it with --pending ID" in said
+    assert "none yet" in run("head")[1]
 
 
 def test_branches_from_the_command_line(run: Run) -> None:
@@ -242,7 +251,7 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
         "",
     )
     assert as_json(run, "doctor")["message"] == "Everything is as it must be."
-    month = next((project / ".claude" / "memory").iterdir())
+    month = next((project / ".claude" / "memory").glob("*-*"))
     (month / ".x.json.0123abcd.tmp").write_text("{")
     status, out, _ = run("doctor")
     assert status == 0

@@ -105,7 +105,7 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
     await worked_on(settings)
     before = history(project)
     (project / ".state" / "history.jsonl").unlink()
-    month = next((project / ".claude" / "memory").iterdir())
+    month = next((project / ".claude" / "memory").glob("*-*"))
     old, young = month / ".x.json.0123abcd.tmp", month / ".y.json.0123abcd.tmp"
     for litter in (old, young):
         litter.write_text("{")

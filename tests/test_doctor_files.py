@@ -110,7 +110,7 @@ async def test_record_misplaced(settings: Settings, project: Path, name: str) ->
 async def test_litter(settings: Settings, project: Path) -> None:
     """What a cut left in the middle of a write."""
     await worked_on(settings)
-    month = next((project / ".claude" / "memory").iterdir())
+    month = next((project / ".claude" / "memory").glob("*-*"))
     (month / ".x.json.0123abcd.tmp").write_text("{")
 
     await mended(settings, "litter", "should")

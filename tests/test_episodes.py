@@ -12,8 +12,10 @@ from command_line import Run
 from doors import Era, Json, add, agent, call, files_with, read, recalled, records, refused, seal
 from mcp import Client
 
+from memory_mcp import app
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +150,18 @@ async def test_a_secret_in_a_turn_is_gone_before_anything_is_written(
     (record,) = episodes(tmp_path)
     assert "Please write the note for the cleaners" in record["content"]
     assert files_with(tmp_path, "4711") == files_with(tmp_path, "front door") == []
+
+
+async def test_an_episode_belongs_to_the_phase_that_is_worked_on(
+    settings: Settings, era: Era, project: Path
+) -> None:
+    """As everything else that is written in it; MEMORY_PHASE need not say so."""
+    async with open_rooms(settings) as built:
+        await app.move_to_phase(built.rooms, 3)
+    async with agent(settings, era) as client:
+        await capture(client, 1, "Please move the cart service to SQLite.")
+
+    assert [record["phase"] for record in episodes(project)] == [3]
 
 
 async def test_a_backtrack_hides_the_episodes_of_the_road_that_is_left(

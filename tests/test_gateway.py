@@ -184,7 +184,7 @@ async def test_what_nobody_can_tell_is_left_to_the_caller(
         assert await recalled(client) == [new_text]
 
     assert sorted(merged["replaced"]) == sorted([known, said["memoryId"]])
-    assert len(files_with(project, "Vue")) == 2
+    assert len(files_with(project / ".claude" / "memory", "Vue")) == 3, "two records and a page"
 
 
 async def test_with_nothing_to_compare_everything_is_kept(settings: Settings, era: Era) -> None:

@@ -127,7 +127,7 @@ async def test_a_line_given_up_for_good_takes_along_what_others_wrote_on_it(
     await synced(desk)
     await synced(laptop)
     async with agent(laptop, "auto") as client:
-        await add(client, "The door code is 4711.")
+        await add(client, "The door code is blue otter.")
     async with agent(replace(desk, provider="local"), "auto") as client:
         await call(client, "backtrack", to=1, mode="forget")
     await synced(laptop)
@@ -147,7 +147,7 @@ async def test_another_address_knows_nothing_and_a_forget_is_done_at_both(
 ) -> None:
     """What was delivered to one cloud is not there in the next."""
     async with agent(desk, "auto") as client:
-        memory_id = await add(client, "The door code is 4711.")
+        memory_id = await add(client, "The door code is blue otter.")
         await add(client, "Orders live in PostgreSQL.")
     await synced(desk)
     away = replace(desk, base_url=cloud.url.replace("127.0.0.1", "localhost"))
@@ -198,8 +198,8 @@ async def test_the_profile_keeps_out_what_was_corrected_or_is_being_forgotten(
     """The cloud's words cannot be judged here, so what does not hold is not asked for."""
     extracting = replace(desk, extraction=True)
     async with agent(extracting, "auto") as client:
-        old = await add(client, "The port is 8000.")
-        secret = await add(client, "The door code is 4711.")
+        old = await add(client, "The port is eighty.")
+        secret = await add(client, "The door code is blue otter.")
         await call(client, "update_memory", memory_id=old, content="The port is 9000.")
         await synced(extracting)
         shown = await read(client, "memory_context")
@@ -208,8 +208,8 @@ async def test_the_profile_keeps_out_what_was_corrected_or_is_being_forgotten(
         later = await read(client, "memory_context")
 
     assert "The port is 9000." in shown.split("What the cloud")[1]
-    assert "8000" not in shown
-    assert "4711" not in later
+    assert "eighty" not in shown
+    assert "otter" not in later
 
 
 async def test_little_does_not_look_like_all_there_is(

@@ -7,6 +7,8 @@ import pytest
 
 from memory_mcp import settings
 from memory_mcp.cli.main import make_parser
+from memory_mcp.server.prompts import PROMPTS
+from memory_mcp.server.resources import RESOURCES, TEMPLATES
 from memory_mcp.server.tools import default_tools, toolset
 
 ROOT = Path(__file__).parent.parent
@@ -24,6 +26,15 @@ def test_the_tools_listed_are_the_tools_there_are() -> None:
     offered = [*default_tools(), *(t for name in settings.TOOLSETS for t in toolset(name))]
 
     assert sorted(names_in("Tools")) == sorted(tool.name for tool in offered)
+
+
+def test_the_resources_and_prompts_listed_are_those_there_are() -> None:
+    """The README says what they are for, the page in docs/ how they behave."""
+    known = [each.uri for each in (*RESOURCES, *TEMPLATES)] + [each.name for each in PROMPTS]
+    page = (ROOT / "docs" / "resources.md").read_text("utf-8")
+
+    assert names_in("Resources and prompts") == known
+    assert re.findall(r"^### `([^`]+)`", page, re.MULTILINE) == known
 
 
 def test_the_commands_listed_are_the_commands_there_are() -> None:
@@ -48,11 +59,12 @@ def test_no_other_module_reads_the_environment() -> None:
         if reading.search(path.read_text("utf-8")) and path.name != "settings.py"
     ]
 
-    # the one hands its own environment to the server it starts, the other tells numpy to keep still
-    assert sorted(found) == ["demo.py", "model_wiring.py"]
+    # the one hands its own environment to the server it starts, the last tells numpy to keep still;
+    # a hook is done before `settings` could be imported, and reads some of the same variables
+    assert sorted(found) == ["demo.py", "hook.py", "model_wiring.py"]
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
+@pytest.mark.parametrize("link", dict.fromkeys(re.findall(r"\]\(([^)#:]+)\)", README)))
 def test_every_link_leads_somewhere(link: str) -> None:
     """Links are to files of the repository."""
     assert (ROOT / link).exists()

@@ -97,18 +97,18 @@ async def test_an_unknown_argument_is_refused_with_the_known_ones(
     known = "Known: content, metadata, kind, scope, supersedes, phase, gate."
     assert typo == f"add_memory has no argument 'suporsedes'. Did you mean 'supersedes'? {known}"
     assert "memory_head has no argument 'verbose'." in odd
-    assert "no argument 'answered'. Known: summary, phase, pending, decision, again." in inner
+    assert "no argument 'answered'. Known: summary, phase, decisions, artifacts, issues," in inner
     assert "no argument 'ctx'." in context
     assert records(tmp_path) == []
 
 
 _WRONG: dict[str, tuple[str, Json, str]] = {
-    "number": ("add_memory", {"content": 7}, "content: Input should be a valid string (got 7)"),
-    "missing": ("add_memory", {}, "content: Field required"),
+    "number": ("add_memory", {"content": 7}, "content must be a text (got 7)"),
+    "missing": ("add_memory", {}, "content is missing"),
     "choice": ("add_memory", {"content": "x", "kind": "idea"}, "(got 'idea')"),
     "nested": ("add_memory", {"content": "x", "metadata": {"tags": "a"}}, "metadata.tags"),
     "long": ("search_memories", {"limit": "x" * 500}, "…)"),
-    "text": ("search_memories", {"limit": "many"}, "limit: Input should be a valid integer"),
+    "text": ("search_memories", {"limit": "many"}, "limit must be a whole number (got 'many')"),
     "null": ("backtrack", {"to": None}, "to"),
 }
 

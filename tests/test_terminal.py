@@ -9,7 +9,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from signal import SIGINT, Signals
+from signal import SIGINT, Signals, default_int_handler, signal
 
 import pytest
 from command_line import Run
@@ -32,6 +32,8 @@ def on_a_terminal(
 ) -> tuple[int, str]:
     """Runs the command on a terminal of its own and answers once it asks; status and screen."""
     ours, theirs = pty.openpty()
+    # tests that run in the background are born with it ignored, and a child would inherit that
+    signal(SIGINT, default_int_handler)
     running = subprocess.Popen(
         [sys.executable, "-m", "memory_mcp", *arguments],
         stdin=theirs,

@@ -4,66 +4,52 @@ Building does no I/O beyond looking for the project: files and indexes are opene
 """
 
 import asyncio
-import hashlib
-import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
 from memory_mcp.disk import Disk
-from memory_mcp.domain.record import Scope
-from memory_mcp.errors import InvalidRequestError
+from memory_mcp.domain.shown import PAGES
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.model_wiring import embedder, language
+from memory_mcp.places import Places, find_places, user_folder
 from memory_mcp.ports import NudgeQueue
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.setting_values import on_this_machine
 from memory_mcp.settings import Settings, home_folder
-from memory_mcp.stores.heads import STATE_FOLDER, LocalHeads, prepare_state
+from memory_mcp.stores.heads import LocalHeads, prepare_state
 from memory_mcp.stores.host import (
     GitProvenance,
     SystemClock,
     SystemIds,
-    git_remote,
-    git_work_tree,
 )
+from memory_mcp.stores.inbox import LocalInbox
+from memory_mcp.stores.journal import LocalJournal
 from memory_mcp.stores.keys import KeySource, SystemKeyring
 from memory_mcp.stores.local import LocalRecords
 from memory_mcp.stores.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
+from memory_mcp.stores.views import LocalViews
 
 __all__ = [
     "Built",
-    "Places",
     "build",
     "cloud_chosen",
     "cloud_key",
-    "find_places",
     "open_rooms",
     "system_keyring",
 ]
 
 INDEX_FILE = "index.sqlite3"
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where everything of this process is, and whose it is."""
-
-    scope: Scope
-    project_dir: Path | None
-    state_dir: Path
-    memory_dir: Path
-    user_state_dir: Path
-    user_memory_dir: Path
 
 
 @dataclass(frozen=True)
@@ -89,28 +75,6 @@ class Built:
                 await pool.mirror.aclose()
 
 
-def find_places(settings: Settings, start: Path | None = None) -> Places:
-    """The project in the order: setting, client, enclosing git work tree, none.
-
-    Raises:
-        InvalidRequestError: it would be where this process stands, and that folder is gone.
-    """
-    project_dir = settings.project_dir
-    if project_dir is None and settings.enabled:  # a memory that is off looks for nothing
-        project_dir = git_work_tree((start or _current_folder()).absolute())
-    mine = _user_folder(settings, settings.user)
-    base = project_dir or mine / "none"
-    records = base / ".claude" / "memory" if project_dir else base / "memory"
-    return Places(
-        scope=Scope(user=settings.user, project=_identity(project_dir)),
-        project_dir=project_dir,
-        state_dir=settings.state_dir or base / STATE_FOLDER,
-        memory_dir=settings.memory_dir or records,
-        user_state_dir=mine / STATE_FOLDER,
-        user_memory_dir=mine / "memory",
-    )
-
-
 def build(settings: Settings, disk: Disk | None = None, start: Path | None = None) -> Built:
     """Everything, wired. Nothing is opened yet."""
     places = find_places(settings, start)
@@ -131,11 +95,19 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     model = embedder(settings)
     wake = asyncio.Event()
     meanings = [Meaning(model, SqliteVectors(i), wake) if model else None for i in indexes]
+    changes = Changes()
+    pools = [
+        Pool(store, HealedIndex(index, store), mirror, meaning, changes=changes)
+        for store, index, mirror, meaning in zip(records, indexes, mirrors, meanings, strict=True)
+    ]
     rooms = Rooms(
-        project=Pool(records[0], HealedIndex(indexes[0], records[0]), mirrors[0], meanings[0]),
-        user=Pool(records[1], HealedIndex(indexes[1], records[1]), mirrors[1], meanings[1]),
+        project=pools[0],
+        user=pools[1],
         heads=heads,
         nudges=_nudges(settings, writer),
+        views=_views(places, settings, writer),
+        inbox=LocalInbox(places.state_dir, writer),
+        journal=LocalJournal(places.state_dir, writer),
         clock=clock,
         ids=SystemIds(),
         provenance=GitProvenance(places.project_dir, session=settings.session),
@@ -150,6 +122,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             secrets=settings.secrets,
             merging=settings.merging,
             pace=settings.pace,
+            opening=settings.opening,
         ),
         session=Session(clean_branch(settings.branch)),
         language=language(settings),
@@ -202,13 +175,26 @@ def _nudges(settings: Settings, disk: Disk) -> NudgeQueue:
     """Where programs leave nudges: a folder of the user's, or a queue far away."""
 
     def folder_of(user: str) -> Path:
-        return _user_folder(settings, user) / NUDGES_FOLDER
+        return user_folder(settings, user) / NUDGES_FOLDER
 
     if settings.nudge_queue:
         from memory_mcp.stores.sqs import SqsNudges  # noqa: PLC0415  # only where it is used
 
         return SqsNudges(settings.nudge_queue, folder_of, disk)
     return LocalNudges(folder_of, disk)
+
+
+def _views(places: Places, settings: Settings, disk: Disk) -> LocalViews:
+    """Where rendered files lie: beside the memories, and in the project's own `.claude`."""
+    own = places.project_dir
+    return LocalViews(
+        places.state_dir,
+        places.memory_dir,
+        (places.user_state_dir, places.user_memory_dir),
+        own / ".claude" / PAGES[0] if own else None,
+        disk,
+        whose=(settings.user, str(settings.home or "")),
+    )
 
 
 def _unusable(settings: Settings, source: KeySource) -> str:
@@ -259,37 +245,3 @@ def cloud_chosen(settings: Settings, source: KeySource) -> bool:
             return True
         case "auto":
             return source.origin != "none" or on_this_machine(settings.base_url)
-
-
-def _current_folder() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError as error:
-        raise InvalidRequestError(
-            "The current folder no longer exists. Change to one that does, or set "
-            "MEMORY_PROJECT_DIR."
-        ) from error
-
-
-def _identity(project_dir: Path | None) -> str:
-    """The same for every clone and work tree of a project that has a remote; else the folder's."""
-    if project_dir is None:
-        return "none"
-    remote = git_remote(project_dir)
-    if remote:
-        return remote
-    return f"{_slug(project_dir.name)}-{_digest(str(project_dir.resolve()))}"
-
-
-def _user_folder(settings: Settings, user: str) -> Path:
-    return home_folder(settings) / f"user-{_slug(user)}"
-
-
-def _slug(name: str) -> str:
-    """A name that can be a folder's everywhere; different names stay different."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
-    return plain if plain == name else f"{plain or 'x'}-{_digest(name)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]

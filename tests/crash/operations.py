@@ -1,7 +1,7 @@
 """Every use case that writes, as a step on the small project that `begin` makes."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,8 @@ from project import WORD, add, found, head_of, make_project, opened
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Saved
@@ -46,6 +48,7 @@ async def begin(root: Path) -> None:
         await add(built.rooms, "carts rest in Redis")
         await seal(built.rooms, "carts work", phase=2, approval="pending")
         await add(built.rooms, "carts expire after a day")
+        await app.render_views(built.rooms)  # what is given up later must leave these as well
 
 
 async def _begin_merged(root: Path) -> None:
@@ -112,11 +115,62 @@ async def _restore(rooms: Rooms) -> object:
     return await app.backtrack(rooms, lines[0].line.id if lines else "gone", "continue")
 
 
+_CLOSEOUT: Final = Closeout(
+    decisions=(Settled(f"vouchers are signed {WORD}", "they travel by mail"),),
+    issues=(f"nobody tests refunds {WORD}",),
+    agents=(f"coder {WORD}",),
+)
+_CLOSED: Final = (
+    f"vouchers are signed {WORD}\nReason: they travel by mail",
+    f"nobody tests refunds {WORD}",
+    f"- coder {WORD}",
+    f"vouchers work {WORD}\nWith it: 1 decision, 1 open issue, 1 agent.",
+)
+_PLANNED: Final = f"vouchers are planned {WORD}"
+_CONSOLIDATION: Final = ToConsolidate(
+    history_entry=f"2026-03-01: vouchers were begun {WORD}",
+    memory_update=f"vouchers are half done {WORD}",
+    insights=(f"the mail server is slow {WORD}",),
+    session="s-1",
+)
+_HANDED_ON: Final = (
+    f"2026-03-01: vouchers were begun {WORD}",
+    f"vouchers are half done {WORD}",
+    f"- the mail server is slow {WORD}",
+)
+
+
+async def _begin_consolidated(root: Path) -> None:
+    await begin(root)
+    async with opened(root) as built:
+        before = replace(_CONSOLIDATION, memory_update=_PLANNED)
+        await app.consolidate(built.rooms, replace(before, history_entry="", insights=()))
+
+
+async def _begin_closing(root: Path) -> None:
+    make_project(root)
+    async with opened(root) as built:
+        await app.checkpoint(
+            built.rooms, f"vouchers work {WORD}", 3, again=False, approval="pending",
+            closeout=_CLOSEOUT,
+        )  # fmt: skip
+
+
+async def _skip(rooms: Rooms) -> object:
+    pending = (await head_of(rooms)).pending
+    return await app.decide(rooms, pending[0].id if pending else "gone", "skip", "", again=False)
+
+
+async def _forget_what_came_last(rooms: Rooms) -> object:
+    memory_id = await _named(rooms, _CLOSED[1])
+    return await app.forget_memory(rooms, memory_id, "", erase=True)
+
+
 @dataclass(frozen=True)
 class Operation:
     """One call, the project it is made in, and which texts it erases.
 
-    `late` are the texts that come once its commit point has passed.
+    `late` are the texts that come once its commit point has passed, `hides` those that then go.
     """
 
     name: str
@@ -124,6 +178,7 @@ class Operation:
     begin: Callable[[Path], Awaitable[object]] = begin
     erases: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
 
 
 OPERATIONS: Final = (
@@ -161,6 +216,27 @@ OPERATIONS: Final = (
             rooms, f"vouchers work {WORD}", 3, again=False, approval="approved"
         ),
         late=(f"vouchers work {WORD}",),
+    ),
+    Operation(
+        "checkpoint with a closeout",
+        lambda rooms: app.checkpoint(
+            rooms, f"vouchers work {WORD}", 3, again=False, approval="approved", closeout=_CLOSEOUT
+        ),
+        late=(*_CLOSED, f"vouchers work {WORD}"),
+    ),
+    Operation("skip, with a closeout", _skip, begin=_begin_closing, hides=_CLOSED),
+    Operation(
+        "forget, what the head holds",
+        _forget_what_came_last,
+        begin=_begin_closing,
+        erases=(_CLOSED[1],),
+    ),
+    Operation(
+        "consolidate",
+        lambda rooms: app.consolidate(rooms, _CONSOLIDATION),
+        begin=_begin_consolidated,
+        late=_HANDED_ON,
+        hides=(_PLANNED,),
     ),
     Operation("decide", _decide, late=(f"carts work {WORD}",)),
     Operation("fork", lambda rooms: app.fork(rooms, "experiment", "")),

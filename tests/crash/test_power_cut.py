@@ -117,9 +117,11 @@ async def _examine(
 ) -> None:
     async with opened(root) as built:
         at_first = await see(built.rooms)
-        assert _all_or_nothing(at_first, before, after, operation.late)
+        assert _all_or_nothing(at_first, before, after, operation.late, operation.hides)
         await app.catch_up(built.rooms)
         seen = await see(built.rooms)
+        if seen != before:
+            _is_in_no_rendered_file(operation, root)
         # the head holds a checkpoint's record until it is written; a lesson is a second memory
         assert _all_or_nothing(seen, before, after, (LESSON,))
         assert seen in (at_first, after), "catching up only ever completes"
@@ -139,12 +141,24 @@ def _is_erased(operation: Operation, root: Path) -> None:
         assert text_on_disk(root, text) == []
 
 
-def _all_or_nothing(seen: Seen, before: Seen, after: Seen, late: tuple[str, ...]) -> bool:
-    """Whether the call took place or did not, but for the texts that may come late."""
+def _is_in_no_rendered_file(operation: Operation, root: Path) -> None:
+    """The next start has seen to that, before any doctor."""
+    for text in operation.erases:
+        files = text_on_disk(root, text)
+        assert [f for f in files if f.suffix == ".md" or f.parent.name == "rendered"] == []
+
+
+def _all_or_nothing(
+    seen: Seen, before: Seen, after: Seen, late: tuple[str, ...], hides: tuple[str, ...] = ()
+) -> bool:
+    """Whether the call took place or did not, but for the texts that may come, or go, late."""
     waiting = tuple(text for text in late if text not in seen.recalled)
-    if seen == before or not waiting:
+    lingering = tuple(text for text in hides if text in seen.recalled)
+    if seen == before or not (waiting or lingering):
         return seen in (before, after)
-    recalled = tuple(text for text in after.recalled if text not in waiting)
+    recalled = tuple(
+        sorted([*(text for text in after.recalled if text not in waiting), *lingering])
+    )
     return seen.position == after.position and seen.recalled == recalled
 
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from power import Remembered
 from project import add, doctor_is_content, found, head_of, opened, record_files, told
 
 from memory_mcp import app
-from memory_mcp.disk import Disk
+from memory_mcp.disk import Access, Disk
 
 pytestmark = [
     pytest.mark.anyio,
@@ -21,8 +23,17 @@ pytestmark = [
 class WithoutFileSync(Disk):
     """Trusts that what was written will reach the disk by itself."""
 
-    def _write_through(self, path: Path, data: bytes) -> None:
-        path.write_bytes(data)
+    @contextmanager
+    def _written_through(
+        self, path: Path, access: Access | None
+    ) -> Generator[Callable[[bytes], None]]:
+        assert access is None
+        with path.open("wb") as file:
+
+            def put(data: bytes) -> None:
+                file.write(data)
+
+            yield put
 
 
 class WithoutFolderSync(Disk):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, LineId, SegmentId
+from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.stores.heads import LocalHeads
@@ -91,6 +91,7 @@ def moves(draw: st.DrawFn) -> list[Record]:
             "forgets": tuple(draw(st.lists(st.sampled_from(opened), max_size=1))),
             "checkpoint": draw(st.none() | NAME.map(CheckpointId)),
             "approval": draw(st.sampled_from([None, "approved", "auto", "pending", "skipped"])),
+            "carries": tuple(draw(st.lists(NAME.map(RecordId), max_size=2))),
             "line": draw(st.none() | NAME.map(LineId)),
             "phase": draw(st.none() | st.integers(0, 9_999)),
         }
@@ -112,7 +113,13 @@ async def test_a_head_comes_back_from_its_file_as_it_was(
     present = await heads.read()
     expected = present.revision if present else 0
     last = made[-1] if made else None
-    head = Head(project=project, revision=expected + 1, timeline=timeline, last=last)
+    head = Head(
+        project=project,
+        revision=expected + 1,
+        timeline=timeline,
+        last=last,
+        with_last=tuple(made[:2]),
+    )
 
     await heads.replace(head, expected=expected)
 

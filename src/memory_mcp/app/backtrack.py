@@ -1,16 +1,20 @@
 """Going back, after the fact and without preparation; and the way forward again."""
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, assert_never
 
 from memory_mcp.app.cleaning import cleaned_text
 from memory_mcp.app.heads import current, move, moving_record, view_on, writing
+from memory_mcp.app.inbox import work_off
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Rooms, writes_refused
+from memory_mcp.app.views import render_views
 from memory_mcp.domain import limits
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, free_name, line_id
 from memory_mcp.domain.outcomes import (
@@ -23,7 +27,7 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import MEMORY_KINDS, Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
 from memory_mcp.ingestion.drafts import accept, check_text
 from memory_mcp.timeline.plans import (
     Backtrack,
@@ -66,6 +70,7 @@ async def preview_backtrack(rooms: Rooms, to: str, lesson: str = "") -> Preview 
         return skipped
     lesson, _ = cleaned_text(rooms, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
+    await _worked_off(rooms)  # else what waits would make another plan of it when it is agreed to
     return (await _outlook(rooms, await current(rooms), to)).preview
 
 
@@ -92,6 +97,9 @@ async def backtrack(
             pass
         case _:
             assert_never(choice)
+    if choice == "forget":  # what was stored and never indexed must not be left on disk
+        await rooms.project.index.catch_up()
+    await _worked_off(rooms)
     try:
         outlook, head, record = await _carried_out(
             rooms, to, forget=choice == "forget", token=token
@@ -106,8 +114,15 @@ async def backtrack(
             learnt = await _keep_lesson(rooms, lesson, head)
         except StoreUnavailableError:  # the head was moved: no error may say that nothing was
             notes += (_LESSON_LOST,)
+    notes += await render_views(rooms)
     notes += await pending_note(rooms)
     return Backtracked(outlook.preview, line=left, erased=erased, lesson=learnt, notes=notes)
+
+
+async def _worked_off(rooms: Rooms) -> None:
+    """What hooks left belongs on the line that is about to be left; what waits on is dropped."""
+    with suppress(MemoryMcpError):
+        await work_off(rooms)
 
 
 class _ChangedError(Exception):
@@ -219,8 +234,7 @@ async def _keep_lesson(rooms: Rooms, lesson: str, head: Head) -> RecordId:
 
 
 def _title(record: Record) -> str:
-    text = " ".join((record.title or record.content).split())
-    return text if len(text) <= _TITLE_SHOWN else text[: _TITLE_SHOWN - 1].rstrip() + "…"
+    return cut(" ".join((record.title or record.content).split()), _TITLE_SHOWN)
 
 
 def _token(head: Head, branch: str, plan: Backtrack | Restore, touched: set[RecordId]) -> str:

@@ -10,6 +10,7 @@ from memory_mcp.app.kept import pool_of, refuse_checkpoint, still_on_line
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.profile import profile_sync, zone_named
 from memory_mcp.app.rooms import Rooms, writes_refused
+from memory_mcp.app.views import render_where_shown
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome
@@ -66,6 +67,7 @@ async def update_memory(
     if tombstone := rejection(there):
         notes += (_AGAIN.format(tombstone.created_at, tombstone.content),)
     notes += await profile_sync(rooms, record, record.supersedes)
+    notes += await render_where_shown(rooms, pool)
     notes += (*cleaning, *await still_on_line(rooms, record), *await pending_note(rooms))
     replaced = tuple(id_ for id_, each in same.items() if each.recalled)
     return Added(record, replaced=replaced, notes=notes, redactions=redactions)

@@ -5,9 +5,14 @@ needs a person (a damaged record, a file out of place) is left as it is.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from memory_mcp.app.heads import absorb, current, settle
+from memory_mcp.app.heads import absorb, current
+from memory_mcp.app.import_memories import import_findings
+from memory_mcp.app.inbox import inbox_findings
 from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.app.settling import settle
+from memory_mcp.app.views import view_findings
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import ROOT
 from memory_mcp.domain.record import Record
@@ -20,7 +25,10 @@ __all__ = ["doctor"]
 
 async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
     """Everything that is not as it must or should be; an empty list is a clean bill."""
-    found = await rooms.heads.findings(repair=repair)
+    found = await import_findings(rooms, repair=repair)
+    with suppress(StoreError):  # what keeps it from being read is named below
+        found += await inbox_findings(rooms)
+    found += await rooms.heads.findings(repair=repair)
     records: list[Record] = []
     for pool in rooms.pools:
         found += await pool.records.findings(repair=repair)
@@ -34,6 +42,7 @@ async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
         return found  # what rests on the head cannot be judged
     found += await _against_head(rooms, records, repair=repair)
     found += list(_links(records))
+    found += await view_findings(rooms, repair=repair)
     return found
 
 
@@ -65,16 +74,17 @@ async def _against_index(pool: Pool, stored: list[Record], *, repair: bool) -> l
 
 async def _against_head(rooms: Rooms, records: list[Record], *, repair: bool) -> list[Finding]:
     """The head says what the moves say, each of them has its record and its line of history."""
-    head = await current(rooms)
+    head = await rooms.heads.read() or await current(rooms)  # as it lies there, not completed
     moves = [record for record in records if record.move is not None]
     found: list[Finding] = []
     known = {record.id for record in records}
     if head.last is not None and head.last.id not in known:
         what = f"The last move {head.last.id} has no record of its own yet."
         found.append(_mendable("move-unwritten", "must", what, repair=repair))
-        if repair:
-            await settle(rooms, head)
         moves.append(head.last)
+    found += await _with_last(rooms, head, records, repair=repair)
+    if repair:
+        head = await settle(rooms, head)
     if fresh := {move.id for move in moves} - head.timeline.moves:
         what = f"{len(fresh)} move(s) of another clone are not in the head yet."
         found.append(_mendable("moves-unknown", "should", what, repair=repair))
@@ -84,6 +94,22 @@ async def _against_head(rooms: Rooms, records: list[Record], *, repair: bool) ->
     found += await _compared(rooms, head, moves, repair=repair)
     found += await _against_history(rooms, moves, repair=repair)
     found += list(_lost_segments(head.timeline, records))
+    return found
+
+
+async def _with_last(
+    rooms: Rooms, head: Head, records: list[Record], *, repair: bool
+) -> list[Finding]:
+    """What was written in one step with the head has its files, unless it was forgotten since."""
+    written = {record.id for record in head.with_last}
+    erased = written.intersection(id_ for record in records for id_ in record.erases)
+    found: list[Finding] = []
+    if missing := written - erased - await rooms.project.records.ids():
+        what = f"{len(missing)} record(s) that the head names have no file of their own yet."
+        found.append(_mendable("records-unwritten", "must", what, repair=repair))
+    if erased:
+        what = f"The head still holds {len(erased)} forgotten record(s): the forget was cut short."
+        found.append(_mendable("forget-unfinished", "must", what, repair=repair))
     return found
 
 
@@ -110,9 +136,7 @@ async def _compared(
     whole = head.timeline.moves.issubset(folded.moves)
     found = list(_elsewhere(head.timeline, folded, mend=whole and repair, mendable=whole))
     if found and whole and repair:
-        anew = Head(
-            project=head.project, revision=head.revision + 1, timeline=folded, last=head.last
-        )
+        anew = head.model_copy(update={"revision": head.revision + 1, "timeline": folded})
         await rooms.heads.replace(anew, expected=head.revision)
         return found
     return [*found, *_unrecorded(head.timeline, folded)]
@@ -178,7 +202,8 @@ def _links(records: list[Record]) -> Iterator[Finding]:
     known |= {id_ for record in records for id_ in record.erases}
     for record in records:
         parts = set(record.supersedes) & set(record.derived_from)
-        named = {*record.supersedes, *record.derived_from} - parts
+        carried = record.move.carries if record.move else ()
+        named = {*record.supersedes, *record.derived_from, *carried} - parts
         missing = sorted(named - known)
         if missing and record.kind != "tombstone":
             yield Finding(

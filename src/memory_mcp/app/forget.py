@@ -7,6 +7,8 @@ from memory_mcp.app.pending import pending_note
 from memory_mcp.app.profile import profile_again, profile_before
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
+from memory_mcp.app.settling import let_go
+from memory_mcp.app.views import render_where_shown
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Forgotten, Skipped
@@ -49,6 +51,7 @@ async def forget_memory(
     if not erase:
         notes = cleaning + await pool.keep(bury(target, reason, place, erase=False))
         notes += await profile_again(rooms, pool, (), rested)
+        notes += await render_where_shown(rooms, pool)
         return Forgotten(target.id, erased=False, notes=notes + await pending_note(rooms))
     fate = await _fate(pool, target, view)
     held = list(fate.back)
@@ -58,9 +61,11 @@ async def forget_memory(
             held.append(left.id)
     told = await _last_told(pool, target, fate)
     buried = bury(target, reason, place, erase=True, along=fate.along, older=fate.older, told=told)
+    await let_go(rooms, buried.erases)
     notes = await pool.keep(buried)
     await pool.erase({target.id, *fate.along})
     notes += await profile_again(rooms, pool, held, rested)
+    notes += await render_where_shown(rooms, pool)
     notes += (*cleaning, *_told(target, fate), *await pending_note(rooms))
     return Forgotten(target.id, erased=True, notes=notes)
 

@@ -2,6 +2,7 @@
 
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.pending import tally_of, unseen
+from memory_mcp.app.phases import phase_now
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import Tally
@@ -31,7 +32,8 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         await pool.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
         for pool in rooms.pools
     ]
-    warnings = _warnings(rooms, timeline)
+    phase = await phase_now(rooms, timeline)
+    warnings = _warnings(rooms, timeline, phase.worked_on)
     mirrored: Tally | None = None
     if rooms.mirrored:
         try:
@@ -43,7 +45,7 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         project=head.project,
         branch=branch,
         branches=timeline.branches,
-        phase=rooms.policy.phase,
+        phase=phase.number,
         memories=await rooms.project.index.count(view, Filters(durable=False, kinds=MEMORY_KINDS)),
         durable=sum(durable),
         checkpoints=[
@@ -56,6 +58,7 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         lines=await _lines(rooms, view, timeline),
         warnings=warnings,
         mirrored=mirrored,
+        phase_sealed=phase.by == "checkpoint",
     )
 
 
@@ -79,9 +82,9 @@ async def _lines(rooms: Rooms, view: View, timeline: Timeline) -> list[LineState
     return found
 
 
-def _warnings(rooms: Rooms, timeline: Timeline) -> tuple[str, ...]:
+def _warnings(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     warnings: list[str] = []
-    if again := phase_again(timeline, rooms.session.branch, rooms.policy.phase):
+    if again := phase_again(timeline, rooms.session.branch, phase):
         warnings.append(
             f"Phase {again.phase} is being worked on, but {again.sealed.id} has sealed phase "
             f"{again.sealed.phase} already. If it is being redone, backtrack to the phase before "

@@ -1,29 +1,37 @@
 """What every use case is given: the ports, whose memory it is, and how it is set up."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
+from memory_mcp.app.prompts import Prompts
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.merging import Merging, Secrets
 from memory_mcp.domain.nudge import Icebreaker, Taking
+from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import StoreError
+from memory_mcp.ingestion.sessions import session_name
 from memory_mcp.ports import (
     Clock,
     HeadStore,
     Ids,
+    ImportJournal,
+    Inbox,
     LanguageModel,
     NudgeQueue,
     Provenance,
     RecordStore,
+    Views,
 )
 
 __all__ = [
@@ -33,6 +41,7 @@ __all__ = [
     "Pool",
     "Rooms",
     "Session",
+    "Settled",
     "reads_refused",
     "writes_refused",
 ]
@@ -40,6 +49,9 @@ __all__ = [
 
 _CONVERSATIONS_MAX: Final = 1_000
 """How many a server remembers; one that was silent for longest would open again."""
+
+_INDEX_BATCH: Final = 500
+"""Records indexed in one transaction, as when the index is made anew."""
 
 MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 
@@ -50,7 +62,7 @@ class Policy:
 
     `unusable` says why it cannot be used as it was asked for, and what to do. `weights` say what
     counts for the order of what is found, `merging` when two memories are one fact, `pace` how
-    often a session leaves an episode.
+    often a session leaves an episode, `opening` how much it opens with.
     """
 
     enabled: bool = True
@@ -62,6 +74,7 @@ class Policy:
     secrets: Secrets = "redact"
     merging: Merging = field(default_factory=Merging)
     pace: Pace = field(default_factory=Pace)
+    opening: OpeningSettings = field(default_factory=OpeningSettings)
 
 
 class Opening:
@@ -79,7 +92,8 @@ class Session:
     """
 
     def __init__(self, branch: BranchName) -> None:
-        self.branch = branch
+        self.branch = self.began_on = branch
+        self.prompts = Prompts()
         self._openings: dict[str, Opening] = {}
         self._unshown: list[Opening] = []
 
@@ -93,9 +107,20 @@ class Session:
             del self._openings[next(iter(self._openings))]
         return opening
 
+    def begin_anew(self, conversation: str) -> None:
+        """The client has begun another session in the same conversation (`/clear`)."""
+        self._openings.pop(conversation, None)
+
     def shown_later(self, opening: Opening) -> None:
         """What a request of no conversation took and cannot show: the next one does."""
         self._unshown.append(opening)
+
+
+@dataclass
+class Settled:
+    """At which revision of the head all that it holds was last known to be found."""
+
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +128,7 @@ class Pool:
     """A place where records rest, with the index over them.
 
     The cloud and the vectors are there if they were set up. `writing` is held by whoever compares
-    what is to be stored with what is there.
+    what is to be stored with what is there; `changes` tells whoever shows what is there.
     """
 
     records: RecordStore
@@ -111,6 +136,7 @@ class Pool:
     mirror: Mirror | None = None
     meaning: Meaning | None = None
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    changes: Changes = field(default_factory=Changes)
 
     async def keep(self, record: Record) -> tuple[str, ...]:
         """Make the record durable, then let it be found: never the other way round.
@@ -125,8 +151,35 @@ class Pool:
             await self.index.add([record])
         except StoreError as error:
             return (*notes, f"Stored, but not yet to be found: {error}")
+        finally:
+            self.changes.note()  # now, not before: whoever hears of it looks into the index
         if self.meaning:
             self.meaning.wake.set()
+        return notes
+
+    async def keep_all(
+        self, records: Sequence[Record], advance: Callable[[int], None] = lambda _: None
+    ) -> tuple[str, ...]:
+        """As `keep`, for many: all are durable before any of them can be found.
+
+        What is to be mirrored is noted last: until then the cloud knows nothing of what may yet be
+        taken back. Whoever calls this makes sure that it is done whole, if it is cut short.
+        """
+        for done, record in enumerate(records, 1):
+            await self.records.put(record)
+            advance(done)
+        notes: tuple[str, ...] = ()
+        try:
+            for start in range(0, len(records), _INDEX_BATCH):
+                await self.index.add(records[start : start + _INDEX_BATCH])
+        except StoreError as error:
+            notes = (f"Stored, but not yet to be found: {error}",)
+        if self.mirror:
+            notes += await self.mirror.note_all(records)
+        if self.meaning:
+            self.meaning.wake.set()
+        if records:
+            self.changes.note()
         return notes
 
     async def erase(self, record_ids: set[RecordId]) -> None:
@@ -135,6 +188,8 @@ class Pool:
             await self.mirror.note_erased(record_ids)
         await self.records.erase(record_ids)
         await self.index.remove(record_ids)
+        if record_ids:
+            self.changes.note()
 
 
 @dataclass(frozen=True)
@@ -150,6 +205,9 @@ class Rooms:
     user: Pool
     heads: HeadStore
     nudges: NudgeQueue
+    views: Views
+    inbox: Inbox
+    journal: ImportJournal
     clock: Clock
     ids: Ids
     provenance: Provenance
@@ -159,13 +217,20 @@ class Rooms:
     client: str = "cli"
     conversation: str | None = ""
     language: LanguageModel | None = None
+    settled: Settled = field(default_factory=Settled)
 
     def origin(self) -> Origin:
         """Who is writing, in which session, at which commit."""
         origin = self.provenance.origin(self.client)
-        if self.conversation:
-            return origin.model_copy(update={"session": self.conversation})
-        return origin
+        name = self.conversation
+        if name == "":  # one client has the server to itself: it may have begun another session
+            name = self.session.prompts.session
+        named = self.named(name or origin.session)
+        return origin if named == origin.session else origin.model_copy(update={"session": named})
+
+    def named(self, session: str) -> str:
+        """The name of a session as it may be written."""
+        return session_name(session, self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:

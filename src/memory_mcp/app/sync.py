@@ -12,6 +12,7 @@ from memory_mcp.app.pending import tally_of
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import TakenIn, look_around
 from memory_mcp.app.together import together
+from memory_mcp.app.views import render_if_behind
 from memory_mcp.domain.cloud import Letter, Tally, Test
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
@@ -65,6 +66,7 @@ async def sync(
             taken_in += await look_around(rooms, pool, advance, whole=pull_all)
             if push_all:
                 await _note_all(pool, advance)
+        await render_if_behind(rooms)  # what was forgotten elsewhere leaves the files here
         for pool in rooms.pools:
             await drain(pool, advance)
     except RemoteError as error:

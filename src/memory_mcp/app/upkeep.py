@@ -1,19 +1,27 @@
 """Bringing index and head in step with the records: at start, after a merge, on request."""
 
+import logging
 from contextlib import suppress
+from typing import Final
 
 from memory_mcp.app.deliver import note_forgotten
 from memory_mcp.app.heads import absorb
 from memory_mcp.app.healing import CaughtUp, Progress
+from memory_mcp.app.import_memories import complete_import
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.app.views import render_if_behind
+from memory_mcp.errors import StoreError, StoreUnavailableError
 
 __all__ = ["catch_up", "reindex"]
+
+_LOG: Final = logging.getLogger("memory_mcp")
 
 
 async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
     """Adopt what other clones, cuts and hands left in the folders; complete what was cut short."""
     done = CaughtUp()
+    with suppress(StoreError):  # the journal stays; the doctor names it
+        await complete_import(rooms)
     for pool in rooms.pools:
         done += await pool.index.catch_up(progress)
         await note_forgotten(pool)  # what was completed here has yet to be completed in the cloud
@@ -23,6 +31,8 @@ async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
             await pool.records.tidy()
         moves = [r async for r in rooms.project.records.scan(await rooms.project.index.moves())]
         await rooms.heads.log(await rooms.heads.unlogged(moves))
+    for note in await render_if_behind(rooms):  # a forget that was cut short has yet to leave them
+        _LOG.warning("%s", note)
     return done
 
 

@@ -3,14 +3,18 @@
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import cloud, show
+from memory_mcp.cli.closing import closeout_of, consolidate, identity, phase
 from memory_mcp.cli.episodes import episode
+from memory_mcp.cli.exporting import export
 from memory_mcp.cli.healing import doctor, reindex
+from memory_mcp.cli.importing import import_
 from memory_mcp.cli.models import models
 from memory_mcp.cli.nudging import nudge
 from memory_mcp.cli.profile import profile
@@ -26,7 +30,7 @@ from memory_mcp.context.words import (
     preview_text,
 )
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
-from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.setting_values import folder_named
 from memory_mcp.settings import Settings, read_settings, with_toolsets
 from memory_mcp.wiring import open_rooms
@@ -90,7 +94,14 @@ async def _in_rooms(
     settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Shown]]
 ) -> Shown:
     async with open_rooms(settings) as built:
-        return await command(built.rooms, given)
+        with suppress(StoreError):  # the command says what is wrong, if that concerns it
+            if command is not doctor:  # which names what it finds, and mends it if it is asked to
+                await app.complete_import(built.rooms)
+        with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
+            await app.work_off(built.rooms)
+        shown = await command(built.rooms, given)
+        await app.render_if_behind(built.rooms)  # a session may have ended before it did
+        return shown
 
 
 async def _head(rooms: Rooms, given: Given) -> Shown:
@@ -103,14 +114,24 @@ async def _head(rooms: Rooms, given: Given) -> Shown:
 
 
 async def _checkpoint(rooms: Rooms, given: Given) -> Shown:
+    if given.decision and not given.pending:
+        raise InvalidRequestError(
+            f"--decision {given.decision} is about a checkpoint that is pending: name it with "
+            "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
+        )
     if given.pending:
         decided = await app.decide(
-            rooms, given.pending, given.decision, given.summary, again=given.again
+            rooms, given.pending, given.decision or "save", given.summary, again=given.again
         )
         return Shown(checkpoint_fields(decided))
     # whoever types the command is the user: typing it is the approval
     outcome = await app.checkpoint(
-        rooms, given.summary, given.phase, again=given.again, approval="approved"
+        rooms,
+        given.summary,
+        given.phase,
+        again=given.again,
+        approval="approved",
+        closeout=closeout_of(given),
     )
     return Shown(checkpoint_fields(outcome))
 
@@ -138,13 +159,20 @@ async def _fork(rooms: Rooms, given: Given) -> Shown:
 
 
 async def _context(rooms: Rooms, given: Given) -> Shown:
-    match await app.memory_context(rooms, given.task, given.budget_tokens):
+    match await app.memory_context(rooms, given.task, given.budget_tokens, given.since):
         case Block() as block:
             fields = {"success": True, "context": block.text, "tokens": block.tokens,
-                      "shown": block.shown, "leftOut": block.left_out}  # fmt: skip
+                      "shown": block.shown, "leftOut": block.left_out,
+                      "since": block.since}  # fmt: skip
             return Shown(fields, lambda _: block.text)
         case Skipped(reason):
             return _skipped(reason)
+
+
+def _client(settings: Settings, given: Given) -> Shown:
+    from memory_mcp.cli import clients  # noqa: PLC0415  # 7 ms that no other command needs
+
+    return (clients.install if given.command == "install" else clients.uninstall)(settings, given)
 
 
 _CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
@@ -154,6 +182,8 @@ _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
     "logout": lambda settings, _: cloud.logout(settings),
     "status": lambda settings, _: cloud.status(settings),
     "models": models,
+    "install": _client,
+    "uninstall": _client,
 }
 
 _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
@@ -168,6 +198,11 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "context": _context,
     "profile": profile,
     "episode": episode,
+    "consolidate": consolidate,
+    "phase": phase,
+    "identity": identity,
+    "import": import_,
+    "export": export,
     "reindex": reindex,
     "sync": sync,
     "doctor": doctor,

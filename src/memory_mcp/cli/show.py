@@ -37,10 +37,11 @@ def _message(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """An outcome as fields, and how a person reads it."""
+    """An outcome as fields, and how a person reads it. A silent one has been shown already."""
 
     fields: Fields
     as_text: Callable[[Fields], str] = _message
+    silent: bool = False
 
 
 def speak_utf8() -> None:
@@ -55,7 +56,9 @@ def speak_utf8() -> None:
 
 def show(shown: Shown, *, as_json: bool) -> int:
     """Print the outcome; 0 if it was a success, else 1."""
-    if as_json:
+    if shown.silent:
+        pass
+    elif as_json:
         _print(json.dumps(_without_null(shown.fields), ensure_ascii=False, indent=2))
     else:
         _print(shown.as_text(shown.fields), styled=True)

@@ -7,8 +7,10 @@ abandoned road. Their names are, because a name is what restores them.
 from collections.abc import Iterator
 from typing import Final
 
+from memory_mcp.context.render import disarmed
 from memory_mcp.context.words import counted
 from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport
 
 __all__ = ["head_text"]
@@ -17,13 +19,17 @@ _LINE_CHARS_MAX: Final = 200
 
 
 def head_text(report: HeadReport) -> str:
-    """The report, a few lines long, the most important first."""
-    return "\n".join(_lines(report))
+    """The report, a few lines long, the most important first.
+
+    Names and summaries are data: none of them begins a line, or closes a fence around all this.
+    """
+    return "\n".join(disarmed(" ".join(line.split())) for line in _lines(report))
 
 
 def _lines(report: HeadReport) -> Iterator[str]:
     newest = report.checkpoints[-1].checkpoint.id if report.checkpoints else "none yet"
-    phase = "" if report.phase is None else f", working on phase {report.phase}"
+    said = "phase {} is sealed" if report.phase_sealed else "working on phase {}"
+    phase = "" if report.phase is None else f", {said.format(report.phase)}"
     yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
     beside = f"{counted(report.durable)} outside of it (durable)"
     yield f"{counted(report.memories)} on this line, {beside}."
@@ -65,5 +71,4 @@ def _checkpoint(state: CheckpointState) -> str:
 
 def _line(text: str) -> str:
     """What a memory says stays on its own line, and short: the rest is one search away."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE_CHARS_MAX else f"{line[: _LINE_CHARS_MAX - 1]}…"
+    return cut(" ".join(text.split()), _LINE_CHARS_MAX)

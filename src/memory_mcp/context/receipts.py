@@ -2,6 +2,7 @@
 
 from typing import Any, Final, assert_never
 
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.outcomes import (
     Added,
     AddOutcome,
@@ -135,4 +136,4 @@ def _similar(found: Similar) -> Fields:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS_MAX else f"{text[: _SHOWN_CHARS_MAX - 1].rstrip()}…"
+    return cut(text, _SHOWN_CHARS_MAX)

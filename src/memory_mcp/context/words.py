@@ -1,6 +1,7 @@
 """Outcomes as words and fields: the same for a model, a person and a program."""
 
-from typing import Any, assert_never
+from collections.abc import Sequence
+from typing import Any, Final, assert_never
 
 from memory_mcp.domain.limits import IMPORTANCE_USUAL
 from memory_mcp.domain.outcomes import (
@@ -16,6 +17,8 @@ from memory_mcp.domain.outcomes import (
     Saved,
     Skipped,
 )
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.domain.views import Hit
 
 __all__ = [
@@ -29,6 +32,11 @@ __all__ = [
 ]
 
 Fields = dict[str, Any]
+
+_PENDING: Final = (
+    "Pending: ask the user [save] / [edit] / [skip], then call "
+    "checkpoint(pending={!r}, decision=…)."
+)
 
 
 def counted(number: int, one: str = "memory", many: str = "memories") -> str:
@@ -67,18 +75,18 @@ def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
 def checkpoint_fields(outcome: CheckpointOutcome) -> Fields:
     """What became of the checkpoint."""
     match outcome:
-        case Saved(checkpoint, notes) if checkpoint.approval == "pending":
-            ask = (
-                "Pending: ask the user [save] / [edit] / [skip], then call "
-                f"checkpoint(pending={checkpoint.id!r}, decision=…)."
-            )
+        case Saved(checkpoint, notes, written, known):
+            pending = checkpoint.approval == "pending"
+            said = _PENDING.format(checkpoint.id) if pending else "Checkpoint saved."
             return {
                 "success": True,
                 "checkpointId": checkpoint.id,
-                "status": "pending",
-                "message": " ".join((ask, *notes)),
+                "status": checkpoint.approval,
+                "written": [record.id for record in written],
+                "known": [record.id for record in known],
+                "message": " ".join((said, *_with_it(written, known), *notes)),
             }
-        case Saved(checkpoint, notes) | Decided(checkpoint, notes):
+        case Decided(checkpoint, notes):
             skipped = checkpoint.approval == "skipped"
             said = "Skipped: no checkpoint was made." if skipped else "Checkpoint saved."
             return {
@@ -92,15 +100,30 @@ def checkpoint_fields(outcome: CheckpointOutcome) -> Fields:
                 "success": False,
                 "status": "refused",
                 "message": (
-                    f"Phase {phase} is at or below phase {sealed.phase}, which {sealed.id} has "
-                    f"sealed. Either backtrack(to=…) to before it and do the phase anew, or give "
-                    "the next phase's number, or repeat with again=true to seal it a second time."
+                    f"{_sealed_by(phase, sealed)} Either backtrack(to=…) to before it and do the "
+                    "phase anew, or give the next phase's number, or repeat with again=true to "
+                    "seal it a second time."
                 ),
             }
         case Skipped(reason):
             return {"success": False, "message": reason}
         case _:
             assert_never(outcome)
+
+
+def _sealed_by(phase: int, sealed: Checkpoint) -> str:
+    if phase == sealed.phase:
+        return f"Phase {phase} is sealed already by {sealed.id}."
+    return f"Phase {phase} comes before phase {sealed.phase}, which {sealed.id} has sealed already."
+
+
+def _with_it(written: Sequence[Record], known: Sequence[Record]) -> list[str]:
+    said: list[str] = []
+    if written:
+        said.append(f"With it: {counted(len(written))}.")
+    if known:
+        said.append(f"{counted(len(known))} said the same already (known).")
+    return said
 
 
 def backtrack_fields(outcome: BacktrackOutcome) -> Fields:

@@ -23,6 +23,30 @@ IMPORTANCE_USUAL: Final = 3
 SUMMARY_CHARS_MAX: Final = 2_000
 """A checkpoint is read at the start of every session after it, so it stays short."""
 
+DECISIONS_MAX: Final = 20
+ARTIFACTS_MAX: Final = 50
+ISSUES_MAX: Final = 20
+AGENTS_MAX: Final = 20
+"""What closes a phase is told in a few lines each; more belongs into several checkpoints."""
+
+DECISION_CHARS_MAX: Final = 1_000
+RATIONALE_CHARS_MAX: Final = 2_000
+ISSUE_CHARS_MAX: Final = 1_000
+ARTIFACT_CHARS_MAX: Final = 150
+"""A path or a name: all of them together are one memory."""
+AGENT_CHARS_MAX: Final = 300
+"""Who it was and what they did, in a line: all of them together are one memory."""
+
+HISTORY_CHARS_MAX: Final = 2_000
+"""An entry of the history is a paragraph."""
+
+INSIGHTS_MAX: Final = 15
+INSIGHT_CHARS_MAX: Final = 500
+"""All insights of a session are one memory."""
+
+SESSION_CHARS_MAX: Final = 128
+"""The name of a session is an id; UUIDs have 36."""
+
 TURN_CHARS_MAX: Final = 8_000
 """Of a longer turn of a conversation the beginning and the end are read."""
 
@@ -56,6 +80,20 @@ CONTEXT_TOKENS_MIN: Final = 60
 """Below this the fence alone would not fit."""
 CONTEXT_TOKENS_MAX: Final = 8_000
 """Clients store anything much larger in a file instead of showing it."""
+
+HISTORY_PAGE_CHARS_MAX: Final = 24_000
+"""Of the history in one read: about 6,000 tokens, well below what clients pass to a model."""
+
+HISTORY_RECORDS_MAX: Final = 200
+
+LISTED_CHECKPOINTS_MAX: Final = 10
+"""Of the checkpoints that clients list beside the other resources: people choose from it."""
+
+COMPLETIONS_MAX: Final = 100
+"""What the protocol allows."""
+
+WATCHED_MAX: Final = 100
+"""Resources that one client may have watched: each is read again whenever something is written."""
 
 CHARS_PER_TOKEN: Final = 4
 """The usual estimate; the budget is stated in these tokens everywhere."""
@@ -230,3 +268,15 @@ NUDGE_TAKE_SECONDS_MAX: Final = 1.5
 
 NUDGE_QUIET_SECONDS: Final = 0.5
 """A file that another program touched within this time may still be growing: it is watched."""
+
+IMPORT_BYTES_MAX: Final = 256_000_000
+"""What is read of a source: a quarter of a million memories with all that was ever said of them."""
+
+IMPORT_FILES_MAX: Final = 50_000
+"""Files of a folder that is imported: a larger one is no folder of notes."""
+
+IMPORT_NOTE_BYTES_MAX: Final = 4_000_000
+"""A Markdown file that is larger is no note."""
+
+ITEM_CHARS_MAX: Final = 80_000
+"""What is split into memories: ten of them. More is a document, which belongs beside the code."""

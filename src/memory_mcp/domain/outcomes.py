@@ -166,10 +166,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint was sealed; `pending` until somebody decides it."""
+    """A checkpoint was sealed; `pending` until somebody decides it.
+
+    `written` are the records of its closeout, `known` those that said the same already.
+    """
 
     checkpoint: Checkpoint
     notes: tuple[str, ...] = ()
+    written: tuple[Record, ...] = ()
+    known: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,7 @@ class LineState:
 class HeadReport:
     """Where the project stands, asked from this session's branch.
 
+    `phase` is the one that is worked on, or else the last that was sealed (`phase_sealed`).
     `mirrored` is what still has to reach the cloud, of both pools; None: there is no cloud.
     """
 
@@ -269,3 +275,4 @@ class HeadReport:
     lines: Sequence[LineState]
     warnings: tuple[str, ...] = field(default=())
     mirrored: Tally | None = None
+    phase_sealed: bool = False

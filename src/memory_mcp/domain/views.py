@@ -25,11 +25,11 @@ class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
     `statement` asks for those that state exactly this (`Record.statement`), and for tombstones of
-    what was rejected. `tags` must all be there; `kinds` and `segments` are alternatives. `reach`
-    says of which pool. `since` and `until` bound when it was written: from the one, and before the
-    other; `session` says in which session, where the empty name is that of all who name none.
-    Facts of the profile repeat what memories say, so they are left out unless their category, or a
-    statement, is asked for.
+    what was rejected; `statements` for those of any of several. `tags` must all be there; `kinds`
+    and `segments` are alternatives. `reach` says of which pool. `since` and `until` bound when it
+    was written: from the one, and before the other; `session` says in which session, where the
+    empty name is that of all who name none. Facts of the profile repeat what memories say, so they
+    are left out unless their category, or a statement, is asked for.
     """
 
     category: str = ""
@@ -44,11 +44,17 @@ class Filters:
     until: datetime | None = None
     session: str | None = None
     statement: str = ""
+    statements: frozenset[str] = frozenset()
+
+    @property
+    def stating(self) -> bool:
+        """Whether it is asked what is stated: tombstones count there, which no search finds."""
+        return bool(self.statement or self.statements)
 
     @property
     def with_profile(self) -> bool:
         """Whether facts of the profile are wanted too."""
-        return bool(self.statement) or self.category.casefold() == PROFILE_CATEGORY
+        return self.stating or self.category.casefold() == PROFILE_CATEGORY
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,20 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 
 from memory_mcp.ports.cloud import Outbox, Remote
 from memory_mcp.ports.files import Clock, HeadStore, Ids, Provenance, RecordStore
+from memory_mcp.ports.inbox import Inbox
 from memory_mcp.ports.language import LanguageModel
+from memory_mcp.ports.moving import ImportJournal
 from memory_mcp.ports.nudges import NudgeQueue
 from memory_mcp.ports.search import Embedder, SearchIndex, VectorIndex
+from memory_mcp.ports.views import Views
 
 __all__ = [
     "Clock",
     "Embedder",
     "HeadStore",
     "Ids",
+    "ImportJournal",
+    "Inbox",
     "LanguageModel",
     "NudgeQueue",
     "Outbox",
@@ -23,4 +28,5 @@ __all__ = [
     "Remote",
     "SearchIndex",
     "VectorIndex",
+    "Views",
 ]

@@ -5,22 +5,34 @@ only on the arguments and the state of the memory. A client that cannot ask gets
 the tool takes the two-call way. A cancelled question means that nobody answered, never "no".
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import ClassVar, Final, Literal
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memory_mcp.app.backtrack import preview_backtrack
 from memory_mcp.app.checkpoint import refused_checkpoint
+from memory_mcp.app.closeout import cleaned_closeout
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.context.session_text import closeout_text
 from memory_mcp.context.words import preview_text
+from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.outcomes import Preview
 
-__all__ = ["Approval", "BacktrackChoice", "NotAsked", "ask_approval", "ask_backtrack", "rooms_of"]
+__all__ = [
+    "Approval",
+    "BacktrackChoice",
+    "DecisionMade",
+    "NotAsked",
+    "ask_approval",
+    "ask_backtrack",
+    "closeout_of",
+    "rooms_of",
+]
 
 
 _NAME_DIGITS: Final = 32
@@ -34,6 +46,20 @@ class Approval(BaseModel):
         default="save", description="save it, save it with the edited summary, or skip it"
     )
     summary: str = Field(default="", description="The summary; change it and choose edit")
+
+
+class DecisionMade(BaseModel):
+    """One thing that was decided. Its text alone is one as well."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    rationale: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, given: object) -> object:
+        return {"text": given} if isinstance(given, str) else given
 
 
 class BacktrackChoice(BaseModel):
@@ -81,25 +107,47 @@ def can_ask(ctx: Context[Rooms]) -> bool:
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
-async def ask_approval(
+def closeout_of(
+    decisions: Sequence[DecisionMade],
+    artifacts: Sequence[str],
+    issues: Sequence[str],
+    agents: Sequence[str],
+) -> Closeout:
+    """What the arguments of `checkpoint` say is to be written with it."""
+    return Closeout(
+        decisions=tuple(Settled(each.text, each.rationale) for each in decisions),
+        artifacts=tuple(artifacts),
+        issues=tuple(issues),
+        agents=tuple(agents),
+    )
+
+
+async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
     ctx: Context[Rooms],
     summary: str,
     phase: int | None,
     pending: str,
-    again: bool,  # noqa: FBT001  # filled by name by the SDK
+    again: bool,  # noqa: FBT001
+    decisions: Sequence[DecisionMade],
+    artifacts: Sequence[str],
+    issues: Sequence[str],
+    agents: Sequence[str],
 ) -> Elicit[Approval] | NotAsked:
-    """Ask whether to seal the checkpoint, unless that is settled."""
+    """Ask whether to seal the checkpoint and what goes with it, unless that is settled."""
     rooms = rooms_of(ctx)
     if pending or rooms.policy.approval == "auto" or not can_ask(ctx):
         return NotAsked()
     if await refused_checkpoint(rooms, summary, phase, again=again):
         return NotAsked()
+    closeout = closeout_of(decisions, artifacts, issues, agents)
+    closeout, _ = await cleaned_closeout(rooms, closeout)
+    shown = closeout_text(closeout)
     form = create_model(
         "Approval",
         __base__=Approval,
         summary=(str, Field(default=summary, description="Change it and choose edit")),
     )
-    return Elicit(f"Save this checkpoint?\n\n{summary}", form)
+    return Elicit("\n\n".join(filter(None, ("Save this checkpoint?", summary, shown))), form)
 
 
 async def ask_backtrack(

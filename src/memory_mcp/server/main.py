@@ -22,6 +22,8 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ingestion.drafts import clean_branch
+from memory_mcp.server.faces import show_faces
+from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.settings import Settings
 from memory_mcp.wiring import open_rooms
@@ -44,7 +46,8 @@ nothing the code says already, no secrets.
 - When a memory is wrong or out of date, call update_memory, with a reason if the user rejected \
 it. Read receipts: they tell of contradictions, of secrets that were taken out, and of similar \
 memories that only you can judge.
-- When a phase or a piece of work is done, call checkpoint with a summary. The user approves it; \
+- When a phase or a piece of work is done, call checkpoint with a summary, and what was decided \
+(with why), made and left open. The user approves it; \
 if it comes back pending, ask them and call checkpoint again with their decision.
 - When the user gives up what was done ("let's go back", "scrap that approach"), call backtrack \
 to the checkpoint or phase before it, with a lesson. What was learnt on that road is then hidden \
@@ -70,14 +73,19 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         settings = replace(settings, session=uuid4().hex)
     tools = [*default_tools(), *(tool for name in settings.toolsets for tool in toolset(name))]
 
+    telling = Telling()
+
     @asynccontextmanager
     async def lifespan(_: MCPServer[Rooms]) -> AsyncGenerator[Rooms]:
         async with open_rooms(settings) as built:
             leaving = asyncio.Event()
             upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
             beside = [
-                asyncio.create_task(work(built.rooms, leaving)) for work in (_mirror, _encode)
+                asyncio.create_task(work(built.rooms, leaving))
+                for work in (_mirror, _encode, _work_off, app.keep_rendered)
             ]
+            told = telling.keep_telling(built.rooms, built.places, leaving)
+            beside.append(asyncio.create_task(told))
             try:
                 yield built.rooms
             finally:
@@ -88,14 +96,18 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
                     task.cancel()  # what it was about to do, the next one does
                 await asyncio.wait(beside)
 
-    return MCPServer[Rooms](
+    server = MCPServer[Rooms](
         "memory-mcp",
         version=__version__,
         instructions=INSTRUCTIONS,
         tools=list(tools),
         lifespan=lifespan,
         log_level=settings.log_level,
+        subscriptions=telling.bus,
+        middleware=[telling.hear],
     )
+    show_faces(server, telling, consolidates=any(t.name == "consolidate" for t in tools))
+    return server
 
 
 def serve(settings: Settings, transport: Transport, host: str, port: int) -> None:
@@ -159,6 +171,12 @@ async def _encode(rooms: Rooms, leaving: asyncio.Event) -> None:
     """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
     if rooms.policy.enabled and not rooms.policy.meta:
         await app.keep_encoded(rooms, leaving)
+
+
+async def _work_off(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Work off what hooks left, beside the calls."""
+    if rooms.policy.enabled and not rooms.policy.meta:
+        await app.keep_worked_off(rooms, leaving)
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:

@@ -14,7 +14,7 @@ from memory_mcp.context.render import Block
 from memory_mcp.context.words import found_fields
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.limits import RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.server.asks import rooms_of
@@ -25,6 +25,7 @@ __all__ = ["add_memory", "forget_memory", "memory_context", "search_memories", "
 GivenKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
 ]
+HappenedKind = Literal["checkpoint", "closeout", "summary", "episode"]
 Rs = Context[Rooms]
 
 
@@ -85,7 +86,7 @@ async def search_memories(
     limit: Annotated[int, Field(description="1-10")] = RESULTS_DEFAULT,
     category: str = "",
     tags: Annotated[list[str] | None, Field(description="all must match")] = None,
-    kind: GivenKind | Literal["checkpoint"] | None = None,
+    kind: GivenKind | HappenedKind | None = None,
     phase: int | None = None,
     scope: Annotated[Reach | None, Field(description="default: both")] = None,
     branch: Annotated[str, Field(description="written on that branch")] = "",
@@ -119,13 +120,16 @@ async def memory_context(
     *,
     ctx: Rs,
     task: Annotated[str, Field(description="What you are about to do")] = "",
-    budget_tokens: int = CONTEXT_TOKENS_DEFAULT,
+    budget_tokens: int | None = None,
+    since: Annotated[
+        str, Field(description="Only what changed: the since=… of an earlier context, or a time")
+    ] = "",
 ) -> CallToolResult:
     """What matters now, within a token budget. Call it first in a session.
 
-    Head, preferences, lessons, decisions that hold, and what fits the task.
+    Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
-    match await app.memory_context(rooms_of(ctx), task, budget_tokens):
+    match await app.memory_context(rooms_of(ctx), task, budget_tokens, since):
         case Block() as block:
             return prose(block.text)
         case Skipped(reason):

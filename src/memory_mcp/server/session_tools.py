@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.context.episode_text import episode_fields
+from memory_mcp.context.session_text import consolidation_fields
+from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer
 
-__all__ = ["episodic_capture"]
+__all__ = ["consolidate", "episodic_capture"]
 
 
 class Message(BaseModel):
@@ -45,6 +47,35 @@ async def episodic_capture(
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
     outcome = await app.episodic_capture(rooms_of(ctx), given, turn, final=final)
     return answer(episode_fields(outcome))
+
+
+async def consolidate(
+    *,
+    ctx: Context[Rooms],
+    history_entry: Annotated[str, Field(description="What happened, as one paragraph")] = "",
+    memory_update: Annotated[
+        str, Field(description="What is true now: replaces what this session said before")
+    ] = "",
+    insights: Annotated[
+        str | list[str],
+        Field(description="What was learnt, all of it: replaces this session's earlier insights"),
+    ] = "",
+    session_id: Annotated[str, Field(description="Another session's, if it is not yours")] = "",
+    final: Annotated[bool, Field(description="The session ends here")] = False,
+) -> CallToolResult:
+    """Hand on what a later session needs, now and then and at the end.
+
+    Without a text it answers what was handed on last.
+    """
+    texts = [insights] if isinstance(insights, str) else insights
+    given = ToConsolidate(
+        history_entry=history_entry,
+        memory_update=memory_update,
+        insights=tuple(text for text in texts if text.strip()),
+        session=session_id.strip(),
+        final=final,
+    )
+    return answer(consolidation_fields(await app.consolidate(rooms_of(ctx), given)))
 
 
 def _aware(at: datetime | None) -> datetime | None:

@@ -6,7 +6,7 @@ log. Unknown arguments, which the SDK would drop in silence, are refused with th
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -39,6 +39,9 @@ class SpeakingTool(Tool):
                 raise ToolError(
                     f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
                 )
+        # null says what leaving it out says, where that may be
+        left_out = self._may_be_left_out()
+        arguments = {n: v for n, v in arguments.items() if v is not None or n not in left_out}
         try:
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
@@ -49,6 +52,10 @@ class SpeakingTool(Tool):
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(_complaint(self.name, error.__cause__)) from error.__cause__
             raise
+
+    def _may_be_left_out(self) -> set[str]:
+        fields = self.fn_metadata.arg_model.model_fields
+        return {name for name, field in fields.items() if not field.is_required()}
 
 
 def speaking(function: Callable[..., Any], annotations: ToolAnnotations) -> SpeakingTool:
@@ -80,8 +87,30 @@ def prose(text: str) -> CallToolResult:
 def _complaint(tool: str, error: ValidationError) -> str:
     wrong = error.errors(include_url=False)
     return f"{tool}: " + "; ".join(
-        f"{'.'.join(map(str, e['loc']))}: {e['msg']} (got {_short(e['input'])})" for e in wrong[:3]
+        f"{'.'.join(map(str, e['loc']))} {_WRONG.get(e['type'], e['msg'])}"
+        + ("" if e["type"] == "missing" else f" (got {_short(e['input'])})")
+        for e in wrong[:3]
     )
+
+
+_WRONG: Final = {
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "sequence_str": "must be a list",
+    "is_instance_of": "must be a list",
+    "model_type": "must be an object",
+    "dict_type": "must be an object",
+    "extra_forbidden": "is no name that is known here",
+    "missing": "is missing",
+}
+"""What is wrong, in our words; anything else in those of the validator."""
 
 
 def _short(value: object) -> str:

@@ -1,5 +1,6 @@
 """The tools that show and move the head. Descriptions are written for the model."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from mcp.server.elicitation import (
@@ -23,9 +24,11 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.server.asks import (
     Approval,
     BacktrackChoice,
+    DecisionMade,
     NotAsked,
     ask_approval,
     ask_backtrack,
+    closeout_of,
     rooms_of,
 )
 from memory_mcp.server.speak import answer, prose
@@ -41,6 +44,10 @@ Target = Annotated[
     WithJsonSchema({"type": ["string", "integer"]}),
     Field(description="checkpoint id, phase, left line, or 'start'"),
 ]
+
+
+# one is given bare as often as in a list; the schema need not say so
+Several = BeforeValidator(lambda given: [given] if isinstance(given, str | dict) else given)
 
 
 async def memory_head(*, ctx: Rs) -> CallToolResult:
@@ -61,6 +68,14 @@ async def checkpoint(
     answered: Annotated[ElicitationResult[Approval | NotAsked], Resolve(ask_approval)],
     summary: Annotated[str, Field(description="What was reached and decided")] = "",
     phase: int | None = None,
+    decisions: Annotated[
+        Sequence[DecisionMade],
+        Several,
+        Field(description="Decided in it and worth recalling, with why"),
+    ] = (),
+    artifacts: Annotated[Sequence[str], Several, Field(description="Files and results made")] = (),
+    issues: Annotated[Sequence[str], Several, Field(description="Still open")] = (),
+    agents: Annotated[Sequence[str], Several, Field(description="Who took part")] = (),
     pending: Annotated[str, Field(description="Decide this pending checkpoint instead")] = "",
     decision: Annotated[
         Literal["save", "edit", "skip", ""], Field(description="The user's word on it")
@@ -74,6 +89,12 @@ async def checkpoint(
             "pending and decision go together: pending names the checkpoint, decision is what the "
             "user chose (save, edit with the new summary, or skip). A new checkpoint takes neither."
         )
+    closeout = closeout_of(decisions, artifacts, issues, agents)
+    if pending and closeout:
+        raise InvalidRequestError(
+            "decisions, artifacts, issues and agents belong to a new checkpoint. What came with a "
+            "pending one is stored already; add what is new with add_memory."
+        )
     if pending and decision:
         return answer(
             checkpoint_fields(await app.decide(rooms, pending, decision, summary, again=again))
@@ -81,7 +102,9 @@ async def checkpoint(
     approval, summary = _verdict(answered, summary, auto=rooms.policy.approval == "auto")
     if approval == "skipped":
         return answer({"success": True, "status": approval, "message": "Skipped by the user."})
-    sealed = await app.checkpoint(rooms, summary, phase, again=again, approval=approval)
+    sealed = await app.checkpoint(
+        rooms, summary, phase, again=again, approval=approval, closeout=closeout
+    )
     return answer(checkpoint_fields(sealed))
 
 
@@ -156,6 +179,7 @@ async def switch_branch(
     rooms = rooms_of(ctx)
     match await (app.fork(rooms, name, at) if create else app.switch(rooms, name)):
         case Branched(branch, begun):
+            await app.note_branch(rooms)
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):

@@ -2,6 +2,7 @@
 
 from mcp_types import ToolAnnotations
 
+from memory_mcp.server.hook_tools import prompt_context
 from memory_mcp.server.memory_tools import (
     add_memory,
     forget_memory,
@@ -9,7 +10,7 @@ from memory_mcp.server.memory_tools import (
     search_memories,
     update_memory,
 )
-from memory_mcp.server.session_tools import episodic_capture
+from memory_mcp.server.session_tools import consolidate, episodic_capture
 from memory_mcp.server.speak import SpeakingTool, speaking
 from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head, switch_branch
 
@@ -40,6 +41,8 @@ def toolset(name: str) -> list[SpeakingTool]:
         case "branches":
             return [speaking(switch_branch, _ADDS)]
         case "session":
-            return [speaking(episodic_capture, _ADDS)]
+            return [speaking(episodic_capture, _ADDS), speaking(consolidate, _ADDS)]
+        case "hooks":
+            return [speaking(prompt_context, _READS)]
         case _:
             raise AssertionError(name)  # the settings know the toolsets
