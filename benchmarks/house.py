@@ -17,7 +17,7 @@ from corpus import Corpus
 from memory_mcp import app
 from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.disk import Disk
+from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
@@ -44,7 +44,8 @@ _DAYS: Final = 300
 class QuickDisk(Disk):
     """Writes files that a power cut would lose. For filling only."""
 
-    def write(self, path: Path, data: bytes) -> None:
+    def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
+        del access
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 

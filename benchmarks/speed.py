@@ -1,6 +1,6 @@
 """How quick the memory is, measured on the machine it runs on.
 
-    python benchmarks/speed.py [--sizes 100,1000,10000,100000] [--only start|add|search|…]
+    python benchmarks/speed.py [--sizes 100,1000,10000,100000] [--only start|hook|search|…]
 
 The figures are of this moment and this machine: compare columns of one table, which were measured
 in turn, rather than tables of two runs. See benchmarks/README.md for what each figure means.
@@ -16,13 +16,17 @@ from typing import Final
 from cold_start import measure_start
 from durable_add import measure_adds
 from footprint import measure_footprint
+from hook_start import measure_hooks
 from many_writers import measure_writers
+from opening import measure_opening
 from report import machine, show
 from searching import measure_reading, measure_searches
 from with_cloud import measure_cloud
 from with_model import measure_meaning
 
-_PARTS: Final = ("start", "search", "read", "memory", "processes", "cloud", "model", "add")
+_PARTS: Final = (
+    "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context", "add",
+)  # fmt: skip
 """Adding comes last: it makes the projects larger that the others look at."""
 
 
@@ -63,6 +67,8 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
     match part:
         case "start":
             show(measure_start(folder / "start"))
+        case "hook":
+            show(measure_hooks(folder / "hook"))
         case "search":
             show(await measure_searches(folder, sizes))
         case "read":
@@ -76,6 +82,10 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
         case "cloud":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 for table in measure_cloud(Path(own)):
+                    show(table)
+        case "context":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                for table in await measure_opening(Path(own), [s for s in sizes if s <= 10_000]):
                     show(table)
         case "add":
             show(await measure_adds(folder, sizes))
