@@ -1,5 +1,6 @@
 """What the machine tells: which project this is, where it stands in git, and new ids."""
 
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +11,10 @@ from uuid import UUID
 import pytest
 
 from memory_mcp.domain.ids import is_record_id, month_of
+from memory_mcp.locations import find_work_tree
 from memory_mcp.places import find_places
 from memory_mcp.settings import Settings, read_settings
-from memory_mcp.stores.host import GitProvenance, SystemClock, SystemIds, git_remote, git_work_tree
+from memory_mcp.stores.host import GitProvenance, GitRemote, SystemClock, SystemIds, git_remote
 
 COMMIT = "3f2c" * 10
 OTHER = "a1b2" * 10
@@ -41,6 +43,7 @@ def linked(clone: Path, folder: Path) -> Path:
     own = clone / ".git" / "worktrees" / folder.name
     own.mkdir(parents=True)
     (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{folder}/.git\n")
     (own / "HEAD").write_text("ref: refs/heads/feature/x\n")
     folder.mkdir()
     (folder / ".git").write_text(f"gitdir: {own}\n")
@@ -72,6 +75,14 @@ def test_a_remote_on_this_machine_is_no_identity(clone: Path, url: str) -> None:
     assert git_remote(clone) == ""
 
 
+@pytest.mark.parametrize("path", ["x" * 600, "sh\u200bop", "a\u202eb"])
+def test_a_remote_that_no_record_could_hold_is_no_identity(clone: Path, path: str) -> None:
+    """A repository that was unpacked brings a configuration of its own; it must stop nobody."""
+    with_remote(clone, f"https://github.com/acme/{path}.git")
+    assert git_remote(clone) == ""
+    assert find_places(Settings(project_dir=clone)).scope.project
+
+
 def test_origin_wins_and_any_remote_will_do(clone: Path) -> None:
     """Most repositories have one remote; of several, origin is the one meant."""
     with_remote(clone, "git@example.com:fork/shop.git", name="upstream")
@@ -81,6 +92,40 @@ def test_origin_wins_and_any_remote_will_do(clone: Path) -> None:
     with_remote(clone, "git@example.com:acme/shop.git")
     config.write_text(upstream + config.read_text())
     assert git_remote(clone) == "example.com/acme/shop"
+
+
+@pytest.mark.parametrize(
+    ("urls", "address"),
+    [
+        (["git@GitHub.com:Acme/Shop.git"], "github.com/Acme/Shop"),
+        (["ssh://git@github.com:22/acme/shop"], "github.com/acme/shop"),
+        (["ssh://git@github.com:2222/acme/shop"], "github.com:2222/acme/shop"),
+        (["bob@h.example:shop.git"], "bob@h.example/shop"),
+        (["https://ada:secret@h.example/git?repo=a"], "h.example/git?repo=a"),
+        (["git@github.com:a/b", "https://github.com/a/b.git"], "github.com/a/b"),
+        (["git@github.com:a/b", "/srv/b"], "github.com/a/b, /srv/b"),
+        (['"/srv/two words"'], '"/srv/two words"'),
+        (["../shop"], "../shop"),
+        ([""], ""),
+        ([], ""),
+    ],
+)
+def test_the_address_that_trust_is_bound_to_is_all_that_git_would_ask(
+    clone: Path, urls: list[str], address: str
+) -> None:
+    """It is looked at anew when git's settings change, or git comes to the folder."""
+    remote = GitRemote(clone)
+    assert remote.address() == ""
+    lines = "".join(f"\turl = {url}\n" for url in urls)
+    (clone / ".git" / "config").write_text(f'[remote "origin"]\n{lines}')
+    assert remote.address() == address
+
+
+@pytest.mark.parametrize("url", ["https://[ada:secret@x", "sh\u200bop", "x" * 600])
+def test_an_address_that_cannot_be_shown_is_told_by_its_digest(clone: Path, url: str) -> None:
+    """It may hold a password, or what would make a terminal show another one."""
+    with_remote(clone, url)
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", GitRemote(clone).address())
 
 
 def test_only_a_remote_says_which_project_it_is(clone: Path) -> None:
@@ -178,7 +223,7 @@ def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path)
     assert find_places(read_settings(both), deep).project_dir == tmp_path / "a"
     assert find_places(read_settings(theirs), deep).project_dir == tmp_path / "b"
     assert find_places(read_settings({}), deep).project_dir == clone
-    assert git_work_tree(deep) == clone
+    assert find_work_tree(str(deep)) == str(clone)
     nowhere = find_places(read_settings({"MEMORY_HOME": str(tmp_path / "h")}), tmp_path)
     assert nowhere.project_dir is None
     assert nowhere.scope.project == "none"
@@ -199,7 +244,8 @@ def test_the_folders_are_where_the_design_says_and_can_be_set(clone: Path, tmp_p
 def test_users_and_folders_never_share_a_place_by_accident(tmp_path: Path) -> None:
     """Names that look alike once made safe for a file system stay apart."""
     names = ["ada", "Ada", "a/da", "a da", "../ada", "ädä", "🦩", "user\udcff"]
-    homes = {find_places(Settings(user=n, home=tmp_path)).user_memory_dir for n in names}
+    read = [read_settings({"MEMORY_USER": n, "MEMORY_HOME": str(tmp_path)}) for n in names]
+    homes = {find_places(each).user_memory_dir for each in read}
     assert len(homes) == len(names)
     assert all(home.parent.parent == tmp_path for home in homes)
     same_name = [tmp_path / "x" / "Shop", tmp_path / "y" / "Shop", tmp_path / "Shop"]

@@ -45,7 +45,10 @@ def _misconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _TROUBLES: dict[str, tuple[Trouble, str]] = {
-    "not installed": (_not_installed, "pip install 'memory-mcp[keyring]', or set SUPERMEMORY_"),
+    "not installed": (
+        _not_installed,
+        "pip install 'backtrack-memory[keyring]', or set SUPERMEMORY_",
+    ),
     "no backend": (_is(fail.Keyring), "no keyring that can be used here. Set SUPERMEMORY_API_KEY"),
     "locked": (_is(LockedKeyring), "is locked. Unlock it and try again, or set SUPERMEMORY_API_"),
     "refusing": (_is(RefusingKeyring), "refused (PasswordSetError). Mend that, or set SUPERMEMOR"),

@@ -1,13 +1,20 @@
 """Machines and folders that are not as they should be: one sentence each, never a traceback."""
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
-from doors import record_file
+from doors import files_with, record_file
+from hooked import hook
+
+from memory_mcp.disk import unavailable
+from memory_mcp.hooks.place import find_place
 
 _EVERYDAY = (("search", "x"), ("add", "more"), ("head",), ("checkpoint", "s"), ("context",))
 
@@ -96,13 +103,98 @@ def test_a_path_that_is_too_long_says_so(
 
 
 @pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_DIR", "MEMORY_STATE_DIR"])
-def test_the_home_of_nobody_is_no_folder(
-    run: Run, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("$HOME/mem", "nothing puts a value in the place of '$HOME', so write it out"),
+        ("x/${HOME}", "nothing puts a value in the place of '${HOME}', so write it out"),
+        ("{file}", "it must be a folder; '{file}' is none"),
+        ("{file}/below", "it must be a folder; '{file}' is none"),
+    ],
+)
+def test_a_folder_that_cannot_be_one_is_named_and_costs_no_read(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, wrong: tuple[str, str]
 ) -> None:
-    """A folder called `~nobody` would be a surprise."""
+    """By its setting, in each answer. A file that stands there may be the system's."""
+    as_json(run, "add", "Orders live in PostgreSQL.")
+    file = tmp_path / "file"
+    file.write_bytes(b"mine")
+    value, why = (text.replace("{file}", str(file)) for text in wrong)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, value)
+    for command in (("search", "orders"), ("head",), ("context",), ("add", "Sessions expire.")):
+        _, _, said = run(*command)
+        assert said.startswith(f"memory-mcp: {name} is ")
+        assert why in said
+        assert "Move" not in said
+    assert files_with(tmp_path, "Sessions expire") == []
+    assert [found for found in tmp_path.rglob("*") if "$" in found.name] == []
+    assert file.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_STATE_DIR"])
+def test_a_hook_believes_no_folder_that_the_server_does_not_believe(name: str) -> None:
+    """It would begin another memory, which nobody reads."""
+    with pytest.raises(ValueError, match=rf"{name} is '\$HOME/x'; it must be a folder"):
+        find_place({name: "$HOME/x"}, {})
+
+
+def test_a_long_user_has_a_memory_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is called after the user, and its name has an end."""
+    for user in ("a" * 300, "a" * 301):
+        monkeypatch.setenv("MEMORY_USER", user)
+        as_json(run, "add", f"I am one of {len(user)}.", "--scope", "user")
+        (found,) = as_json(run, "search", "one")["results"]
+        assert found["content"] == f"I am one of {len(user)}."
+
+
+@pytest.mark.parametrize(
+    ("path", "setting"),
+    [
+        ("/h/memory-mcp/user-ada/memory/2026-11/01a204b3-8614-7000-b7b0-a2c965be5bfc.json", "HOME"),
+        ("/h/.local/state/memory-mcp/projects/shop-9808bf3016c1247b/ledger", "HOME"),
+        (r"C:\h\memory-mcp\user-ada\.state", "HOME"),
+        ("/p/projects/shop/.claude/memory/2026-11", "DIR"),
+        ("/elsewhere/2026-11/01a204b3-8614-7000-b7b0-a2c965be5bfc.json", "DIR"),
+        ("/p/shop/.state/memory-head.json", "STATE_DIR"),
+        ("/elsewhere/history.jsonl", "STATE_DIR"),
+        ("/elsewhere/x", "HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"),
+    ],
+)
+def test_the_advice_names_the_setting_that_moves_the_file(path: str, setting: str) -> None:
+    """Another one would change nothing."""
+    refused = unavailable(PermissionError(errno.EACCES, "no"), Path(path), "store")
+
+    assert f"or set MEMORY_{setting} to one that is" in str(refused)
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="/proc takes no folder, even root's"
+)
+def test_a_folder_that_the_system_does_not_make_is_no_project_that_is_gone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, says the system, and then there is no such file."""
+    monkeypatch.setenv("MEMORY_HOME", "/proc/nope")
+    _, _, said = run("search", "x")
+
+    assert "MEMORY_HOME" in said
+    assert "renamed" not in said
+
+
+@pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_DIR", "MEMORY_STATE_DIR"])
+def test_the_home_of_nobody_is_no_folder(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """A folder called `~nobody` would be a surprise; so would a memory anywhere else."""
     monkeypatch.setenv(name, "~no-such-user/x")
-    said = complaint(run, "search", "x")
+    status, _, said = run("search", "x")
+    assert status == 0
     assert f"{name} is '~no-such-user/x'; it must be a folder; nobody here has that home" in said
+    assert "Until then nothing is written" in said
+    run("add", "Orders live in PostgreSQL.")
+    assert files_with(tmp_path, "PostgreSQL") == []
+    assert [found for found in tmp_path.rglob("*") if "no-such-user" in found.name] == []
 
 
 def test_the_project_of_nobody_is_no_folder(run: Run) -> None:
@@ -152,8 +244,10 @@ def test_a_folder_that_is_gone_is_said_to_be_gone(
     said = complaint(run, "search", "x")
     assert said.startswith("The current folder no longer exists. Change to one that does")
     monkeypatch.setenv("MEMORY_DIR", "relative")
-    said = complaint(run, "search", "x")
+    status, out, said = run("search", "x")
+    assert (status, out) == (1, "")
     assert "MEMORY_DIR is 'relative'; it must be a whole path" in said
+    assert "memory-mcp: The current folder no longer exists. Change to one that does" in said
     monkeypatch.delenv("MEMORY_DIR")
     as_json(run, "--project", str(project), "search", "x")
     monkeypatch.setenv("MEMORY_ENABLED", "false")
@@ -167,3 +261,61 @@ def test_a_port_that_none_can_have_is_wrong_usage(run: Run, port: str) -> None:
     status, _, error = run("serve", "--transport", "sse", "--port", port)
     assert status == 2
     assert f"argument --port: {port!r} is no port; choose 1 to 65535" in error
+
+
+_PLACES = (
+    ".state", ".state/memory-head.json", ".state/history.jsonl", ".state/.gitignore",
+    ".claude", ".claude/memory", ".claude/memory/MEMORY.md", ".claude/memory/.gitignore",
+    ".claude/session-context.md", ".git", ".git/config", ".gitignore", ".mcp.json", ".cursor",
+    "month", "record",
+)  # fmt: skip
+_COMMANDS = (
+    *_EVERYDAY, ("reindex",), ("doctor",), ("doctor", "--repair"), ("trust",), ("trust", "--list"),
+    ("backtrack", "start"), ("export", "notes/"), ("import", "CLAUDE.md"), ("profile",),
+    ("install", "claude-code", "--scope", "project"), ("install", "cursor", "--scope", "project"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link", "pipe"])
+@pytest.mark.parametrize("place", _PLACES)
+def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
+    run: Run, state: Path, project: Path, place: str, kind: str
+) -> None:
+    """A repository can bring anything under any name: a traceback helps nobody."""
+    (month,) = (project / ".claude" / "memory").glob("20*")
+    special = {"month": month, "record": min(month.glob("*.json"))}
+    path = special.get(place, state.parent / place)
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    stand: dict[str, Callable[[], object]] = {
+        "file": lambda: path.write_text("x\n", "utf-8"),
+        "folder": path.mkdir,
+        "link": lambda: path.symlink_to(project.parent / "nowhere"),
+        "pipe": lambda: os.mkfifo(path),
+    }
+    stand[kind]()
+    (project / "CLAUDE.md").write_text("- Tabs, not spaces.\n", "utf-8")
+
+    for command in _COMMANDS:
+        status, out, error = run(*command)
+        assert status in (0, 1), command
+        assert out or error, command
+    assert not (project.parent / "nowhere").exists()
+
+
+@pytest.mark.parametrize("place", [".state", ".claude", ".claude/memory", "month", ".git"])
+def test_hooks_go_on_whatever_stands_in_a_place_of_ours(
+    run: Run, state: Path, project: Path, place: str
+) -> None:
+    """They fail open: one line at most, and the session goes on."""
+    as_json(run, "context")
+    (month,) = (project / ".claude" / "memory").glob("20*")
+    path = month if place == "month" else state.parent / place
+    shutil.rmtree(path)
+    path.write_text("x\n", "utf-8")
+
+    for event in ("session-start", "stop", "post-compact", "session-end"):
+        answer = hook(event, {"source": "startup", "compact_summary": "We agreed."}, project)
+        assert "Traceback" not in str(answer)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory_mcp.errors import SettingError
-from memory_mcp.settings import SETTINGS, read_settings
+from memory_mcp.settings import SETTINGS, checked_settings, read_settings
 
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("MEMORY_")])
@@ -76,6 +76,7 @@ def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
             "FALLBACK_LOW is '0.7'; .* at most MEMORY_MERGE_CHECK_LOW .0.6.",
         ),
         ({"MEMORY_MERGE_TOPK": "2.5"}, "a whole number from 0 to 10"),
+        ({"MEMORY_CHECKPOINT_INTERVAL": "1e3"}, "a whole number from 0 to 1000"),
         ({"MEMORY_MERGE_MODE": "merge"}, "one of recreate, update"),
         ({"MEMORY_SEMANTIC_MIN_IMPORTANCE": "0"}, "from 1 to 5"),
         ({"MEMORY_SECRETS": "keep"}, "one of redact, refuse, allow"),
@@ -88,7 +89,7 @@ def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
 def test_knobs_out_of_their_range_are_refused(given: dict[str, str], complaint: str) -> None:
     """A band upside down would merge what is not the same."""
     with pytest.raises(SettingError, match=complaint):
-        read_settings(given)
+        checked_settings(given)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +98,4 @@ def test_knobs_out_of_their_range_are_refused(given: dict[str, str], complaint: 
 def test_weights_that_mean_nothing_are_refused(value: str) -> None:
     """The message names the four, the bounds and an example."""
     with pytest.raises(SettingError, match="similarity, importance, recency, pinned"):
-        read_settings({"MEMORY_RERANK_WEIGHTS": value})
+        checked_settings({"MEMORY_RERANK_WEIGHTS": value})

@@ -14,7 +14,7 @@ from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
 from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
-from memory_mcp.settings import SETTINGS, Settings, read_settings, with_toolsets
+from memory_mcp.settings import SETTINGS, Settings, checked_settings, read_settings, with_toolsets
 
 _EVERY = {
     "MEMORY_ENABLED": "On",
@@ -33,6 +33,7 @@ _EVERY = {
     "SUPERMEMORY_API_KEY": " sm_zebra ",
     "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
     "SUPERMEMORY_TIMEOUT": "0.5",
+    "SUPERMEMORY_CONTAINER_TAG": "repo_Shop:1-a",
     "SUPERMEMORY_EXTRACTION": "ON",
     "MEMORY_RERANK_WEIGHTS": "recency=2, Pinned=0",
     "MEMORY_BOOTSTRAP_TOKENS": "900",
@@ -100,6 +101,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         weights=RerankWeights(recency=2, pinned=0),
         opening=OpeningSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
         base_url="https://memory.example:8443",
+        container_tag="repo_Shop:1-a",
         remote_timeout=0.5,
         extraction=True,
         embedder=EmbedderSettings(
@@ -161,7 +163,7 @@ def test_the_project_s_folder_must_exist(tmp_path: Path) -> None:
     """A typing error would begin an empty memory elsewhere; the option --project says so too."""
     wrong = str(tmp_path / "typo" / "deep")
     with pytest.raises(SettingError, match=r"MEMORY_PROJECT_DIR .* must be a folder that exists"):
-        read_settings({"MEMORY_PROJECT_DIR": wrong})
+        checked_settings({"MEMORY_PROJECT_DIR": wrong})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,7 +197,7 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session, hooks"),
         ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
         *(
-            ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 60")
+            ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 20")
             for seconds in ("0", "-1", "60.1", "nan", "inf", "4s")
         ),
     ],
@@ -205,7 +207,7 @@ def test_a_value_that_means_nothing_is_refused(name: str, value: str, choices: s
     """Carrying on with a default would do what nobody asked for."""
     said = f"{name} is {value!r}; it must be {choices}. Correct it and start again."
     with pytest.raises(SettingError, match=f"^{re.escape(said)}$"):
-        read_settings({name: value})
+        checked_settings({name: value})
 
 
 def test_toolsets_add_up() -> None:
@@ -245,7 +247,7 @@ def test_a_key_is_shown_nowhere() -> None:
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(value: str) -> None:
     """An HTTP client would refuse it too, and print it."""
     with pytest.raises(SettingError) as caught:
-        read_settings({"SUPERMEMORY_API_KEY": value})
+        checked_settings({"SUPERMEMORY_API_KEY": value})
     said = "".join(traceback.format_exception(caught.value))
     assert "SUPERMEMORY_API_KEY cannot be used (not shown here); it must be ASCII letters" in said
     assert "zebra" not in said
@@ -280,7 +282,7 @@ def test_a_base_url_has_one_spelling(value: str, url: str) -> None:
 def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
     """Our routes replace whatever follows; what people paste there may be a secret."""
     with pytest.raises(SettingError) as caught:
-        read_settings({"SUPERMEMORY_BASE_URL": value})
+        checked_settings({"SUPERMEMORY_BASE_URL": value})
     said = str(caught.value)
     assert said.startswith("SUPERMEMORY_BASE_URL cannot be used (not shown here); it must be https")
     assert "zebra" not in "".join(traceback.format_exception(caught.value))
@@ -291,10 +293,113 @@ def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
 def test_no_key_goes_over_the_network_unencrypted(host: str) -> None:
     """Of this machine, the network sees nothing; names that only look like it are others."""
     with pytest.raises(SettingError, match=rf"'http://{re.escape(host)}'; it must be https, bec"):
-        read_settings({"SUPERMEMORY_BASE_URL": f"http://{host}"})
+        checked_settings({"SUPERMEMORY_BASE_URL": f"http://{host}"})
 
 
-@pytest.mark.parametrize("seconds", ["60", "0.001", "6e1"])
-def test_a_search_may_wait_a_minute_at_most(seconds: str) -> None:
+@pytest.mark.parametrize("seconds", ["20", "0.001", "2e1"])
+def test_a_search_may_wait_as_long_as_its_call(seconds: str) -> None:
     """Both ends of what is allowed."""
     assert read_settings({"SUPERMEMORY_TIMEOUT": seconds}).remote_timeout == float(seconds)
+
+
+@pytest.mark.parametrize("tag", ["a.b", "a b", "../x", "a/b", "é", "x" * 101, "x\ny"])
+def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
+    """It stands in the path of every request."""
+    with pytest.raises(SettingError, match="SUPERMEMORY_CONTAINER_TAG"):
+        checked_settings({"SUPERMEMORY_CONTAINER_TAG": f"x{tag}"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "holds"),
+    [
+        ("MEMORY_ENABLED", "flase", {"enabled": False}),
+        ("MEMORY_MODE", "mata", {"meta": True}),
+        ("MEMORY_SECRETS", "refuze", {"secrets": "refuse"}),
+        ("MEMORY_APPROVAL", "aouto", {"approval": "ask"}),
+        ("MEMORY_PROJECT_DIR", "/nowhere/at/all", {"meta": True, "astray": True}),
+        ("MEMORY_BRANCH", "../x", {"meta": True, "branch": "main"}),
+        ("MEMORY_HOME", "~nobody-of-that-name/x", {"meta": True, "home": None}),
+        ("MEMORY_PROVIDER", "locla", {"cloud_off": "MEMORY_PROVIDER"}),
+        ("SUPERMEMORY_BASE_URL", "http://example.com", {"cloud_off": "SUPERMEMORY_BASE_URL"}),
+        ("SUPERMEMORY_API_KEY", "x y", {"cloud_off": "SUPERMEMORY_API_KEY", "api_key": None}),
+        ("SUPERMEMORY_CONTAINER_TAG", "my.box!", {"cloud_off": "SUPERMEMORY_CONTAINER_TAG"}),
+        ("SUPERMEMORY_EXTRACTION", "offf", {"cloud_off": "SUPERMEMORY_EXTRACTION"}),
+        ("MEMORY_PHASE", "two", {"phase": None}),
+        ("MEMORY_MERGE_TOPK", "many", {"merging": Merging()}),
+        ("MEMORY_EMBEDDER", "opnai", {"embedder": EmbedderSettings()}),
+        ("ATOMIC_MEMORY_LOG_LEVEL", "loud", {"log_level": "WARNING"}),
+    ],
+)
+def test_a_wrong_value_costs_itself_and_falls_to_the_safe_side(
+    name: str, value: str, holds: dict[str, object]
+) -> None:
+    """What would be stored, sent or done against the user's will cannot be taken back."""
+    found = read_settings({name: value, "MEMORY_USER": "ada", "SUPERMEMORY_TIMEOUT": "7"})
+
+    assert {field: getattr(found, field) for field in holds} == holds
+    assert (found.user, found.remote_timeout) == ("ada", 7.0), "the others hold"
+    (warning,) = found.warnings
+    assert warning.startswith(name)
+    assert "Correct it and start again. Until then " in warning
+
+
+def test_settings_that_belong_together_fall_together() -> None:
+    """Half of them would send texts to a place, or with a key, that nobody meant."""
+    llm = {"MEMORY_LLM_BASE_URL": "https://models.example", "MEMORY_LLM_API_KEY": "sk-yak"}
+    found = read_settings({**llm, "MEMORY_EMBEDDER": "openai", "MEMORY_EMBEDDER_MODEL": "m"})
+
+    assert (found.language, found.embedder) == (None, EmbedderSettings())
+    assert [warning.split()[0] for warning in found.warnings] == [
+        "MEMORY_EMBEDDER_API_KEY",
+        "MEMORY_LLM_MODEL",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("MEMORY_PROJECTDIR", "MEMORY_PROJECT_DIR"),
+        ("ATOMIC_MEMORY_PHAES", "ATOMIC_MEMORY_PHASE"),
+        ("EPISODIC_MAX_PERDAY", "EPISODIC_MAX_PER_DAY"),
+        ("SUPERMEMORY_APIKEY", "SUPERMEMORY_API_KEY"),
+    ],
+)
+def test_a_variable_that_is_almost_a_setting_gets_a_hint(name: str, meant: str) -> None:
+    """It does nothing, and nobody would know."""
+    (warning,) = read_settings({name: "x", "MEMORY_LIMIT_OF_SOMETHING_ELSE": "1"}).warnings
+
+    assert warning == f"{name} is no setting. Did you mean {meant}? It is ignored."
+
+
+@pytest.mark.parametrize(
+    "name", ["SUPERMEMORY_CONTAINER_TGA", "SUPERMEMORY_URL", "ATOMIC_MEMORY_PROVIDR"]
+)
+def test_what_may_be_meant_to_lead_elsewhere_keeps_everything_here(name: str) -> None:
+    """Memories that went to the wrong place cannot be called back."""
+    found = read_settings({name: "x", "SUPERMEMORY_API_KEY": KEY})
+
+    assert found.cloud_off == name
+    (warning,) = found.warnings
+    assert warning.startswith(f"{name} is no setting. Did you mean ")
+    assert warning.endswith("Until then nothing is sent to the cloud: the memory works on this "
+                            "machine alone.")  # fmt: skip
+
+
+def test_a_variable_of_somebody_else_changes_nothing() -> None:
+    """Others have a memory, too; and what is set right beside a slip of the pen is meant."""
+    others = {"MEMORY_FOO": "1", "MEMORY_FILE_PATH": "x", "MEMORY_SIZE": "2", "MEMORY_DRI": " "}
+    found = read_settings({**others, "SUPERMEMORY_BASE_URL": "http://localhost:1",
+                           "SUPERMEMORY_BASE_ULR": "x"})  # fmt: skip
+
+    assert found.cloud_off == ""
+    assert found.warnings == (
+        "SUPERMEMORY_BASE_ULR is no setting. Did you mean SUPERMEMORY_BASE_URL? It is ignored.",
+    )
+
+
+def test_weights_have_short_names_too() -> None:
+    """As the formula of others writes them."""
+    short = read_settings({"MEMORY_RERANK_WEIGHTS": "sim=2,imp=0.5,rec=0,pin=1"})
+
+    assert short.weights == RerankWeights(similarity=2, importance=0.5, recency=0, pinned=1)
+    assert short.warnings == ()

@@ -7,6 +7,7 @@ power at every one of them. No other module opens a file for writing.
 
 import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Collection, Generator
@@ -22,6 +23,8 @@ except ImportError:  # Windows
 
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.locations import moving_setting
+from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
 __all__ = ["LITTER", "Access", "Disk", "unavailable"]
 
@@ -43,7 +46,15 @@ class Access(NamedTuple):
 
 
 class Disk:
-    """Durable writes. Subclassed by tests, which override `step`."""
+    """Durable writes. Subclassed by tests, which override `step`.
+
+    Below each of its `roots`, folders that may hold what a stranger put there, it follows no link;
+    and it makes no root anew that was renamed or removed while this process ran.
+    """
+
+    roots: tuple[Path, ...] = ()
+    private: tuple[Path, ...] = ()
+    """Folders that nobody else may enter, and all that is made below them."""
 
     def step(self, name: str) -> None:
         """Called before each step that could be the last one."""
@@ -68,6 +79,7 @@ class Disk:
         """
         temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{LITTER}")
         try:
+            self._refuse_links(path)
             self.folder(path.parent)
             with self._written_through(temporary, access) as put:
                 yield put
@@ -88,10 +100,12 @@ class Disk:
             StoreUnavailableError: the file system refused.
         """
         try:
+            self._refuse_links(path)
             self.folder(path.parent)
             self.step("open log")
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _PLAIN, 0o644)
             try:
+                _refuse_shared(descriptor, path)
                 size = os.lseek(descriptor, 0, os.SEEK_END)
                 torn = size > 0 and not _ends_with_newline(descriptor, size)
                 self.step("append")
@@ -100,6 +114,8 @@ class Disk:
                 _sync(descriptor)
             finally:
                 os.close(descriptor)
+            if size == 0:  # a file whose name is lost is lost
+                self._sync_folder(path.parent)
         except OSError as error:
             raise unavailable(error, path, "store") from error
 
@@ -110,6 +126,7 @@ class Disk:
             StoreUnavailableError: the file system refused.
         """
         try:
+            self._refuse_links(path.parent)
             self.step("unlink")
             path.unlink(missing_ok=True)
             if path.parent.is_dir():
@@ -125,6 +142,7 @@ class Disk:
         """
         path = folder
         try:
+            self._refuse_links(folder)
             for path in paths:
                 self.step("unlink")
                 path.unlink(missing_ok=True)
@@ -152,12 +170,29 @@ class Disk:
         """Make the folder exist, durably, parents included."""
         if path.is_dir():
             return
-        if path.parent == path:  # a drive that is not there is its own parent
+        if path.parent == path or path in self.roots:  # a drive, or a project that is gone
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         self.folder(path.parent)
         self.step("mkdir")
-        path.mkdir(exist_ok=True)
+        private = any(path.is_relative_to(folder) for folder in self.private)
+        try:
+            path.mkdir(exist_ok=True, mode=0o700 if private else 0o777)
+        except FileNotFoundError as error:  # of a parent that is there: /proc, for one, takes none
+            if not path.parent.is_dir():
+                raise
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path)) from error
         self._sync_folder(path.parent)
+
+    def prepare(self, path: Path) -> None:
+        """Make the folder exist as `folder` does, for what does its own writing there.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        try:
+            self.folder(path)
+        except OSError as error:
+            raise unavailable(error, path, "store") from error
 
     @contextmanager
     def _written_through(
@@ -181,6 +216,10 @@ class Disk:
             _sync(descriptor)
         finally:
             os.close(descriptor)
+
+    def _refuse_links(self, path: Path) -> None:
+        for root in self.roots:
+            refuse_links(str(root), str(path))
 
     def _discard(self, temporary: Path) -> None:
         with suppress(OSError):  # what kept us from writing may keep us from tidying up too
@@ -210,6 +249,7 @@ class Disk:
 
 
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+_PLAIN: Final[int] = _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 _FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
@@ -229,6 +269,15 @@ def _sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
+def _refuse_shared(descriptor: int, path: Path) -> None:
+    """What is written in place must be a regular file, and of this name alone."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFileError(str(path), "it is no regular file")
+    if found.st_nlink > 1:
+        raise UnsafeFileError(str(path), "the same file has another name elsewhere (a hard link)")
+
+
 def _give(descriptor: int, access: Access) -> None:
     made = os.fstat(descriptor)
     owner = made.st_uid if access.owner is None else access.owner
@@ -246,33 +295,67 @@ def _ends_with_newline(descriptor: int, size: int) -> bool:
 _Verb = Literal["store", "read", "erase"]
 
 
+_RIGHTS: Final = "Make the folder writable, or set {setting} to one that is"
+_IN_THE_WAY: Final = (
+    "a file stands where a folder must be",
+    "Move that file away if no other program needs it, or set {setting} to a folder",
+)
+_GONE: Final = ("the disk is no longer there", "Mount it again")
+_REFUSALS: Final[dict[int, tuple[str, str]]] = {
+    errno.ENOSPC: ("the disk is full", "Free some space and try again"),
+    errno.EDQUOT: ("the user's quota on that disk is used up", "Free some space and try again"),
+    errno.EFBIG: (
+        "the file would be larger than this process or that disk allows",
+        "Raise the limit (ulimit -f), or use a disk that takes larger files",
+    ),
+    errno.EMFILE: (
+        "this process has too many files open",
+        "Close other sessions, or raise the limit (ulimit -n)",
+    ),
+    errno.ENFILE: ("the system has too many files open", "Close other programs and try again"),
+    errno.EIO: ("the disk reports an error", "Check the disk and its cable or network"),
+    errno.ENODEV: _GONE,
+    errno.ENXIO: _GONE,
+    errno.ESTALE: _GONE,
+    errno.ETXTBSY: ("a program is running from that file", "End that program and try again"),
+    errno.ELOOP: ("a link stands in its path", "Put the real folder or file in its place"),
+    errno.EACCES: ("it may not be written", _RIGHTS),
+    errno.EPERM: ("it may not be written", _RIGHTS),
+    errno.EROFS: ("it may not be written", _RIGHTS),
+    errno.EISDIR: ("a folder stands where a file must be", "Move that folder away"),
+    errno.ENAMETOOLONG: (
+        "the path is too long",
+        "Set {setting} to a shorter one",
+    ),
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EEXIST: _IN_THE_WAY,
+}
+"""Why the file system refuses, and what helps."""
+
+
 def unavailable(error: OSError, path: Path, verb: _Verb) -> StoreUnavailableError:
     """What the file system said, in our words: what could not be done, why, and what to do."""
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT:
-            why, then = "the disk is full", "Free some space and try again"
-        case errno.EACCES | errno.EPERM | errno.EROFS:
-            why, then = (
-                "it may not be touched" if verb == "read" else "it may not be written",
-                "Make the folder writable, or set MEMORY_DIR and MEMORY_STATE_DIR to one that is",
-            )
-        case errno.EISDIR:
-            why, then = "a folder stands where a file must be", "Move that folder away"
-        case errno.ENAMETOOLONG:
-            why, then = (
-                "the path is too long",
-                "Set MEMORY_HOME, MEMORY_DIR and MEMORY_STATE_DIR to shorter ones",
-            )
-        case errno.ENOTDIR | errno.EEXIST:
-            why, then = (
-                "a file stands where a folder must be",
-                "Move that file away, or set MEMORY_DIR and MEMORY_STATE_DIR",
-            )
-        case _:
-            why, then = (error.strerror or str(error)), "Mend that and try again"
+    setting = moving_setting(str(path))
+    if isinstance(error, UnsafeFileError):
+        where = "" if error.filename == str(path) else f"{error.filename}: "
+        return StoreUnavailableError(
+            f"Cannot {verb} {path}: {where}{error.why}. Move it away, or set {setting} to the "
+            "folder that is meant; it is left as it is."
+        )
+    unknown = (error.strerror or str(error), "Mend that and try again")
+    why, then = _REFUSALS.get(error.errno or 0, unknown)
+    if error.errno == errno.ENOENT and verb == "store":
+        why, then = (
+            "its project was renamed or removed, or is not mounted",
+            "Bring it back, or start again where it is now",
+        )
+    if then is _RIGHTS and verb == "read":
+        why = "it may not be touched"
     stands: dict[_Verb, str] = {
         "store": "nothing was changed",
         "read": "nothing is lost",
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",
     }
-    return StoreUnavailableError(f"Cannot {verb} {path}: {why}. {then}; {stands[verb]}.")
+    return StoreUnavailableError(
+        f"Cannot {verb} {path}: {why}. {then.format(setting=setting)}; {stands[verb]}."
+    )

@@ -14,15 +14,21 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from memory_mcp.domain.forms import printable
 from memory_mcp.domain.hosts import is_loopback, is_private
+from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
-from memory_mcp.errors import SettingError
+from memory_mcp.errors import InvalidRequestError, SettingError
+from memory_mcp.ingestion.drafts import clean_branch
+from memory_mcp.locations import why_unusable
 from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
 
 __all__ = [
     "Given",
     "Variable",
+    "branch",
     "choice",
+    "container",
     "endpoint",
     "figure",
     "flag",
@@ -32,6 +38,7 @@ __all__ = [
     "names",
     "on_this_machine",
     "origin",
+    "own_folder",
     "phase",
     "plain",
     "present_folder",
@@ -45,12 +52,20 @@ __all__ = [
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
 """As people write it, and as `backtrack` takes it."""
 
+_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+
 _ADDRESS: Final = re.compile(
     r"(https?)://([a-z0-9._-]+|\[::1\])(?::(\d{1,5}))?((?:/[a-z0-9._~-]+)*)/?",
     re.ASCII | re.IGNORECASE,
 )
 """Scheme, host, port and path: no user, no query."""
 
+
+_CONTAINER: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
+"""What the service takes in the path of a request (v5)."""
+_SHORT_WEIGHTS: Final = {
+    "sim": "similarity", "imp": "importance", "rec": "recency", "pin": "pinned"
+}  # fmt: skip
 
 _WEIGHT_MAX: Final = 10
 """Ten times what similarity usually counts: nothing else would be left."""
@@ -117,6 +132,15 @@ def key_in(name: str, value: str) -> SecretStr | None:
         what = f"ASCII letters, digits and signs without spaces, up to {KEY_CHARS_MAX:,} of them"
         raise SettingError(name, None, what)
     return SecretStr(key)
+
+
+def container(given: Variable | None) -> str:
+    """The name of a container (a namespace of v5); nothing if none was given."""
+    if given is None:
+        return ""
+    if not _CONTAINER.fullmatch(given.value):
+        raise SettingError(*given, "1 to 100 ASCII letters, digits, `_`, `-` and `:`")
+    return given.value
 
 
 def origin(given: Variable | None, default: str) -> str:
@@ -191,7 +215,7 @@ def share(given: Given, setting: str, default: float) -> float:
 def whole(given: Given, setting: str, default: int, least: int, most: int) -> int:
     """A whole number between two others."""
     found = figure(given, setting, default, least, most)
-    if found != int(found):
+    if setting in given and not _WHOLE.fullmatch(given[setting].value):  # as hooks read it
         raise SettingError(*given[setting], f"a whole number from {least} to {most}")
     return int(found)
 
@@ -200,6 +224,16 @@ def names(given: Given, setting: str) -> tuple[str, ...]:
     """Names with commas between them, each once."""
     parts = (part.strip() for part in text(given, setting).split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def branch(given: Given, setting: str, default: str) -> str:
+    """The name of a branch."""
+    name, value = given.get(setting, (setting, default))
+    try:
+        return clean_branch(value)
+    except InvalidRequestError as error:
+        what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
+        raise SettingError(name, value, what) from error
 
 
 def folder(given: Given, setting: str) -> Path | None:
@@ -214,6 +248,14 @@ def folder(given: Given, setting: str) -> Path | None:
     if project is not None and setting != "CLAUDE_PROJECT_DIR" and not value.startswith("~"):
         value = os.path.join(os.path.expanduser(project.value), value)  # noqa: PTH111, PTH118  # text
     return folder_named(name, value)
+
+
+def own_folder(given: Given, setting: str) -> Path | None:
+    """A folder for what is ours: it is there, or can be made."""
+    found = folder(given, setting)
+    if found is not None and (must := why_unusable(given[setting].value, str(found))):
+        raise SettingError(*given[setting], must)
+    return found
 
 
 def present_folder(given: Given, setting: str) -> Path | None:
@@ -241,8 +283,8 @@ def folder_named(name: str, value: str) -> Path:
 
 
 def plain(value: str) -> str:
-    """Text that can be stored: bytes that are no UTF-8 are spelt out, so names stay apart."""
-    return value.encode(errors="backslashreplace").decode()
+    """A name that can be stored: bytes that are no UTF-8, and unseen characters, are spelt out."""
+    return printable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
 
 
 def weights(given: Variable | None) -> RerankWeights:
@@ -254,8 +296,9 @@ def weights(given: Variable | None) -> RerankWeights:
     found: dict[str, float] = {}
     for pair in given.value.split(","):
         name, _, figure = (part.strip() for part in pair.partition("="))
+        name = _SHORT_WEIGHTS.get(name.casefold(), name.casefold())
         try:
-            found[name.casefold()] = float(figure)
+            found[name] = float(figure)
         except ValueError:
             found[""] = 0.0
     if not found.keys() <= set(names) or not all(0 <= f <= _WEIGHT_MAX for f in found.values()):

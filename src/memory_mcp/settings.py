@@ -5,10 +5,11 @@
 
 import getpass
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from platformdirs import user_data_path
 from pydantic import SecretStr
@@ -21,16 +22,20 @@ from memory_mcp.domain.merging import Merging, Secrets
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
+from memory_mcp.locations import state_home
 from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
 from memory_mcp.setting_values import Given, Variable
 
 __all__ = [
+    "READ_ONLY",
     "SETTINGS",
     "TOOLSETS",
     "Provider",
     "Settings",
+    "checked_settings",
     "client_variables",
     "home_folder",
+    "machine_home",
     "read_settings",
     "with_toolsets",
 ]
@@ -54,13 +59,15 @@ SETTINGS: Final[Mapping[str, str]] = {
     "MEMORY_PROVIDER": "local, supermemory, or auto: supermemory if there is a key for it",
     "SUPERMEMORY_API_KEY": "the key; it comes before one that `memory-mcp login` stored",
     "SUPERMEMORY_BASE_URL": "where Supermemory is",
+    "SUPERMEMORY_CONTAINER_TAG": "the container that the project's memories are kept in",
     "SUPERMEMORY_TIMEOUT": "seconds that a search waits for the cloud",
     "SUPERMEMORY_EXTRACTION": "on: the cloud draws facts from what it is sent",
     "MEMORY_RERANK_WEIGHTS": "what counts for the order of what is found",
     "MEMORY_BOOTSTRAP_TOKENS": "tokens of the block that opens a session",
     "MEMORY_CONTEXT_TOPK": "how many candidates are ranked for a task",
     "MEMORY_CONTEXT_TOPN": "how many of them are shown at most",
-    "MEMORY_CHECKPOINT_INTERVAL": "turns between two reminders to consolidate; 0: none",
+    "MEMORY_CHECKPOINT_INTERVAL": "turns (without the plugin: writing calls) between two "
+    "reminders to sum up; 0: none",
     "MEMORY_EMBEDDER": "what recalls by meaning: none, minilm, openai, ollama, or auto: minilm if "
     "it was added",
     "MEMORY_EMBEDDER_URL": "where an OpenAI-compatible server or Ollama is",
@@ -95,6 +102,11 @@ CLIENT_VARIABLES: Final = ("CLAUDE_CONFIG_DIR", "APPDATA", "LOCALAPPDATA", "XDG_
 
 TOOLSETS: Final = ("branches", "session", "hooks")
 
+_ALIKE_MIN: Final = 0.75
+"""How like one of our settings a variable is called that is one misspelt: others have theirs."""
+_OWN_ALIKE_MIN: Final = 0.54
+"""The same of what follows `MEMORY_` and its like, which many variables of others begin with."""
+
 _LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
@@ -102,14 +114,22 @@ Provider = Literal["auto", "local", "supermemory"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How this process was set up. Folders that are None follow from the project or the system."""
+    """How this process was set up. Folders that are None follow from the project or the system.
+
+    `lost`: a wrong setting leaves open where the memory is, so that it is only read.
+    `astray`: the project was named, and is not to be found: no other one takes its place.
+    `cloud_off` names a setting that is wrong and keeps everything away from the cloud.
+    `warnings` say what is wrong with single settings, what holds instead, and what to do.
+    """
 
     enabled: bool = True
     meta: bool = False
+    lost: bool = False
     phase: int | None = None
     approval: Literal["ask", "auto"] = "ask"
     branch: str = "main"
     project_dir: Path | None = None
+    astray: bool = False
     state_dir: Path | None = None
     memory_dir: Path | None = None
     home: Path | None = None
@@ -118,8 +138,10 @@ class Settings:
     log_level: LogLevel = "WARNING"
     session: str = ""
     provider: Provider = "auto"
+    cloud_off: str = ""
     api_key: SecretStr | None = None
     base_url: str = "https://api.supermemory.ai"
+    container_tag: str = ""
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
     weights: RerankWeights = RerankWeights()  # noqa: RUF009  # frozen
@@ -130,15 +152,115 @@ class Settings:
     pace: Pace = Pace()  # noqa: RUF009
     nudge_queue: str = ""
     opening: OpeningSettings = OpeningSettings()  # noqa: RUF009
+    warnings: tuple[str, ...] = ()
+
+
+READ_ONLY: Final = "Until then nothing is written, so that nothing lands in the wrong place."
+_LOCAL: Final = "Until then nothing is sent to the cloud: the memory works on this machine alone."
+
+_OF_THE_CLOUD: Final = (
+    "MEMORY_PROVIDER", "SUPERMEMORY_API_KEY", "SUPERMEMORY_BASE_URL", "SUPERMEMORY_CONTAINER_TAG",
+    "SUPERMEMORY_TIMEOUT", "SUPERMEMORY_EXTRACTION",
+)  # fmt: skip
+_LEAD_ELSEWHERE: Final = ("MEMORY_PROVIDER", "SUPERMEMORY_BASE_URL", "SUPERMEMORY_CONTAINER_TAG")
+"""Misspelt, they would leave memories where they were not meant to go."""
+
+_ASTRAY: Final = {"meta": True, "lost": True, "astray": True, "project_dir": None}
+_MEANWHILE: Final[Mapping[str, tuple[Mapping[str, Any], str]]] = {
+    "MEMORY_ENABLED": ({"enabled": False}, "Until then memory is off, because it may be meant so."),
+    "MEMORY_MODE": ({"meta": True}, "Until then nothing is written (meta), as it may be meant so."),
+    "MEMORY_SECRETS": ({"secrets": "refuse"}, "Until then a text with a secret is refused."),
+    "MEMORY_APPROVAL": ({"approval": "ask"}, "Until then the user is asked."),
+    "MEMORY_BRANCH": ({"meta": True, "lost": True}, READ_ONLY),
+    "MEMORY_PROJECT_DIR": (_ASTRAY, READ_ONLY),
+    "CLAUDE_PROJECT_DIR": (_ASTRAY, READ_ONLY),
+    "MEMORY_STATE_DIR": ({"meta": True, "lost": True}, READ_ONLY),
+    "MEMORY_DIR": ({"meta": True, "lost": True}, READ_ONLY),
+    "MEMORY_HOME": ({"meta": True, "lost": True}, READ_ONLY),
+    **{name: ({"cloud_off": name}, _LOCAL) for name in _OF_THE_CLOUD},
+}
+"""What holds where a value means nothing, if the usual one could hurt: what would be stored, sent
+or done against the user's will cannot be taken back."""
+
+_USUAL: Final[tuple[Mapping[str, Any], str]] = ({}, "Until then it counts as not set.")
+
+_TOGETHER: Final = ("MEMORY_EMBEDDER", "MEMORY_LLM")
+"""Settings that mean something together only: one of them that is wrong makes all of them so."""
+
+_PREFIXES: Final = ("MEMORY_", "ATOMIC_MEMORY_", "EPISODIC_", "SUPERMEMORY_")
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings of this process. Of a memory that is off, no other setting is looked at.
+    """The settings of this process. One that means nothing costs itself and nothing else.
+
+    What holds in its place is the usual value, or the safer one where that could do harm; the
+    `warnings` say so.
+    """
+    environment = os.environ if environment is None else environment
+    given = dict(_given(environment))
+    warnings: list[str] = []
+    instead: dict[str, Any] = {}
+    while True:
+        try:
+            settings = _read(given)
+        except SettingError as error:
+            wrong = _wrong(error, given)
+            safer, meanwhile = _MEANWHILE.get(wrong[0], _USUAL)
+            warnings.append(f"{error} {meanwhile}")
+            instead |= safer
+            given = {name: variable for name, variable in given.items() if name not in wrong}
+        else:
+            break
+    settings = replace(settings, **instead)
+    if settings.enabled or warnings:
+        for name, guess in _misspelt(environment):
+            hint = f"{name} is no setting. Did you mean {guess}?"
+            meant = guess.removeprefix("ATOMIC_")
+            if meant in _LEAD_ELSEWHERE and meant not in given:
+                settings = replace(settings, cloud_off=settings.cloud_off or name)
+                warnings.append(f"{hint} Correct or remove it and start again. {_LOCAL}")
+            else:
+                warnings.append(f"{hint} It is ignored.")
+    return replace(settings, warnings=tuple(warnings))
+
+
+def checked_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings that these variables say, each of them as it must be.
 
     Raises:
         SettingError: a value that means nothing; the message names the setting and the choices.
     """
-    given = _given(os.environ if environment is None else environment)
+    return _read(_given(environment))
+
+
+def _wrong(error: SettingError, given: Given) -> list[str]:
+    """The settings that an error is about, of those that were given; the one it names is first."""
+    named = [name for name, variable in given.items() if error.name in (name, variable.name)]
+    for prefix in _TOGETHER:
+        if error.name.removeprefix("ATOMIC_").startswith(prefix):
+            named += [name for name in given if name.startswith(prefix)]
+    if not named:
+        raise error
+    return named
+
+
+def _misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each variable that is almost one of our settings, with that one: it does nothing as it is."""
+    ours = [*SETTINGS, *(f"ATOMIC_{name}" for name in SETTINGS if name.startswith("MEMORY_"))]
+    for name in sorted(environment):
+        if name.startswith(_PREFIXES) and name not in ours and environment[name].strip():
+            for guess in get_close_matches(name, ours, n=1, cutoff=_ALIKE_MIN):
+                own = SequenceMatcher(None, _own_part(name), _own_part(guess))
+                if own.ratio() >= _OWN_ALIKE_MIN:
+                    yield name, guess
+
+
+def _own_part(name: str) -> str:
+    """What a variable is called beside what all of its kind begin with."""
+    return name.removeprefix("ATOMIC_").partition("_")[2]
+
+
+def _read(given: Given) -> Settings:
     if not values.flag(given, "MEMORY_ENABLED", "true or false", default=True):
         return Settings(enabled=False)
     level = values.choice(given, "MEMORY_LOG_LEVEL", _LOG_LEVELS, "WARNING")
@@ -149,12 +271,12 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         meta=values.choice(given, "MEMORY_MODE", ("normal", "meta"), "normal") == "meta",
         phase=values.phase(given.get("MEMORY_PHASE") or given.get("ATOMIC_PHASE")),
         approval=cast("Literal['ask', 'auto']", approval),
-        branch=values.text(given, "MEMORY_BRANCH") or "main",
+        branch=values.branch(given, "MEMORY_BRANCH", "main"),
         project_dir=values.present_folder(given, "MEMORY_PROJECT_DIR")
         or values.folder(given, "CLAUDE_PROJECT_DIR"),
-        state_dir=values.folder(given, "MEMORY_STATE_DIR"),
-        memory_dir=values.folder(given, "MEMORY_DIR"),
-        home=values.folder(given, "MEMORY_HOME"),
+        state_dir=values.own_folder(given, "MEMORY_STATE_DIR"),
+        memory_dir=values.own_folder(given, "MEMORY_DIR"),
+        home=values.own_folder(given, "MEMORY_HOME"),
         user=values.plain(values.text(given, "MEMORY_USER") or _login()),
         toolsets=_toolsets(given.get("MEMORY_TOOLSETS")),
         log_level=cast("LogLevel", level),
@@ -162,6 +284,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         provider=cast("Provider", provider),
         api_key=values.key_in("SUPERMEMORY_API_KEY", values.text(given, "SUPERMEMORY_API_KEY")),
         base_url=values.origin(given.get("SUPERMEMORY_BASE_URL"), Settings.base_url),
+        container_tag=values.container(given.get("SUPERMEMORY_CONTAINER_TAG")),
         remote_timeout=values.seconds(
             given.get("SUPERMEMORY_TIMEOUT"), Settings.remote_timeout, REMOTE_SEARCH_SECONDS_MAX
         ),
@@ -196,6 +319,11 @@ def _given(environment: Mapping[str, str]) -> Given:
 def home_folder(settings: Settings) -> Path:
     """Where what belongs to the user is, rather than to a project."""
     return settings.home or user_data_path("memory-mcp", appauthor=False)
+
+
+def machine_home(settings: Settings) -> str:
+    """Where this machine keeps what only it may write about projects."""
+    return state_home(os.environ, str(settings.home or ""))
 
 
 def with_toolsets(settings: Settings, names: str) -> Settings:

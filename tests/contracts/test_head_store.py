@@ -74,7 +74,10 @@ async def test_before_the_first_move_there_is_none(heads: HeadStore) -> None:
 async def test_read_returns_exactly_the_newest_head(heads: HeadStore) -> None:
     """The head is small and replaced whole; nothing of it may change on the way."""
     scribe = Scribe()
-    first = after(None, a_checkpoint(scribe, "Über \r\n\0 🦊"))
+    first = after(None, a_checkpoint(scribe, "Über \n\t 🦊"))
+    opened, forked, left, forgotten = (
+        SegmentId(scribe.ids.new(scribe.clock.now())) for _ in range(4)
+    )
     second = after(
         first,
         scribe.record(
@@ -83,10 +86,10 @@ async def test_read_returns_exactly_the_newest_head(heads: HeadStore) -> None:
             move=Move(
                 act="backtrack",
                 branch=MAIN,
-                opens={MAIN: SegmentId("s3"), BranchName("x/y"): SegmentId("s4")},
-                leaves=(SegmentId("s2"),),
-                forgets=(SegmentId("s9"),),
-                line=LineId("line-1"),
+                opens={MAIN: opened, BranchName("x/y"): forked},
+                leaves=(left,),
+                forgets=(forgotten,),
+                line=LineId("line-20260131-143022"),
             ),
         ),
     )
@@ -104,7 +107,7 @@ async def test_what_was_written_without_a_move_is_held_whole_and_not_logged(
     scribe = Scribe()
     first = after(None, a_checkpoint(scribe))
     await heads.replace(first, expected=0)
-    records = (scribe.record("One"), scribe.record("Two \0 🦊"))
+    records = (scribe.record("One"), scribe.record("Two \n 🦊"))
     second = first.model_copy(update={"revision": 2, "with_last": records})
     await heads.replace(second, expected=1)
 

@@ -251,6 +251,7 @@ async def test_a_file_that_is_none_of_ours_is_looked_past_or_moved(tmp_path: Pat
         f"elsewhere/-shop/{SESSION}.jsonl",
         f"projects/-shop/../-shop/{SESSION}.jsonl",
         "projects/-shop/another.jsonl",
+        f"projects/\0/{SESSION}.jsonl",
         f"projects/-shop/{SESSION}.json",
         f"C:\\Users\\Ann\\.claude\\projects\\shop\\{SESSION}.jsonl",
         "",
@@ -268,6 +269,18 @@ async def test_no_other_file_is_read_as_a_transcript(tmp_path: Path, path: str) 
 
     inbox = LocalInbox(tmp_path / ".state", Disk())
     assert await inbox.transcript(Ended.model_validate(given)) is None
+
+
+async def test_what_lies_in_a_work_tree_is_not_read_as_a_transcript(tmp_path: Path) -> None:
+    """However it is named: a repository may have brought it."""
+    file = transcript(tmp_path / "shop" / ".claude", {"uuid": "a"})
+    (tmp_path / "way").symlink_to(tmp_path / "shop", target_is_directory=True)
+    inbox = LocalInbox(tmp_path / ".state", Disk(), [tmp_path / "shop"])
+    other = LocalInbox(tmp_path / ".state", Disk(), [tmp_path / "sho"])
+    for path in (file, tmp_path / "way" / file.relative_to(tmp_path / "shop")):
+        ended = Ended.model_validate({**ENDED, "transcript_path": str(path)})
+        assert await inbox.transcript(ended) is None
+        assert await other.transcript(ended) == file.read_bytes()
 
 
 async def test_a_transcript_that_is_a_link_is_not_read(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 from fakes import FakeIds, Scribe
 from stores_in_memory import MemoryRecords
 
-from memory_mcp.disk import Disk
-from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.disk import Access, Disk
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
-from memory_mcp.stores.local import LocalRecords
+from memory_mcp.stores.local import LocalRecords, RecordFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -22,23 +22,25 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(params=["local", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> RecordStore:
     return (
-        LocalRecords(tmp_path / "memory", Disk()) if request.param == "local" else MemoryRecords()
+        LocalRecords(RecordFolder(tmp_path / "memory"), Disk())
+        if request.param == "local"
+        else MemoryRecords()
     )
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> LocalRecords:
-    return LocalRecords(tmp_path / "memory", Disk())
+    return LocalRecords(RecordFolder(tmp_path / "memory"), Disk())
 
 
 def full(scribe: Scribe) -> Record:
     """A record in which no field is what it would be by itself."""
     others = [scribe.record().id for _ in range(3)]
-    fields = scribe.record("Wörter\r\n\0 und 🦊", title="T", category="C", tags=("a", "B"))
+    fields = scribe.record("Wörter\n\t und 🦊", title="T", category="C", tags=("a", "B"))
     return fields.model_copy(
         update={
             "kind": "move", "layer": "recall", "key": "k", "importance": 5, "pinned": True,
-            "expires_at": scribe.clock.now(), "phase": 0, "segment": "s", "branch": "b",
+            "expires_at": scribe.clock.now(), "phase": 0, "segment": ROOT, "branch": "b",
             "supersedes": (others[0],), "derived_from": (others[1],), "erases": (others[2],),
             "move": Move(act="fork", branch=BranchName("b")),
         }
@@ -123,7 +125,31 @@ async def test_a_second_store_over_the_same_folder_sees_it_at_once(
     record = full(scribe)
     await local.put(record)
 
-    assert await LocalRecords(local.root, Disk()).get(record.id) == record
+    assert await LocalRecords(RecordFolder(local.root), Disk()).get(record.id) == record
+
+
+async def test_what_another_process_writes_meanwhile_is_named(
+    tmp_path: Path, scribe: Scribe
+) -> None:
+    """A folder is looked at again only if it changed; that this process changed it says nothing."""
+    mine, theirs = scribe.record("mine"), scribe.record("theirs")
+    folder = tmp_path / "memory"
+
+    class Crowded(Disk):
+        def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
+            Disk().write(path.with_name(f"{theirs.id}.json"), data)
+            super().write(path, data, access)
+
+    store = LocalRecords(RecordFolder(folder), Crowded())
+    await store.put(scribe.record("the first"))
+    (folder / "2026-01" / f"{theirs.id}.json").unlink()
+    assert theirs.id not in await store.ids()
+
+    await store.put(mine)
+
+    assert store.changed()
+    assert {mine.id, theirs.id} <= await store.ids()
+    assert not store.changed()
 
 
 async def test_erased_text_is_in_no_file(local: LocalRecords, scribe: Scribe) -> None:
@@ -227,10 +253,10 @@ async def test_what_the_file_system_refuses_is_said_in_one_sentence(
     (tmp_path / "memory").write_text("a file")
     record = scribe.record()
     with pytest.raises(StoreUnavailableError, match="memory"):
-        await LocalRecords(tmp_path / "memory", Disk()).put(record)
+        await LocalRecords(RecordFolder(tmp_path / "memory"), Disk()).put(record)
     assert (tmp_path / "memory").read_text() == "a file"
 
-    store = LocalRecords(tmp_path / "other", Disk())
+    store = LocalRecords(RecordFolder(tmp_path / "other"), Disk())
     store.path(record.id).mkdir(parents=True)
     with pytest.raises(StoreUnavailableError, match=record.id):
         await store.put(record)

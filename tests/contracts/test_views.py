@@ -36,9 +36,14 @@ class World:
 def local_views(folder: Path, *, project: bool = True) -> LocalViews:
     """Another process's way to the same files."""
     users = folder.parent / "user" / ".state", folder.parent / "user" / "memory"
-    context = folder / ".claude" / "session-context.md" if project else None
     return LocalViews(
-        folder / ".state", folder / "memory", users, context, Disk(), wait_seconds=0.5
+        folder / "machine",
+        folder / "memory",
+        users,
+        Disk(),
+        head_file=folder / ".state" / "memory-head.json",
+        project=folder if project else None,
+        wait_seconds=0.5,
     )
 
 
@@ -187,7 +192,7 @@ async def test_what_fell_for_the_user_leaves_their_other_projects(tmp_path: Path
         await views.write(Shown(pages, (bootstrap(await views.watch()),)))
     (tmp_path / "user" / ".state" / "rendered-in" / "damaged.json").write_text("{", "utf-8")
     await one.strike(f"{GENERATED} -->\nAsk.\n")
-    shutil.rmtree(tmp_path / "two" / ".state")
+    shutil.rmtree(tmp_path / "two" / "machine")
     await one.strike(f"{GENERATED} -->\nGone.\n")
 
     assert sorted(await texts(one)) == ["MEMORY.md", "main", "session-context.md"]
@@ -218,7 +223,7 @@ async def test_without_a_project_there_is_no_page_for_its_instructions(tmp_path:
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
     """The bootstrap of main, cut in the middle, beside one of a branch that is none."""
-    path = Path(file_of(str(tmp_path / ".state"), "main"))
+    path = Path(file_of(str(tmp_path / "machine"), "main"))
     path.parent.mkdir(parents=True)
     path.write_text('{"branch": "main"', "utf-8")
     path.with_name("gone.json").write_text("{}", "utf-8")

@@ -9,12 +9,38 @@ TITLE_CHARS_MAX: Final = 200
 """A title is one line of a listing."""
 
 CATEGORY_CHARS_MAX: Final = 64
+KEY_CHARS_MAX: Final = 512
+"""Ours are made of a project, a session and a time; a longer one names nothing."""
 TAG_CHARS_MAX: Final = 64
 TAGS_MAX: Final = 32
 """Beyond this, tags stop telling memories apart."""
 
 LINKS_MAX: Final = 32
 """How many memories one memory may supersede or be derived from."""
+
+SOURCES_MAX: Final = 256
+"""How many a record may be made of, or take the place of by a merge: far more than ever meet."""
+
+NAMED_MAX: Final = 100_000
+"""How many records one step may erase or hide, or segments it may leave: a whole project."""
+
+NAME_CHARS_MAX: Final = 500
+"""What a client, a session, a branch of git, a user or a project is called; it is cut there."""
+
+
+TIMELINE_SEGMENTS_MAX: Final = 100_000
+"""Segments, checkpoints, moves and left lines that a head may list: a checkpoint an hour, for
+eleven years."""
+
+REVISION_MAX: Final = 2**53
+"""What every JSON reader takes for a whole number."""
+
+JSON_VALUES_MAX: Final = 1_500_000
+"""Values in one file: read, the emptiest take 64 bytes each, so that none takes 100 MB."""
+
+RECORD_BYTES_MAX: Final = 4_500_000
+"""A record that names all it erases, 43 bytes each; every other one is below 200 kB."""
+
 
 IMPORTANCE_MIN: Final = 1
 IMPORTANCE_MAX: Final = 5
@@ -101,6 +127,9 @@ CHARS_PER_TOKEN: Final = 4
 CHAIN_SEGMENTS_WARN: Final = 1_000
 """A visible chain this deep still answers quickly; much deeper ones deserve a word."""
 
+LINEAGE_SEGMENTS_MAX: Final = 200
+"""A record names so many segments that were given up on its branch, the newest: 8 kB at most."""
+
 TITLES_REPORTED_MAX: Final = 10
 """A backtrack counts everything it hides and names this many."""
 
@@ -115,6 +144,12 @@ LITTER_SECONDS_MIN: Final = 3_600.0
 
 INDEX_BUSY_SECONDS_MAX: Final = 5.0
 """How long SQLite waits for another writer."""
+
+STATEMENT_SECONDS_MAX: Final = 30.0
+"""How long SQLite may work at one statement; on 100,000 memories none takes a tenth of it."""
+
+DATABASE_BYTES_MAX: Final = 8_000_000_000
+"""Of an index or an outbox: a million memories with their vectors are half of it."""
 
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0
 """How long a search waits for an index that is being made anew before it says so."""
@@ -131,12 +166,33 @@ LEASE_SECONDS: Final = 60.0
 REMOTE_SEARCH_SECONDS_DEFAULT: Final = 4.0
 """How long a search waits for the cloud: 3 s cost others 7.5 % of their recalls."""
 
-REMOTE_SEARCH_SECONDS_MAX: Final = 60.0
-"""Whoever searches is waiting."""
+REMOTE_SEARCH_SECONDS_MAX: Final = 20.0
+"""Whoever searches is waiting, and a call that reads has half a minute for all that it does."""
+
+READ_CALL_SECONDS_MAX: Final = 30.0
+"""How long a call that reads may take: an index made anew (20 s), and what is local beside it."""
+
+WRITE_CALL_SECONDS_MAX: Final = 50.0
+"""As long as a call that writes may take: many clients give up after 60 s, and hear nothing."""
 
 REMOTE_CONNECT_SECONDS_MAX: Final = 2.0
 REMOTE_DELIVERY_SECONDS_MAX: Final = 15.0
 """How long a delivery waits for an answer; nobody waits for the delivery."""
+
+REMOTE_ANSWER_BYTES_MAX: Final = 8_000_000
+"""The longest answer, on the wire and unpacked: a page of 100 memories is 1 to 5 MB."""
+
+REMOTE_ANSWER_PARTS_MAX: Final = 500_000
+"""Objects and lists in one answer: each costs 20 times the memory of its two brackets."""
+
+REMOTE_ERROR_CHARS_MAX: Final = 200
+"""How much of the cloud's own words an error repeats."""
+
+REMOTE_FACT_CHARS_MAX: Final = 500
+"""The longest fact of the cloud's profile: one sentence."""
+
+LISTED_PAGES_MAX: Final = 2_000
+"""Pages of one look around: 200,000 records. A listing that is longer may never end."""
 
 REMOTE_QUERY_CHARS_MAX: Final = 2_000
 """What is sent of a longer query: a task's description, not a document."""
@@ -241,6 +297,19 @@ LANGUAGE_ANSWER_BYTES_MAX: Final = 1_000_000
 LANGUAGE_TURNS_CHARS_MAX: Final = 24_000
 """What is sent of the turns to be summed up, the newest first: a dozen long ones."""
 
+HTTP_BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The longest request over HTTP: hundreds of the longest memories."""
+
+HTTP_BODY_SECONDS_MAX: Final = 10.0
+HTTP_HEADER_SECONDS_MAX: Final = 10.0
+"""How long the head and the body of a request may take to come, on one and the same machine."""
+
+HTTP_SESSIONS_MAX: Final = 100
+"""Sessions of one server: each keeps some hundred kB. Where there is one more, an idle one goes."""
+
+HTTP_CONNECTIONS_MAX: Final = 1_000
+"""Connections at once, a stream for each session included."""
+
 NUDGE_CHARS_MAX: Final = 300
 """One or two sentences: a nudge stands whole on one line of the context."""
 
@@ -269,8 +338,17 @@ NUDGE_TAKE_SECONDS_MAX: Final = 1.5
 NUDGE_QUIET_SECONDS: Final = 0.5
 """A file that another program touched within this time may still be growing: it is watched."""
 
-IMPORT_BYTES_MAX: Final = 256_000_000
-"""What is read of a source: a quarter of a million memories with all that was ever said of them."""
+IMPORT_BYTES_MAX: Final = 10_000_000
+"""What is read of a source at once: read and weighed, it takes up to twenty times the room."""
+
+IMPORT_VALUES_MAX: Final = 500_000
+"""Values of JSON, or lines, in a source: each takes a hundred times the room that it has there."""
+
+IMPORT_ITEMS_MAX: Final = 20_000
+"""Memories in a source, with what is none; all of them are held until the last one is checked."""
+
+IMPORT_OWN_TIMES: Final = 10
+"""So many times as much is read of what lies in no repository: the user's own backup, say."""
 
 IMPORT_FILES_MAX: Final = 50_000
 """Files of a folder that is imported: a larger one is no folder of notes."""
@@ -280,3 +358,16 @@ IMPORT_NOTE_BYTES_MAX: Final = 4_000_000
 
 ITEM_CHARS_MAX: Final = 80_000
 """What is split into memories: ten of them. More is a document, which belongs beside the code."""
+
+HEAD_BYTES_MAX: Final = 16_777_216
+"""A head of 20,000 checkpoints has about so many; a larger file is none of ours."""
+
+HISTORY_BYTES_MAX: Final = 33_554_432
+"""Some 60,000 moves. More cannot be looked through between two calls."""
+
+
+VIEW_BYTES_MAX: Final = 4_194_304
+"""Far more than any page that is rendered; a larger one was written by somebody else."""
+
+STRANGERS_SEARCHED_MAX: Final = 5_000
+"""Records of a project that is not trusted that are indexed: two seconds for a first call."""

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_mcp.disk import unavailable
+from pydantic import ValidationError
+
+from memory_mcp.domain.forms import cycle_in, printable, reason_of
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, without_empty
+from memory_mcp.domain.strict_json import load_json
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 
@@ -25,20 +28,15 @@ def history_line(record: Record) -> bytes:
     return json.dumps(without_empty(fields), ensure_ascii=False).encode()
 
 
-def parse_head(path: Path) -> Head:
-    """The head in a file.
+def parse_head(path: Path, data: bytes) -> Head:
+    """The head in a file that holds these bytes.
 
     Raises:
-        StoreUnavailableError: the file system does not let us read it.
         StoreDamagedError: it is no head, or one on which nothing could be written.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise unavailable(error, path, "read") from error
-    try:
-        fields = json.loads(data)
+        fields = load_json(data)
         version = fields["schema_version"]
         if version > SCHEMA_VERSION:
             raise NewerSchemaError(str(path), version, SCHEMA_VERSION)
@@ -50,9 +48,10 @@ def parse_head(path: Path) -> Head:
             with_last=tuple(Record.model_validate(r) for r in fields.get("with_last", [])),
         )
         _require_tips(head.timeline)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        _require_order(head.timeline)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"{path} is damaged ({type(error).__name__}). Nothing is lost: "
+            f"{path} is damaged ({_reason(error)}). Nothing is lost: "
             "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
         ) from error
     return head
@@ -68,16 +67,42 @@ def _require_tips(timeline: Timeline) -> None:
         raise ValueError(f"no segment is open on {', '.join(sorted(lost))}")
 
 
+def _require_order(timeline: Timeline) -> None:
+    """What comes of itself has no beginning, and whoever looks for one would never end."""
+    if ring := cycle_in({s.id: s.parents for s in timeline.segments.values()}):
+        raise ValueError(f"segment {ring} comes of itself")
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case ValidationError():
+            return reason_of(error)
+        case ValueError():
+            return printable(str(error))
+        case _:
+            return type(error).__name__
+
+
+def _each(listed: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+    """What is listed, by its id; one of two of the same id would be lost without a word."""
+    by_id = {one["id"]: one for one in listed}
+    if len(by_id) != len(listed):
+        raise ValueError("one id stands for two")
+    return by_id
+
+
 def _timeline(fields: dict[str, Any]) -> Timeline:
     every = [*fields.get("checkpoints", []), *fields.get("undecided", [])]
     return Timeline.model_validate(
         {
-            "segments": {s["id"]: s for s in fields.get("segments", [])},
+            "segments": _each(fields.get("segments", [])),
             "left": fields.get("left", []),
             "forgotten": fields.get("forgotten", []),
-            "checkpoints": {c["id"]: c for c in every},
-            "lines": {line["id"]: line for line in fields.get("lines", [])},
+            "checkpoints": _each(every),
+            "lines": _each(fields.get("lines", [])),
+            "given_up": {g["move"]: g for g in fields.get("given_up", [])},
             "undone": fields.get("undone", []),
+            "bases": fields.get("bases", {}),
             "moves": fields.get("moves", []),
         }
     )
@@ -99,7 +124,12 @@ def dump_head(head: Head) -> bytes:
         "left": sorted(timeline.left),
         "forgotten": sorted(timeline.forgotten),
         "lines": [line.model_dump(mode="json") for line in timeline.lines.values()],
+        "given_up": [
+            {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
+            for move, each in timeline.given_up.items()
+        ],
         "undone": sorted(timeline.undone),
+        "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
         "undecided": [
             c.model_dump(mode="json")
             for c in timeline.checkpoints.values()

@@ -1,8 +1,11 @@
 """The head file, its lock and its history.
 
-    memory-head.json    the newest head, replaced whole
-    memory-head.lock    held while it is compared and replaced
-    history.jsonl       every move, one line each: who, when, from, to
+    <state>/memory-head.json      the newest head, replaced whole
+    <state>/history.jsonl         every move, one line each: who, when, from, to
+    <machine>/memory-head.lock    held while the head is compared and replaced
+
+A head that this machine did not write came with a repository. It is not believed unless the user
+trusts the project: it counts as none, and is set aside when a head is made from the records.
 
 Write order, and why:
 
@@ -16,6 +19,7 @@ The lock makes moves queue; the revision makes them correct.
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,9 +28,9 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from memory_mcp.disk import Disk, unavailable
+from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.limits import LOCK_SECONDS_MAX
+from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import (
@@ -35,33 +39,49 @@ from memory_mcp.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
+from memory_mcp.locations import STATE_FOLDER
+from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.stores.head_file import dump_head, history_line, parse_head
+from memory_mcp.stores.ledger import digest_of
+from memory_mcp.stores.trust import Owned
+from memory_mcp.waiting import waiting_for
 
-__all__ = ["HEAD_FILE", "HISTORY_FILE", "STATE_FOLDER", "LocalHeads", "prepare_state"]
+__all__ = ["HEAD_FILE", "HISTORY_FILE", "LocalHeads", "prepare_state"]
 
 HEAD_FILE: Final = "memory-head.json"
-STATE_FOLDER: Final = ".state"
+_ASIDE_MAX: Final = 9
+"""Heads of others that are kept for a person to look at; the last one gives way to the next."""
 HISTORY_FILE: Final = "history.jsonl"
 _LOCK_FILE: Final = "memory-head.lock"
 
-_LOGGED: Final = re.compile(r'\{"id": "([0-9a-f-]{36})".*\}$')
+_LOGGED: Final = re.compile(rb'\{"id": "([0-9a-f-]{36})".*\}$')
 
-_Stamp = tuple[int, int, int]
+_Stamp = tuple[int, int, int, bool]
 
 
 class LocalHeads:
-    """Implements `ports.HeadStore` over a `.state` folder."""
+    """Implements `ports.HeadStore` over a `.state` folder.
 
-    def __init__(self, folder: Path, disk: Disk) -> None:
+    Without `owned` the folder is the user's own, and whatever lies there counts.
+    """
+
+    def __init__(
+        self, folder: Path, disk: Disk, owned: Owned | None = None, *, below: str = ""
+    ) -> None:
         self.folder = folder
         self._disk = disk
-        self._seen: tuple[_Stamp, Head] | None = None
+        self._owned = owned
+        self._below = below  # from here down no link is followed
+        self._place = _identity(below)
+        self._lock = (owned.machine if owned else folder) / _LOCK_FILE
+        self._seen: tuple[_Stamp, Head | None] | None = None
 
     async def read(self) -> Head | None:
         return self._read() if self._fresh() else await asyncio.to_thread(self._read)
 
     async def replace(self, head: Head, *, expected: int) -> None:
-        await asyncio.to_thread(self._replace, head, expected)
+        with waiting_for(f"the lock {self.folder / _LOCK_FILE}"):
+            await asyncio.to_thread(self._replace, head, expected)
 
     async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
         logged = await asyncio.to_thread(self._logged)
@@ -69,7 +89,8 @@ class LocalHeads:
 
     async def log(self, moves: Sequence[Record]) -> None:
         if moves:
-            await asyncio.to_thread(self._log, moves)
+            with waiting_for(f"the lock {self.folder / _LOCK_FILE}"):
+                await asyncio.to_thread(self._log, moves)
 
     async def findings(self, *, repair: bool) -> list[Finding]:
         return await asyncio.to_thread(self._findings, repair=repair)
@@ -85,33 +106,75 @@ class LocalHeads:
             return None
         seen = self._seen
         if seen is None or seen[0] != stamp:
-            self._seen = seen = (stamp, parse_head(self.folder / HEAD_FILE))
+            self._seen = seen = (stamp, self._own_head())
         return seen[1]
 
+    def _own_head(self) -> Head | None:
+        """The head in the file, unless it came with a repository that is not trusted."""
+        path = self.folder / HEAD_FILE
+        ours = self._is_ours()
+        try:
+            data = read_file(str(path), HEAD_BYTES_MAX, self._below)
+        except FileNotFoundError:
+            return None
+        except UnsafeFileError as error:
+            if ours and error.filename == str(path):
+                raise unavailable(error, path, "read") from error
+            return None  # a link above it leads to no head of ours; and what is not ours can wait
+        except OSError as error:
+            raise unavailable(error, path, "read") from error
+        if not ours:
+            return None
+        head = parse_head(path, data)
+        if self._owned is None or self._owned.trusted():
+            return head
+        return head if self._owned.ledger.knows(HEAD_FILE, digest_of(data)) else None
+
+    def _is_ours(self) -> bool:
+        """Whether a head that stands here can be this machine's, or one that the user trusts."""
+        owned = self._owned
+        return owned is None or owned.trusted() or HEAD_FILE in owned.ledger.names()
+
+    def _require_place(self) -> None:
+        """Nothing is read or written where the project was when it is not there any more."""
+        if self._place is None or (now := _identity(self._below)) == self._place:
+            return
+        what = "another folder stands there now" if now else "it was renamed, moved or removed"
+        raise StoreUnavailableError(
+            f"The project's folder {self._below} is gone: {what} while this session ran. Nothing "
+            "was stored; end the session, and begin another where the project is now."
+        )
+
     def _stamp(self) -> _Stamp | None:
+        self._require_place()
         path = self.folder / HEAD_FILE
         try:
-            found = path.stat()
+            found = path.lstat()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise unavailable(error, path, "read") from error
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        trusted = self._owned is None or self._owned.trusted()
+        return found.st_mtime_ns, found.st_size, found.st_ino, trusted
 
     def _replace(self, head: Head, expected: int) -> None:
         with self._alone():
             self._seen = None  # under the lock the file itself counts, not what was seen of it
             present = self._read()
+            if present is None:
+                self._set_aside("foreign")
             revision = present.revision if present else 0
             if revision != expected:
                 raise ConflictError(
                     f"The head is at revision {revision}, not {expected}: another session "
                     "moved it in between. Look again with memory_head and repeat."
                 )
-            self._disk.write(self.folder / HEAD_FILE, dump_head(head))
-            last = present.last if present else None
+            data = dump_head(head)
+            if self._owned:
+                self._owned.ledger.note(HEAD_FILE, digest_of(data))
+            self._disk.write(self.folder / HEAD_FILE, data)
             with suppress(StoreUnavailableError):  # moved it is: the next start fills the gap
-                logged = {last.id} if last else self._logged()
+                logged = present.timeline.moves if present else self._logged()
                 if head.last is not None and head.last.id not in logged:
                     self._disk.append(self.folder / HISTORY_FILE, history_line(head.last))
 
@@ -125,46 +188,96 @@ class LocalHeads:
     @contextmanager
     def _alone(self) -> Generator[None]:
         prepare_state(self.folder, self._disk)
+        path = self._lock
         try:
-            with FileLock(self.folder / _LOCK_FILE, timeout=LOCK_SECONDS_MAX):
+            self._disk.folder(path.parent)
+            with FileLock(path, timeout=LOCK_SECONDS_MAX):
                 yield
         except Timeout as error:
             raise StoreUnavailableError(
-                f"{self.folder / _LOCK_FILE} has been held for {LOCK_SECONDS_MAX:.0f} s by another "
+                f"{path} has been held for {LOCK_SECONDS_MAX:.0f} s by another "
                 "process. End that process and try again; nothing was changed."
             ) from error
         except OSError as error:
-            raise unavailable(error, self.folder / _LOCK_FILE, "store") from error
+            raise unavailable(error, path, "store") from error
+
+    def _set_aside(self, why: str) -> None:
+        """Move a head that does not count out of the way of one that does.
+
+        Raises:
+            StoreUnavailableError: what stands there is no file that could be moved, or is a link.
+        """
+        path = self.folder / HEAD_FILE
+        try:
+            read_file(str(path), HEAD_BYTES_MAX, self._below)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise unavailable(error, path, "store") from error
+        try:
+            number = sum(1 for _ in self.folder.glob(f"{HEAD_FILE}.{why}-*")) + 1
+            path.replace(path.with_name(f"{HEAD_FILE}.{why}-{min(number, _ASIDE_MAX)}"))
+        except OSError as error:
+            raise unavailable(error, path, "store") from error
 
     def _logged(self) -> set[str]:
         """The ids of the moves in the history. A line that a cut tore is no line."""
+        path = self.folder / HISTORY_FILE
         try:
-            lines = (self.folder / HISTORY_FILE).read_text("utf-8", errors="replace").splitlines()
+            data = read_file(str(path), HISTORY_BYTES_MAX, self._below)
         except FileNotFoundError:
             return set()
         except OSError as error:
-            raise unavailable(error, self.folder / HISTORY_FILE, "read") from error
-        return {found.group(1) for line in lines if (found := _LOGGED.match(line))}
+            raise unavailable(error, path, "read") from error
+        found = (_LOGGED.match(line) for line in data.splitlines())
+        return {each.group(1).decode() for each in found if each}
 
     def _findings(self, *, repair: bool) -> list[Finding]:
         path = self.folder / HEAD_FILE
         try:
-            self._read()
+            refuse_links(self._below, str(path))
+            if self._read() is None and os.path.lexists(path):
+                what = f"{path} was not written on this machine, so it is not believed."
+                remedy = "The next checkpoint sets it aside; `memory-mcp trust` believes it."
+                return [Finding("head-foreign", "should", what, remedy)]
+        except UnsafeFileError as error:
+            what = str(unavailable(error, path, "read"))
+            return [Finding("head-unsafe", "must", what, "Move it away.")]
         except NewerSchemaError as error:
             return [Finding("head-newer", "must", str(error), "Update memory-mcp.")]
-        except StoreUnavailableError as error:
-            return [Finding("head-unreadable", "must", str(error), "Mend that, and look again.")]
+        except (StoreUnavailableError, OSError) as error:
+            what = unavailable(error, path, "read") if isinstance(error, OSError) else error
+            return [Finding("head-unreadable", "must", str(what), "Mend that, and look again.")]
         except StoreDamagedError as error:
             if repair:
-                number = sum(1 for _ in self.folder.glob(f"{HEAD_FILE}.damaged*"))
-                path.replace(path.with_name(f"{HEAD_FILE}.damaged-{number + 1}"))
+                self._set_aside("damaged")
             return [
                 Finding(
                     "head-damaged", "must", str(error),
                     "`memory-mcp doctor --repair` makes it anew.", repaired=repair,
                 )
             ]  # fmt: skip
-        return []
+        return self._litter(repair=repair)
+
+    def _litter(self, *, repair: bool) -> list[Finding]:
+        litter = sorted(self.folder.glob(f".*{LITTER}"))
+        if litter and repair:
+            with self._alone():  # nobody is in the middle of a write
+                self._disk.remove_all(litter, self.folder)
+        said = "{} is left over from a write that was cut short."
+        then = "`memory-mcp doctor --repair` removes it."
+        return [
+            Finding("litter", "should", said.format(path), then, repaired=repair) for path in litter
+        ]
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """What a folder is, whatever its name; None if it is not there."""
+    try:
+        found = os.stat(folder) if folder else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found else None
 
 
 def prepare_state(folder: Path, disk: Disk) -> None:

@@ -4,6 +4,7 @@ Git is read from its files: starting a process would cost more than storing the 
 broken repository must not break a write. What cannot be read is left empty.
 """
 
+import hashlib
 import os
 import re
 import threading
@@ -14,20 +15,28 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import NAME_CHARS_MAX
+from memory_mcp.domain.normalise import hidden_character
 from memory_mcp.domain.record import Origin
+from memory_mcp.locations import common_git_dir, find_git_dir, read_text
 
 __all__ = [
     "GitProvenance",
+    "GitRemote",
     "SystemClock",
     "SystemIds",
-    "git_main_folder",
     "git_remote",
-    "git_work_tree",
 ]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SECTION: Final = re.compile(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
-_URL: Final = re.compile(r"url\s*=\s*\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"url\s*=\s*(.*)", re.IGNORECASE)
+_URL: Final = re.compile(r"\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?")
+_REF: Final = re.compile(r"refs/(?!.*(?:\.\.|//))[^\x00-\x20\x7f~^:?*\[\\]+")
+"""A name that git would accept; above all one that does not lead out of its folder."""
+_BRANCH_CHARS_MAX: Final = 250
+_PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
+_Stamp = tuple[int, int, int] | None
 _SCP_LIKE: Final = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 
 
@@ -60,8 +69,8 @@ class SystemIds:
 class GitProvenance:
     """Implements `ports.Provenance` from the project's git files and the session's own data."""
 
-    def __init__(self, project_dir: Path | None, session: str = "") -> None:
-        self._git_dir = _git_dir(project_dir) if project_dir else None
+    def __init__(self, work_tree: Path | None, session: str = "") -> None:
+        self._git_dir = find_git_dir(str(work_tree)) if work_tree else ""
         self._session = session
 
     def origin(self, client: str) -> Origin:
@@ -75,24 +84,25 @@ class GitProvenance:
         )
 
 
-def git_work_tree(start: Path) -> Path | None:
-    """The git work tree around a folder, if there is one."""
-    return next((d for d in (start, *start.parents) if (d / ".git").exists()), None)
+class GitRemote:
+    """Where a project comes from, as git says: looked at again only if its settings changed."""
 
+    def __init__(self, work_tree: Path) -> None:
+        self._work_tree = str(work_tree)
+        self._seen: tuple[tuple[str, _Stamp], str] | None = None
 
-def git_main_folder(folder: Path) -> Path:
-    """The one folder for all work trees of a clone: its first work tree, or, bare, where it lies.
+    def address(self) -> str:
+        """Every address of the remote, spelt in one way where that can be told; '' without any.
 
-    A folder outside of git stands for itself, and so does a submodule.
-    """
-    work_tree = git_work_tree(folder)
-    git_dir = _git_dir(work_tree) if work_tree else None
-    if work_tree is None or git_dir is None:
-        return work_tree or folder
-    common = _common_dir(git_dir)
-    if common == git_dir:
-        return work_tree
-    return common.parent if common.name == ".git" else common
+        Unlike a name it also tells one path on this machine from another.
+        """
+        seen = self._seen
+        if seen is None or _stamp(seen[0][0]) != seen[0][1]:
+            config = _config_of(self._work_tree) or os.path.join(self._work_tree, ".git")
+            stamp = _stamp(config)
+            addresses = map(_spelt, _addresses(self._work_tree))
+            self._seen = seen = (config, stamp), ", ".join(dict.fromkeys(addresses))
+        return seen[1]
 
 
 def git_remote(work_tree: Path) -> str:
@@ -101,24 +111,80 @@ def git_remote(work_tree: Path) -> str:
     Scheme, user and `.git` are left out:
     clones by SSH and by HTTPS, and all work trees of one clone, give the same answer.
     """
-    git_dir = _git_dir(work_tree)
-    if git_dir is None:
-        return ""
-    remotes = _remotes(_read(_common_dir(git_dir) / "config"))
-    first = next(iter(remotes.values()), "")
-    return _normalised(remotes.get("origin", first))
+    addresses = map(_URL.fullmatch, _addresses(str(work_tree)))
+    return next((_normalised(found.group(1)) for found in addresses if found), "")
 
 
-def _remotes(config: str) -> dict[str, str]:
-    """The first address of every remote; submodules and other sections have addresses too."""
-    remotes: dict[str, str] = {}
+def _config_of(work_tree: str) -> str:
+    """Git's settings for the work tree; nothing outside of one."""
+    git_dir = find_git_dir(work_tree)
+    return os.path.join(common_git_dir(git_dir), "config") if git_dir else ""
+
+
+def _addresses(work_tree: str) -> list[str]:
+    """The addresses of origin, or of the first remote, as they are written.
+
+    Submodules and other sections have addresses too.
+    """
+    config = _config_of(work_tree)
+    remotes: dict[str, list[str]] = {}
     name: str | None = None
-    for line in map(str.strip, config.splitlines()):
+    text = read_text(config, os.path.dirname(config)) if config else ""
+    for line in map(str.strip, text.splitlines()):
         if section := _SECTION.match(line):
             name = section.group(2) if section.group(1).lower() == "remote" else None
-        elif name is not None and (url := _URL.fullmatch(line)):
-            remotes.setdefault(name, url.group(1))
-    return remotes
+        elif name is not None and (address := _ADDRESS.fullmatch(line)):
+            remotes.setdefault(name, []).append(address.group(1))
+    for first in remotes.values():
+        return remotes.get("origin", first)
+    return []
+
+
+def _spelt(address: str) -> str:
+    """An address so that only what surely leads to the same place is spelt the same.
+
+    Of a name less is asked: what differs in a port, a user or a capital may be somebody else's.
+    """
+    found = _URL.fullmatch(address)
+    url = found.group(1) if found else address
+    place = _place(url)
+    spelt = place.removesuffix("/").removesuffix(".git") or url
+    shown = len(spelt) <= NAME_CHARS_MAX and hidden_character(spelt) is None
+    shown = shown and (bool(place) or "://" not in url)  # what is no address may hold a password
+    return spelt if shown else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
+
+
+def _place(url: str) -> str:
+    """Host and path of an address; the port, the user and the query where they make a difference.
+
+    The user `git` serves everybody, and the web asks no user where something is.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # no address: git could not reach it either
+        return ""
+    if "://" not in url:
+        found = _SCP_LIKE.fullmatch(url)
+        if found is None:
+            return ""  # a path on this machine
+        user, host, path = url.partition(":")[0].rpartition("@")[0], found.group(1), found.group(2)
+        port, query, web = None, "", False
+    else:
+        user, host, path = parts.username or "", parts.hostname or "", parts.path
+        query, web = f"?{parts.query}" if parts.query else "", parts.scheme in ("http", "https")
+    shared = web or user in ("", "git")
+    who = "" if shared else f"{user}@"
+    at = "" if port in (None, _PORTS.get(parts.scheme)) else f":{port}"
+    return f"{who}{host.lower()}{at}/{path.lstrip('/') if shared else path}{query}"
+
+
+def _stamp(path: str) -> _Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _normalised(url: str) -> str:
@@ -132,44 +198,27 @@ def _normalised(url: str) -> str:
         place = f"{found.group(1)}/{found.group(2).lstrip('/')}"
     else:
         return ""  # a path on this machine says nothing to another clone
-    return place.rstrip("/").removesuffix(".git").lower()
+    name = place.rstrip("/").removesuffix(".git").lower()
+    fits = len(name) <= NAME_CHARS_MAX and hidden_character(name) is None
+    return name if fits else ""  # what no record could hold is no name of a project
 
 
-def _git_dir(work_tree: Path) -> Path | None:
-    dot_git = work_tree / ".git"
-    if dot_git.is_dir():
-        return dot_git
-    pointer = _read(dot_git)  # a linked work tree: "gitdir: <path>"
-    if not pointer.startswith("gitdir:"):
-        return None
-    return (work_tree / pointer.removeprefix("gitdir:").strip()).resolve()
-
-
-def _common_dir(git_dir: Path) -> Path:
-    pointer = _read(git_dir / "commondir").strip()
-    return (git_dir / pointer).resolve() if pointer else git_dir
-
-
-def _head_of(git_dir: Path) -> tuple[str, str]:
-    head = _read(git_dir / "HEAD").strip()
+def _head_of(git_dir: str) -> tuple[str, str]:
+    head = read_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
     if not head.startswith("ref: "):
         return (head if _COMMIT.fullmatch(head) else ""), ""
     name = head.removeprefix("ref: ")
-    branch = name.removeprefix("refs/heads/")
-    for folder in (git_dir, _common_dir(git_dir)):
-        commit = _read(folder / name).strip()
+    branch = name.removeprefix("refs/heads/")[:_BRANCH_CHARS_MAX]
+    if not _REF.fullmatch(name):
+        return "", ""
+    common = common_git_dir(git_dir)
+    for folder in (git_dir, common):
+        commit = read_text(os.path.join(folder, name), folder).strip()
         if _COMMIT.fullmatch(commit):
             return commit, branch
     packed = re.search(
         rf"^([0-9a-f]{{40,64}}) {re.escape(name)}$",
-        _read(_common_dir(git_dir) / "packed-refs"),
+        read_text(os.path.join(common, "packed-refs"), common),
         re.MULTILINE,
     )
     return (packed.group(1) if packed else ""), branch
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -1,9 +1,9 @@
 """The inbox as files: hooks drop them (see `hooks.files`), this reads and removes them.
 
-    .state/inbox/<when>-<chance>.json    an event
-    .state/inbox/.lock                   held while somebody works it off
-    .state/inbox/aside/                  what was no event: for a person to look at
-    .state/sessions/<session>.json       what the session's hooks noted
+    <machine>/inbox/<when>-<chance>.json    an event
+    <machine>/inbox/.lock                   held while somebody works it off
+    <machine>/inbox/aside/                  what was no event: for a person to look at
+    <machine>/sessions/<session>.json       what the session's hooks noted
 
 A name that begins with a dot is looked past: a hook is still writing it, or died while it was.
 """
@@ -13,7 +13,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -35,25 +35,24 @@ from memory_mcp.hooks.files import (
     read_session,
     session_file,
 )
-from memory_mcp.hooks.tail import tail
+from memory_mcp.hooks.tail import is_transcript, tail
 
 __all__ = ["LocalInbox"]
 
 _ASIDE: Final = "aside"
 _ASIDE_MAX: Final = 100
 """Enough to see what goes wrong; what is no event beyond that is removed."""
-_TRANSCRIPTS: Final = "projects"
-"""Claude Code keeps a transcript as `projects/<folder of the project>/<session>.jsonl`."""
 _LITTER_SECONDS_MIN: Final = 3_600
 _SESSION_SECONDS_MAX: Final = hook_limits.EVENT_DAYS_MAX * 86_400
 """A session that was silent for longer is hardly resumed; it would be given things again."""
 
 
 class LocalInbox:
-    """Implements `ports.Inbox` over the state folder."""
+    """Implements `ports.Inbox` over this machine's folder of the project, which has these trees."""
 
-    def __init__(self, state: Path, disk: Disk) -> None:
+    def __init__(self, state: Path, disk: Disk, trees: Collection[Path] = ()) -> None:
         self._state = state
+        self._trees = tuple(map(str, trees))
         self._folder = state / INBOX_FOLDER
         self._disk = disk
         self._noting = threading.Lock()
@@ -112,7 +111,7 @@ class LocalInbox:
         await asyncio.to_thread(self._note, session, counted)
 
     async def transcript(self, ended: Ended) -> bytes | None:
-        return await asyncio.to_thread(_end_of, ended)
+        return await asyncio.to_thread(_end_of, ended, self._trees)
 
     async def findings(self) -> Sequence[Finding]:
         names = _names_in(self._folder / _ASIDE)
@@ -219,15 +218,11 @@ def _read(path: Path) -> Dropped:
         raise ValueError("it is no event") from error
 
 
-def _end_of(ended: Ended) -> bytes | None:
-    """Only what looks like the session's own transcript: a foreign folder may bring an inbox."""
-    path = Path(ended.transcript_path)
-    own = path.suffix == ".jsonl" and path.stem == ended.session
-    if not own or path.parent.parent.name != _TRANSCRIPTS or ".." in path.parts:
+def _end_of(ended: Ended, trees: Collection[str]) -> bytes | None:
+    """The end of the session's own transcript; the hook has seen that its client keeps it there."""
+    if not is_transcript(ended.transcript_path, ended.session, trees):
         return None
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return None
-        return tail(str(path), hook_limits.TRANSCRIPT_BYTES_MAX)[0]
+        return tail(ended.transcript_path, hook_limits.TRANSCRIPT_BYTES_MAX)[0]
     except (OSError, ValueError):
         return None

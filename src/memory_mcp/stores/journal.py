@@ -1,4 +1,4 @@
-"""The journal of an import, as a file beside the head.
+"""The journal of an import, as a file where only this machine writes.
 
     import.json    a line that says how many records follow, and a line for each
     import.lock    held by whoever imports, or completes an import
@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
+from memory_mcp.domain.strict_json import load_json
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
-from memory_mcp.stores.heads import prepare_state
 
 __all__ = ["JOURNAL_FILE", "LocalJournal"]
 
@@ -29,7 +28,7 @@ _LOCK_FILE: Final = "import.lock"
 
 
 class LocalJournal:
-    """Implements `ports.ImportJournal` over a `.state` folder."""
+    """Implements `ports.ImportJournal` over this machine's folder of the project."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
@@ -38,9 +37,9 @@ class LocalJournal:
 
     @contextmanager
     def alone(self) -> Generator[bool]:
-        prepare_state(self._folder, self._disk)
         lock = FileLock(self._folder / _LOCK_FILE, timeout=0)
         try:
+            self._disk.folder(self._folder)
             lock.acquire()
         except Timeout:
             yield False
@@ -82,13 +81,13 @@ class LocalJournal:
             raise unavailable(error, self._path, "read") from error
         try:
             head, *lines = data.splitlines()
-            about = json.loads(head)
+            about = load_json(head)
             if about["schema_version"] > SCHEMA_VERSION:
                 raise NewerSchemaError(str(self._path), about["schema_version"], SCHEMA_VERSION)
-            records = [Record.model_validate_json(line) for line in lines]
+            records = [Record.model_validate(load_json(line)) for line in lines]
             if len(records) != about["records"]:
                 raise ValueError("lines are missing")  # noqa: TRY301  # one way to be damaged
-        except (ValueError, KeyError, TypeError, ValidationError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreDamagedError(
                 f"{self._path}, the journal of an import that was cut short, is damaged. Remove it "
                 "and import again: what came before stays, and nothing is stored twice."

@@ -155,7 +155,7 @@ def _backend() -> Generator[_Backend]:
     except ImportError as error:
         raise _NoKeyringError(
             "The system's keyring needs a library that is not installed: "
-            f"pip install 'memory-mcp[keyring]', {_INSTEAD}."
+            f"pip install 'backtrack-memory[keyring]', {_INSTEAD}."
         ) from error
     try:
         yield cast("_Backend", keyring.get_keyring())

@@ -1,6 +1,7 @@
 """Reading what is to be imported: a file or a folder, as text, and nothing outside of it.
 
-Links within a folder are not followed: a folder that somebody sent must not lead elsewhere.
+Links within a folder are not followed, and none in a git work tree on the way to what is named:
+what somebody sent must not lead elsewhere.
 """
 
 import os
@@ -8,12 +9,20 @@ import sys
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.disk import unavailable
-from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_FILES_MAX, IMPORT_NOTE_BYTES_MAX
+from memory_mcp.domain.limits import (
+    IMPORT_BYTES_MAX,
+    IMPORT_FILES_MAX,
+    IMPORT_NOTE_BYTES_MAX,
+    IMPORT_OWN_TIMES,
+    IMPORT_VALUES_MAX,
+)
 from memory_mcp.domain.moving import Document, LeftOut, Material
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.locations import roots_around
+from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
 __all__ = ["read_material"]
 
@@ -21,44 +30,62 @@ _NOTES: Final = (".md", ".markdown")
 _NOT_ENTERED: Final = frozenset({"node_modules"})
 """Folders of what others wrote; those that begin with a dot are not entered either."""
 _STDIN: Final = "-"
+_VALUES: Final = (b"[", b"{", b",")
+_SMALLER: Final = (
+    "Import it in parts; what is your own may be larger if it lies in no repository, and the "
+    "records of another clone of ours can also be copied, file by file."
+)
 
 
-def read_material(name: str, only: Collection[str] = ()) -> Material:
+def read_material(name: str, only: Collection[str] = (), project: str = "") -> Material:
     """All the text of a file, of a folder's Markdown files, or (`-`) of what is piped in.
 
-    Of a folder only the files of certain names (in small letters), if there are any.
+    Of a folder only the files of certain names (in small letters), if there are any. `project` is
+    a folder in which no link counts, as in the git work trees around what is named.
 
     Raises:
         InvalidRequestError: there is no such thing, it is too large, or it is no text in UTF-8.
         StoreUnavailableError: the file system does not let us read it.
     """
     if name == _STDIN:
-        return Material((_piped(),))
-    path = Path(name).expanduser()
+        return Material((_piped(times := IMPORT_OWN_TIMES),), times=times)
+    path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
     try:
+        roots = roots_around(str(path), project)
+        for root in roots:
+            refuse_links(root, str(path))
+        times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_TIMES
         if path.is_dir():
-            return _folder(path, only)
+            return _folder(path, only, times)
         if not path.exists():
             raise InvalidRequestError(f"There is no file or folder {name!r}. Name one to import.")
-        return Material((_document(path, path.name, IMPORT_BYTES_MAX),))
+        document, size = _document(path, path.name, times * IMPORT_BYTES_MAX)
+        _refuse_values(size, path.name, times)
+        return Material((document,), times=times)
+    except UnsafeFileError as error:
+        raise InvalidRequestError(
+            f"{name!r} is not imported: {error.filename}: {error.why}. Name the file itself."
+        ) from error
     except OSError as error:
         raise unavailable(error, path, "read") from error
 
 
-def _piped() -> Document:
+def _piped(times: int) -> Document:
     """What is piped in; the bytes themselves, so that what is no text in UTF-8 is noticed."""
-    data = sys.stdin.buffer.read(IMPORT_BYTES_MAX + 1)
-    if len(data) > IMPORT_BYTES_MAX:
+    bytes_max = times * IMPORT_BYTES_MAX
+    data = sys.stdin.buffer.read(bytes_max + 1)
+    if len(data) > bytes_max:
         raise InvalidRequestError(
-            f"stdin holds more than {IMPORT_BYTES_MAX:,} bytes, and no more are read."
+            f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
         )
+    _refuse_values(_size_of(data), "stdin", times)
     return Document("stdin", _decoded(data, "stdin"), datetime.now(UTC))
 
 
-def _folder(root: Path, only: Collection[str]) -> Material:
+def _folder(root: Path, only: Collection[str], times: int) -> Material:
     documents: list[Document] = []
     left_out: list[LeftOut] = []
-    total = 0
+    size = _Size(0, 0)
     for path in _notes_below(root):
         if only and path.name.casefold() not in only:
             continue
@@ -67,18 +94,19 @@ def _folder(root: Path, only: Collection[str]) -> Material:
             left_out.append(LeftOut(name, "is a link, and those are not followed in a folder"))
             continue
         try:
-            document = _document(path, name, IMPORT_NOTE_BYTES_MAX)
+            document, more = _document(path, name, IMPORT_NOTE_BYTES_MAX)
         except InvalidRequestError as error:
             left_out.append(LeftOut(name, str(error)))
             continue
-        total += len(document.text)
-        if len(documents) >= IMPORT_FILES_MAX or total > IMPORT_BYTES_MAX:
+        size = _Size(size.bytes + more.bytes, size.values + more.values)
+        if len(documents) >= IMPORT_FILES_MAX or size.bytes > times * IMPORT_BYTES_MAX:
             raise InvalidRequestError(
                 f"{str(root)!r} holds more than {IMPORT_FILES_MAX:,} notes, or "
-                f"{IMPORT_BYTES_MAX:,} characters in them. Import its folders one by one."
+                f"{times * IMPORT_BYTES_MAX:,} bytes in them. Import its folders one by one."
             )
+        _refuse_values(size, str(root), times)
         documents.append(document)
-    return Material(tuple(documents), folder=True, left_out=tuple(left_out))
+    return Material(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
 
 
 def _notes_below(root: Path) -> Iterator[Path]:
@@ -91,16 +119,35 @@ def _notes_below(root: Path) -> Iterator[Path]:
                 yield Path(folder) / name
 
 
-def _document(path: Path, name: str, bytes_max: int) -> Document:
+class _Size(NamedTuple):
+    """What is read takes room by its bytes, and by the values and lines that are in them."""
+
+    bytes: int
+    values: int
+
+
+def _size_of(data: bytes) -> _Size:
+    return _Size(len(data), max(sum(map(data.count, _VALUES)), data.count(b"\n")))
+
+
+def _refuse_values(size: _Size, name: str, times: int) -> None:
+    if size.values > times * IMPORT_VALUES_MAX:
+        raise InvalidRequestError(
+            f"{name} holds more than {times * IMPORT_VALUES_MAX:,} values or lines. {_SMALLER}"
+        )
+
+
+def _document(path: Path, name: str, bytes_max: int) -> tuple[Document, _Size]:
     about = path.stat()
     if about.st_size > bytes_max:
         raise InvalidRequestError(
-            f"{name} has {about.st_size:,} bytes; up to {bytes_max:,} are read."
+            f"{name} has {about.st_size:,} bytes; up to {bytes_max:,} are read. {_SMALLER}"
         )
     if not path.is_file():
         raise InvalidRequestError(f"{name} is no plain file.")
-    text = _decoded(path.read_bytes(), name)
-    return Document(name, text, datetime.fromtimestamp(about.st_mtime, UTC))
+    data = read_file(str(path), bytes_max)
+    document = Document(name, _decoded(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
+    return document, _size_of(data)
 
 
 def _decoded(data: bytes, name: str) -> str:

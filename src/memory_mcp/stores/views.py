@@ -1,9 +1,12 @@
 """Rendered files: the bootstraps for hooks, and pages of Markdown.
 
-    <state>/rendered/<branch>.json      for `memory-mcp hook`: see `memory_mcp.rendered`
+    <machine>/rendered/<branch>.json        for `memory-mcp hook`: see `memory_mcp.rendered`
     <project>/.claude/session-context.md    for CLAUDE.md to reference
     <memories>/MEMORY.md, HISTORY.md        for people, and programs that read Markdown
     <user state>/rendered-in/<name>.json    where else something of this user was rendered
+
+The pages ignore themselves in git, by a `.gitignore` beside them that ignores itself too. One that
+git tracks all the same is left as it is: what is written there would keep git from switching.
 
 Derivatives, all of them. Write order, and why: the pages first, the bootstraps last. A bootstrap
 says what it was made from; so where it holds, the pages are as new, and a cut before it leaves one
@@ -16,7 +19,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncGenerator, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -24,11 +27,20 @@ from filelock import FileLock, Timeout
 
 from memory_mcp import rendered
 from memory_mcp.disk import LITTER, Disk, unavailable
-from memory_mcp.domain.shown import GENERATED, PAGES, RENDER_LOCK_SECONDS_MAX, Lying, Page
+from memory_mcp.domain.limits import VIEW_BYTES_MAX
+from memory_mcp.domain.shown import (
+    GENERATED,
+    GITIGNORED,
+    PAGES,
+    RENDER_LOCK_SECONDS_MAX,
+    Lying,
+    Page,
+)
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports.views import Shown
 from memory_mcp.rendered import Rendered, Watched
-from memory_mcp.stores.heads import HEAD_FILE, prepare_state
+from memory_mcp.safe_files import read_file, refuse_links
+from memory_mcp.stores.git_index import TrackedFiles
 
 __all__ = ["LocalViews"]
 
@@ -40,27 +52,31 @@ class LocalViews:
     """Implements `ports.Views` over a project's folders.
 
     `users` are the user's folders of state and of memories; `whose` they are is the user's name,
-    and what MEMORY_HOME says of where they are (or nothing), as a hook sees it. `context_file` is
-    None where there is no project whose CLAUDE.md could reference it.
+    and what MEMORY_HOME says of where they are (or nothing), as a hook sees it. `project` is None
+    where there is none whose CLAUDE.md could reference a page.
     """
 
     def __init__(
         self,
-        state: Path,
+        machine: Path,
         memories: Path,
         users: tuple[Path, Path],
-        context_file: Path | None,
         disk: Disk,
         *,
+        head_file: Path,
+        project: Path | None,
         whose: tuple[str, str] = ("", ""),
         wait_seconds: float = RENDER_LOCK_SECONDS_MAX,
     ) -> None:
-        self._state = state
+        self._machine = machine
+        self._head_file = head_file
+        self._project = project
         self._folders = [str(memories), str(users[1])]
         self._register = users[0] / _REGISTER
         self._pages: dict[Page, Path] = {page: memories / page for page in PAGES[1:]}
-        if context_file is not None:
-            self._pages[PAGES[0]] = context_file
+        if project is not None:
+            self._pages[PAGES[0]] = project / ".claude" / PAGES[0]
+        self._tracked = TrackedFiles(project)
         self._disk = disk
         self._whose = whose
         self._wait_seconds = wait_seconds
@@ -69,7 +85,7 @@ class LocalViews:
     @asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
         async with self._here:
-            path = self._state / _LOCK_FILE
+            path = self._machine / _LOCK_FILE
             lock = FileLock(path, timeout=self._wait_seconds, thread_local=False)
             await asyncio.to_thread(self._acquire, lock, path)
             try:
@@ -100,8 +116,8 @@ class LocalViews:
         return await asyncio.to_thread(lambda: list(self._lying()))
 
     def _acquire(self, lock: FileLock, path: Path) -> None:
-        prepare_state(self._state, self._disk)
         try:
+            self._disk.folder(path.parent)
             lock.acquire()
         except Timeout as error:
             raise StoreUnavailableError(
@@ -112,10 +128,10 @@ class LocalViews:
             raise unavailable(error, path, "store") from error
 
     def _watch(self) -> Watched:
-        return rendered.watch(str(self._state / HEAD_FILE), self._folders, *self._whose)
+        return rendered.watch(str(self._head_file), self._folders, *self._whose)
 
     def _holds(self, branch: str) -> bool:
-        found = rendered.read(str(self._state), branch)
+        found = rendered.read(str(self._machine), branch)
         if found is None or not rendered.still_holds(found):
             return False
         return found["watched"] == self._watch()  # a copied project watches that of which it is one
@@ -127,7 +143,11 @@ class LocalViews:
         for page, text in shown.pages.items():
             if path := self._pages.get(page):
                 with _noted(refused):
-                    foreign += [] if self._replace(path, text.encode()) else [str(path)]
+                    mine = not self._is_tracked(path) and self._replace(path, text.encode())
+                    if mine:
+                        self._ignore(path)
+                    else:
+                        foreign.append(str(path))
         kept: set[Path] = set()
         for bootstrap in shown.bootstraps:
             path = self._file_of(bootstrap["branch"])
@@ -144,27 +164,45 @@ class LocalViews:
 
     def _replace(self, path: Path, data: bytes, mark: bytes = GENERATED.encode()) -> bool:
         """Make the file hold this; not if it is somebody else's."""
-        for litter in path.parent.glob(f".{path.name}.*{LITTER}"):
-            self._disk.remove(litter)  # nobody but us writes this file, and we have the lock
         try:
-            present = path.read_bytes()
+            present: bytes | None = read_file(str(path), VIEW_BYTES_MAX, self._root_of(path))
         except FileNotFoundError:
             present = None
         except OSError as error:
             raise unavailable(error, path, "read") from error
+        for litter in path.parent.glob(f".{path.name}.*{LITTER}"):
+            self._disk.remove(litter)  # nobody but us writes this file, and we have the lock
         if present and not present.startswith(mark):
             return False
         if present != data:
             self._disk.write(path, data)
         return True
 
+    def _root_of(self, path: Path) -> str:
+        """From where down nothing on the way to a file may be a link."""
+        if self._project and path.is_relative_to(self._project):
+            return str(self._project)
+        return str(path.parent)
+
+    def _is_tracked(self, path: Path) -> bool:
+        """Whether git tracks the page: someone added it before it could ignore itself."""
+        if self._project is None or not path.is_relative_to(self._project):
+            return False
+        return self._tracked.holds(path.relative_to(self._project).as_posix())
+
+    def _ignore(self, path: Path) -> None:
+        """Keep the page, and what writes leave for a moment, out of what git sees."""
+        ignoring = path.parent / ".gitignore"
+        names = [PAGES[0]] if path.name == PAGES[0] else list(PAGES[1:])
+        text = "\n".join([GITIGNORED, ".gitignore", *names, f".*{LITTER}"]) + "\n"
+        self._replace(ignoring, text.encode(), mark=GITIGNORED.encode())
+
     def _note_place(self) -> None:
         """Leave word with the user's own files that something of theirs is rendered here."""
         page = self._pages.get(PAGES[0])
-        place = {"state": str(self._state), "page": str(page) if page else ""}
-        name = hashlib.sha256(str(self._state).encode(errors="replace")).hexdigest()[:16]
+        place = {"machine": str(self._machine), "page": str(page) if page else ""}
+        name = hashlib.sha256(str(self._machine).encode(errors="replace")).hexdigest()[:16]
         data = json.dumps(place, ensure_ascii=False).encode(errors="replace")
-        prepare_state(self._register.parent, self._disk)
         self._replace(self._register / f"{name}.json", data, mark=b"")
 
     def _strike(self, page: str) -> None:
@@ -172,25 +210,32 @@ class LocalViews:
         for noted in sorted(self._register.glob("*.json")):
             try:
                 place = json.loads(noted.read_bytes())
-                state, path = Path(place["state"]), Path(place["page"])
+                machine, path = Path(place["machine"]), Path(place["page"])
             except (OSError, ValueError, KeyError, TypeError):  # damaged: it names no place
                 continue
-            if state == self._state or not state.is_dir():
+            if machine == self._machine or not machine.is_dir():
                 continue
-            for bootstrap in sorted(_rendered_in(state)):
+            for bootstrap in sorted(_rendered_in(machine)):
                 with _noted(refused):
                     self._disk.remove(bootstrap)
-            if place["page"] and path.exists():
+            if place["page"]:
                 with _noted(refused):
-                    self._replace(path, page.encode())
+                    self._strike_page(path, page)
         if refused:
             raise refused[0]
+
+    def _strike_page(self, path: Path, page: str) -> None:
+        """Let the page of another project say no more than this, if it is there and ours."""
+        with suppress(OSError):  # a link, or not there: what it shows is not ours
+            refuse_links(str(path.parent.parent), str(path))
+            if path.is_file():
+                self._replace(path, page.encode())
 
     def _lying(self) -> Iterator[Lying]:
         for page in PAGES:
             path = self._pages.get(page)
             try:
-                text = _text(path) if path else None
+                text = self._text(path) if path else None
             except StoreUnavailableError as error:
                 yield Lying(str(path), "", unreadable=str(error))
                 continue
@@ -199,22 +244,31 @@ class LocalViews:
         for path in sorted(self._bootstraps()):
             found = _parsed(path)
             try:
-                text = found["text"] if found else (_text(path) or "")
+                text = found["text"] if found else (self._text(path) or "")
             except StoreUnavailableError as error:
                 yield Lying(str(path), "", unreadable=str(error))
                 continue
             yield Lying(str(path), text, branch=found["branch"] if found else "")
 
+    def _text(self, path: Path) -> str | None:
+        try:
+            data = read_file(str(path), VIEW_BYTES_MAX, self._root_of(path))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unavailable(error, path, "read") from error
+        return data.decode(errors="replace")
+
     def _bootstraps(self) -> Iterator[Path]:
-        return _rendered_in(self._state)
+        return _rendered_in(self._machine)
 
     def _file_of(self, branch: str) -> Path:
-        return Path(rendered.file_of(str(self._state), branch))
+        return Path(rendered.file_of(str(self._machine), branch))
 
 
-def _rendered_in(state: Path) -> Iterator[Path]:
-    """The bootstraps below a folder of state."""
-    return Path(rendered.file_of(str(state), "main")).parent.glob("*.json")
+def _rendered_in(machine: Path) -> Iterator[Path]:
+    """The bootstraps below a machine's folder of a project."""
+    return Path(rendered.file_of(str(machine), "main")).parent.glob("*.json")
 
 
 def _parsed(path: Path) -> Rendered | None:
@@ -233,12 +287,3 @@ def _noted(refused: list[StoreUnavailableError]) -> Generator[None]:
         yield
     except StoreUnavailableError as error:
         refused.append(error)
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise unavailable(error, path, "read") from error

@@ -1,0 +1,156 @@
+"""The form of everything that a record, a move or a head is made of.
+
+A file may come from anybody: from a clone, from a teammate's older program, from a disk that is
+failing. What no tool of ours would have written is refused when it is read, by the types below: a
+`Record`, a `Move` or a `Timeline` cannot be made of it.
+
+The time that it is now is no part of this: whether a date lies too far ahead on this machine is
+asked by whoever takes records over (`app.import_checks`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import (
+    ROOT,
+    BranchName,
+    CheckpointId,
+    LineId,
+    RecordId,
+    SegmentId,
+)
+from memory_mcp.domain.normalise import hidden_character, normalised
+
+__all__ = [
+    "BRANCH_PATTERN",
+    "Branch",
+    "CheckpointName",
+    "Commit",
+    "Id",
+    "Key",
+    "Label",
+    "LineName",
+    "Links",
+    "Name",
+    "Number",
+    "Others",
+    "Phase",
+    "Place",
+    "Places",
+    "Summary",
+    "Tags",
+    "Text",
+    "Title",
+    "clean_name",
+    "cycle_in",
+    "printable",
+    "reason_of",
+    "require_seen",
+]
+
+BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
+
+_REASON_CHARS_MAX: Final = 240
+_VALUE_ERROR: Final = "Value error, "
+_SAYS: Final = {
+    "string_pattern_mismatch": "has a form that no name or id of its kind has",
+    "string_unicode": "holds half a surrogate pair",
+}
+"""What pydantic says of these is a pattern, or nothing that helps."""
+
+
+def clean_name(name: str) -> str:
+    """The name of a client, a session or a git branch as a record may hold it: one line, cut."""
+    return " ".join(normalised(name).split())[: limits.NAME_CHARS_MAX].strip()
+
+
+def printable(text: str, chars_max: int = _REASON_CHARS_MAX) -> str:
+    """Any text on one line, cut, with what cannot be seen spelt out: for a message."""
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode()
+        for char in text[:chars_max]
+    )
+    return shown if len(text) <= chars_max else f"{shown}\u2026"
+
+
+def reason_of(error: ValidationError) -> str:
+    """What is wrong, as `field: reason`; nothing of it is the value itself."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"])) or "record"
+    says = _SAYS.get(first["type"]) or first["msg"].removeprefix(_VALUE_ERROR)
+    return f"{printable(where, 80)}: {printable(says)}"
+
+
+def cycle_in(parents: Mapping[str, Iterable[str]]) -> str:
+    """One name that comes of itself, by any number of steps; '' if there is none."""
+    waiting = {name: set(before) & parents.keys() for name, before in parents.items()}
+    after: dict[str, list[str]] = {}
+    for name, before in waiting.items():
+        for one in before:
+            after.setdefault(one, []).append(name)
+    ready = [name for name, before in waiting.items() if not before]
+    while ready:
+        done = ready.pop()
+        del waiting[done]
+        for name in after.get(done, ()):
+            waiting[name].discard(done)
+            if not waiting[name]:
+                ready.append(name)
+    return next(iter(waiting), "")
+
+
+def require_seen(texts: Mapping[str, str]) -> None:
+    """Refuse what a model reads and no person sees, in any of these fields.
+
+    Raises:
+        ValueError: with the field, the character and its place.
+    """
+    for name, text in texts.items():
+        if (hidden := hidden_character(text)) is not None:
+            at, char = hidden
+            raise ValueError(f"{name} holds U+{ord(char):04X} at {at}, which nobody can see")
+
+
+def _chars(chars_max: int) -> StringConstraints:
+    return StringConstraints(max_length=chars_max)
+
+
+# Lengths and patterns are checked by pydantic itself: a function of Python for each field would
+# make reading ten thousand records slower by two fifths.
+_ID_PATTERN: Final = r"0[0-3][0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+"""A UUIDv7 in its canonical form, of a time before the year 2110."""
+_NUMBERED: Final = r"-[0-9]{8}-[0-9]{6}(?:-[0-9a-f]{1,12}){0,3}"
+"""The second that a checkpoint or a line is of, and what tells it from others of the same."""
+
+Text = Annotated[str, _chars(limits.CONTENT_CHARS_MAX)]
+Summary = Annotated[str, _chars(limits.SUMMARY_CHARS_MAX)]
+Title = Annotated[str, _chars(limits.TITLE_CHARS_MAX)]
+Label = Annotated[str, _chars(limits.CATEGORY_CHARS_MAX)]
+Tags = Annotated[
+    tuple[Annotated[str, _chars(limits.TAG_CHARS_MAX)], ...], Field(max_length=limits.TAGS_MAX)
+]
+Name = Annotated[str, _chars(limits.NAME_CHARS_MAX)]
+"""What a client, a session, a user or a project is called."""
+Key = Annotated[str, _chars(limits.KEY_CHARS_MAX)]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{0,64}$")]
+
+Id = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
+Place = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
+Branch = Annotated[
+    BranchName,
+    StringConstraints(max_length=limits.BRANCH_CHARS_MAX, pattern=f"^{BRANCH_PATTERN}$"),
+]
+CheckpointName = Annotated[
+    CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_NUMBERED}$")
+]
+LineName = Annotated[LineId, StringConstraints(pattern=f"^line{_NUMBERED}$")]
+
+Links = Annotated[tuple[Id, ...], Field(max_length=limits.SOURCES_MAX)]
+Others = Annotated[tuple[Id, ...], Field(max_length=limits.NAMED_MAX)]
+Places = Annotated[tuple[Place, ...], Field(max_length=limits.NAMED_MAX)]
+
+Number = Annotated[int, Field(strict=True)]
+Phase = Annotated[int, Field(strict=True, ge=0, le=limits.PHASE_MAX)]

@@ -1,0 +1,140 @@
+"""The one way in which files below a folder that may come from somebody else are opened.
+
+A repository can bring a link in place of any file or folder, a pipe that never answers, or a file
+without an end. So what lies below a `root` is read only if nothing on the way to it is a link, it
+is a regular file, and it is no larger than its limit; and is written only if no folder on the way
+is a link. What does not pass is left as it is: never followed, never deleted.
+
+Standard library only, and none of its slower parts: hooks use it too.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+__all__ = ["UnsafeFileError", "list_names", "read_file", "read_start", "refuse_links"]
+
+_REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
+_HOW: Final[int] = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe would keep us waiting for whoever writes to it
+)
+_READ_AT_ONCE: Final = 1_048_576
+_NAMES_MAX: Final = 500_000
+"""More names in one folder than ten years of a busy project leave there."""
+
+
+class UnsafeFileError(OSError):
+    """What stands at a path is not opened: a link, no regular file, or too large."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(errno.ELOOP, why, path)
+        self.why = why
+
+
+def refuse_links(root: str, path: str) -> None:
+    """Require that nothing from `root` (which itself may be a link) down to `path` is a link.
+
+    What does not exist yet passes. A path outside of the root passes too: the user chose it.
+
+    Raises:
+        UnsafeFileError: something on the way is a link.
+        OSError: the file system does not let us look.
+    """
+    inner = os.path.relpath(path, root) if root else os.pardir
+    if inner == os.curdir or inner.split(os.sep, 1)[0] == os.pardir:
+        return
+    at = root
+    for name in inner.split(os.sep):
+        at = os.path.join(at, name)
+        try:
+            found = os.lstat(at)
+        except (FileNotFoundError, NotADirectoryError):  # whoever opens it says which
+            return
+        if _is_link(found):
+            raise UnsafeFileError(at, "it is a link, which is not followed")
+
+
+def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
+    """All of a regular file of at most that size, reached from `root` without a link.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UnsafeFileError: what stands there is not to be opened.
+        OSError: the file system refused.
+    """
+    with _opened(path, root) as descriptor:
+        found = os.fstat(descriptor)
+        parts: list[bytes] = []  # mostly one: a large file is not to be in memory twice
+        size, at_once = 0, max(_READ_AT_ONCE, found.st_size + 1)
+        while size <= bytes_max and found.st_size <= bytes_max:
+            more = os.read(descriptor, at_once)
+            if not more:
+                return parts[0] if len(parts) == 1 else b"".join(parts)
+            parts.append(more)
+            size, at_once = size + len(more), _READ_AT_ONCE
+        raise UnsafeFileError(path, f"it has more than {bytes_max:,} bytes")
+
+
+def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
+    """The first so many bytes of a regular file of any size, reached from `root` without a link.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UnsafeFileError: what stands there is not to be opened.
+        OSError: the file system refused.
+    """
+    with _opened(path, root) as descriptor:
+        return os.read(descriptor, bytes_max)
+
+
+def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
+    """What is in a folder that is reached from `root` without a link, in no promised order.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        UnsafeFileError: it, or something on the way to it, is a link.
+        OSError: the file system refused.
+    """
+    refuse_links(root, folder)
+    found: list[os.DirEntry[str]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found.append(entry)
+            if len(found) > _NAMES_MAX:
+                raise UnsafeFileError(folder, f"it holds more than {_NAMES_MAX:,} files")
+    return found
+
+
+@contextmanager
+def _opened(path: str, root: str) -> Generator[int]:
+    """The descriptor of a regular file, for as long as it is needed."""
+    refuse_links(root, path)
+    try:
+        descriptor = os.open(path, _HOW if root else _HOW & ~getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):  # a link that came after we looked
+            raise UnsafeFileError(path, "it is a link, which is not followed") from error
+        if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, or a device of nobody
+            raise UnsafeFileError(path, "it is no regular file") from error
+        raise
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise UnsafeFileError(path, "a folder stands where a file must be")
+        if not stat.S_ISREG(found.st_mode):
+            raise UnsafeFileError(path, "it is no regular file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _is_link(found: os.stat_result) -> bool:
+    attributes: int = getattr(found, "st_file_attributes", 0)
+    return stat.S_ISLNK(found.st_mode) or bool(attributes & _REPARSE_POINT)
