@@ -16,6 +16,7 @@ from memory_mcp.domain.cloud import Dead, Standing
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.stores.outbox import SqliteOutbox
+from memory_mcp.stores.outbox_schema import OUTBOX
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +147,7 @@ async def test_a_file_of_a_newer_version_is_left_as_it_is(doors: Doors) -> None:
     (found,) = await outbox.findings(repair=True)
     assert (found.code, found.repaired) == ("outbox-unusable", False)
     with closing(sqlite3.connect(doors.path)) as db:
-        db.execute("PRAGMA user_version = 1")
+        db.execute(f"PRAGMA user_version = {OUTBOX.version}")
 
     assert await outbox.known() == {A}
 

@@ -1,6 +1,7 @@
 """The contract of `ports.SearchIndex`, for every adapter."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import permutations
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from fakes import MILLISECOND, Scribe
 from index_doors import ANY, ELSEWHERE, HERE, matched, seen
 
-from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
+from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId, made_id
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import REJECTED, Move, Origin, Record
 from memory_mcp.domain.search import Corpus
@@ -38,14 +39,19 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
     """A forget takes text, tags, links and what it suppressed along."""
     old = scribe.record("older crate", segment=HERE)
     record = scribe.record(
-        "crate", tags=("t",), segment=HERE, supersedes=(old.id,), erases=(old.id,)
+        "crate",
+        tags=("t",),
+        segment=HERE,
+        supersedes=(old.id,),
+        erases=(old.id,),
+        kind="tombstone",
     )
     await index.add([old, record])
     await index.remove({record.id})
 
     assert await matched(index, "crate", seen(scribe)) == [old.id]
     assert await index.find(seen(scribe), Filters(tags=("t",)), 9) == []
-    assert await index.to_erase() == set()
+    assert await index.to_erase() == {}
     assert await index.suppressed_by({HERE}) == set()
 
 
@@ -115,7 +121,7 @@ async def test_an_index_that_is_not_complete_answers_nothing(
     with pytest.raises(IndexDamagedError):
         await ask(index, view)
     assert len(await index.ids()) == 1
-    assert await index.to_erase() == set()
+    assert await index.to_erase() == {}
 
     await index.mark_complete()
     await ask(index, view)
@@ -139,6 +145,11 @@ async def test_filters_and_visibility_come_before_the_limit(
     assert await index.count(seen(scribe), Filters(category="c")) == 3
 
 
+def spelt(filters: Filters) -> str:
+    """What is asked for, in one order: processes that share the tests must call them the same."""
+    return f"{sorted(filters.kinds)} {replace(filters, kinds=frozenset())!r}"
+
+
 @pytest.mark.parametrize(
     ("filters", "names"),
     [
@@ -149,21 +160,38 @@ async def test_filters_and_visibility_come_before_the_limit(
         (Filters(branch=BranchName("side")), "b"), (Filters(durable=True), "d"),
         (Filters(durable=False), "abc"), (Filters(category="design", phase=1), ""),
         (Filters(session="s"), "c"), (Filters(session=""), "abd"),
+        (Filters(key="phase:shop:1:closeout"), "a"), (Filters(key="phase:shop:1:close"), ""),
+        (Filters(key="phase:shop:*"), "ab"), (Filters(key="phase:shop:%"), ""),
+        (Filters(key="PHASE:*"), ""), (Filters(key="*"), "abd"), (Filters(key="phase_*"), ""),
+        (Filters(key="gardener:🦩:*"), "d"),
+        (Filters(key="phase:*", kinds=frozenset({"event"})), "b"),
     ],
-    ids=repr,
+    ids=lambda value: spelt(value) if isinstance(value, Filters) else repr(value),
 )  # fmt: skip
 async def test_every_filter_is_applied(
     index: SearchIndex, scribe: Scribe, filters: Filters, names: str
 ) -> None:
-    """All of the tags, any of the kinds and segments; case is ignored; absent means any."""
+    """All of the tags, any of the kinds and segments; case is ignored, but for keys.
+
+    Absent means any; no key is none.
+    """
     records = {
-        "a": scribe.record("x", category="Design", tags=("eins", "zwei"), segment=HERE),
-        "b": scribe.record("x", kind="event", tags=("zwei",), segment=HERE, branch="side"),
+        "a": scribe.record(
+            "x", category="Design", tags=("eins", "zwei"), segment=HERE, key="phase:shop:1:closeout"
+        ),
+        "b": scribe.record(
+            "x",
+            kind="event",
+            tags=("zwei",),
+            segment=HERE,
+            branch="side",
+            key="phase:shop:2:issues",
+        ),
         "c": scribe.record(
             "x", phase=0, segment=ELSEWHERE, branch=MAIN, origin=Origin(session="s")
         ),
-        "d": scribe.record("x", kind="lesson"),
-        "never": scribe.record("x", kind="move"),
+        "d": scribe.record("x", kind="lesson", key="gardener:🦩:final"),
+        "never": scribe.record("x", kind="nudge"),
     }
     await index.add(list(records.values()))
     view = seen(scribe, HERE, ELSEWHERE)
@@ -247,14 +275,37 @@ async def test_nearest_names_visible_neighbours_on_both_sides(
         assert set(await index.nearest(strange, seen(scribe))) <= {r.id for r in records}
 
 
+async def test_a_part_of_an_id_names_what_may_be_seen(index: SearchIndex, scribe: Scribe) -> None:
+    """An id that is not visible is not told by its beginning; without a view it is."""
+    ids = [made_id(scribe.clock.now(), str(n)) for n in range(5)]
+    here = [scribe.record("a", id=ids[n], segment=HERE) for n in range(3)]
+    gone = scribe.record("b", id=ids[3], segment=ELSEWHERE)
+    move = scribe.record("c", id=ids[4], kind="move", move=Move(act="fork", branch=MAIN))
+    await index.add([*here, gone, move])
+    await index.mark_complete()
+    view = seen(scribe)
+    every = sorted(r.id for r in here)
+
+    assert await index.named(here[0].id[:4], view, 9) == every
+    assert await index.named(here[0].id[:4].upper(), view, 2) == every[:2]
+    assert await index.named(here[1].id[-8:], view, 9) == [here[1].id]
+    assert await index.named(here[1].id, view, 9) == [here[1].id]
+    assert await index.named(gone.id, view, 9) == []
+    assert await index.named(gone.id[-12:], None, 9) == [gone.id]
+    assert await index.named(move.id, None, 9) == []
+    for nothing in ("", "0", here[0].id[:3], here[1].id[-7:], "%", "____", "🦩" * 8):
+        assert await index.named(nothing, None, 9) == []
+
+
 async def test_segments_moves_and_erasures_are_named_visible_or_not(
     index: SearchIndex, scribe: Scribe
 ) -> None:
     """A forget erases everything of a road, also what nobody sees any more."""
     old = scribe.record(segment=HERE)
     new = scribe.record(segment=ELSEWHERE, supersedes=(old.id,))
+    gone = scribe.ids.new(scribe.clock.now())
     grave = scribe.record(
-        kind="tombstone", segment=ELSEWHERE, supersedes=(new.id,), erases=(new.id,)
+        kind="tombstone", segment=ELSEWHERE, supersedes=(new.id,), erases=(new.id, gone)
     )
     step = Move(act="fork", branch=MAIN)
     moves = [scribe.record(kind="move", move=step, segment=HERE) for _ in range(3)]
@@ -266,7 +317,9 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.of_segments(set()) == set()
     assert await index.suppressed_by({ELSEWHERE}) == {old.id, new.id}
     assert await index.suppressed_by({HERE}) == set()
-    assert await index.to_erase() == {new.id}
+    assert await index.to_erase() == {new.id: {grave.id}}
+    assert await index.to_erase([gone, old.id]) == {gone: {grave.id}}
+    assert await index.erased() == {new.id, gone}
 
 
 async def test_a_healthy_index_has_no_findings(index: SearchIndex, scribe: Scribe) -> None:

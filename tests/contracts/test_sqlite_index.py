@@ -83,6 +83,7 @@ async def test_a_file_that_another_process_is_just_making_is_waited_for(
     """SQLite itself would say at once that it is locked, without the usual patience."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("CREATE TABLE unfinished (x)")  # not shared yet: no WAL
+        other.execute("DROP TABLE unfinished")
         other.execute("BEGIN IMMEDIATE")
         index = SqliteIndex(path, fields_of, lambda: None)
         asking = asyncio.create_task(index.add([scribe.record("apple", segment=HERE)]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.lowlevel
 import pytest
 from operations import begin, go_back
-from project import add, found, opened, see
+from project import add, found, machine_of, opened, see
 
 from memory_mcp import app
 from memory_mcp.app.healing import CaughtUp
@@ -21,7 +21,7 @@ TURNS_MIN = 5
 
 
 def _index(root: Path) -> Path:
-    return root / "shop" / ".state" / "index.sqlite3"
+    return machine_of(root) / "index.sqlite3"
 
 
 def _another_version(path: Path) -> None:

@@ -16,7 +16,7 @@ from memory_mcp.index.vector_schema import VECTORS
 
 __all__ = ["INSERT", "SCHEMA", "VERSION", "row"]
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
 
 SCHEMA: Final = f"""
@@ -26,6 +26,7 @@ CREATE TABLE record (
     kind TEXT NOT NULL,
     segment TEXT,                    -- NULL: durable
     branch TEXT,
+    key TEXT NOT NULL,
     category TEXT NOT NULL,
     phase INTEGER,
     importance INTEGER NOT NULL,
@@ -41,6 +42,7 @@ CREATE TABLE record (
     profile INTEGER NOT NULL         -- 1: a fact of the profile, which has its own place
 );
 CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
+CREATE INDEX record_by_key ON record (key) WHERE key != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
@@ -115,7 +117,7 @@ BEGIN
 END;
 
 CREATE VIEW incoming AS
-    SELECT id, kind, segment, branch, category, phase, importance, pinned, recalled, moves,
+    SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
         expires_at, created_at, session, day, statement, profile, '[]' AS tags, '[]' AS supersedes,
         '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra
     FROM record;
@@ -123,9 +125,9 @@ CREATE VIEW incoming AS
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
-    INSERT INTO record (id, kind, segment, branch, category, phase, importance, pinned, recalled,
-            moves, derived, expires_at, created_at, session, day, statement, profile)
-        VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.category, NEW.phase,
+    INSERT INTO record (id, kind, segment, branch, key, category, phase, importance, pinned,
+            recalled, moves, derived, expires_at, created_at, session, day, statement, profile)
+        VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
             NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile);
     INSERT OR IGNORE INTO tag
@@ -159,7 +161,7 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 24)})"
+INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
 
 _Value = str | int | None
 
@@ -171,6 +173,7 @@ def row(record: Record, fields: Fields) -> Sequence[_Value]:
         record.kind,
         record.segment,
         record.branch,
+        record.key,
         record.category.casefold(),
         record.phase,
         record.importance,

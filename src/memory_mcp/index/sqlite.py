@@ -5,18 +5,24 @@ memories; the use cases then fill it from the records.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.database import Database, Make, Rows
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.ids import (
+    ID_BEGINNING_CHARS_MIN,
+    ID_END_CHARS_MIN,
+    RecordId,
+    SegmentId,
+)
 from memory_mcp.domain.limits import QUERY_TERMS_MAX
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.errors import IndexBusyError, IndexDamagedError
+from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
 from memory_mcp.index.fulltext import any_of, searches, trigrams
 from memory_mcp.index.neighbours import CANDIDATE, around, candidate, neighbours
 from memory_mcp.index.schema import INSERT, SCHEMA, VERSION, row
@@ -40,16 +46,38 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 _SEEN_MAX: Final = 20
 """Of terms in so few records those are counted that can be seen; in more, a few change nothing."""
 
+_ID_PART: Final = re.compile(r"[0-9a-f-]+")
+
 _TRIGRAM: Final = 3
 
 _SPELLINGS_MAX: Final = 30
 """Terms that share most with an unknown one."""
 
-_GONE: Final = """WITH RECURSIVE gone (id) AS (
-    SELECT target FROM erasure UNION
-    SELECT r.id FROM gone JOIN source ON source.source = gone.id
+_GONE: Final = """WITH RECURSIVE doomed (id) AS (
+    SELECT target FROM erasure UNION SELECT value FROM json_each(:also) UNION
+    SELECT r.id FROM doomed JOIN source ON source.source = doomed.id
+        JOIN record r ON r.rowid = source.record),
+gone (id) AS (
+    SELECT id FROM doomed WHERE NOT EXISTS (
+        SELECT 1 FROM record r JOIN erasure mine ON mine.record = r.rowid
+        WHERE r.id = doomed.id AND NOT EXISTS (
+            SELECT 1 FROM erasure same JOIN record other ON other.rowid = same.record
+            WHERE same.target = mine.target AND other.id NOT IN (SELECT id FROM doomed))))"""
+"""What is to be erased, and whatever was made of it: it repeats the words.
+
+A record that orders an erasure stays, unless others that stay order the same.
+"""
+
+_ORDERED: Final = f"""{_GONE},
+ordered (id, eraser) AS (
+    SELECT e.target, o.id FROM erasure e JOIN record o ON o.rowid = e.record UNION
+    SELECT value, '' FROM json_each(:also) UNION
+    SELECT r.id, ordered.eraser FROM ordered JOIN source ON source.source = ordered.id
         JOIN record r ON r.rowid = source.record)"""
-"""What is to be erased, and whatever was made of it: it repeats the words."""
+"""The same, with the record that orders each; nobody's name for what is asked about `also`."""
+
+_ORDERS: Final = "EXISTS (SELECT 1 FROM erasure WHERE record = r.rowid)"
+"""The record says that others are to be erased."""
 
 _TEXTS: Final = ("text", "spelling")
 
@@ -173,6 +201,27 @@ class SqliteIndex:
             found.extend(RecordId(r[0]) for r in rows)
         return found
 
+    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
+        part = part.casefold()
+        if len(part) < ID_BEGINNING_CHARS_MIN or not _ID_PART.fullmatch(part):
+            return []
+        sides = ["r.id >= :part AND r.id < :after"]
+        if len(part) >= ID_END_CHARS_MIN:
+            sides.append("substr(r.id, -:length) = :part")
+        chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
+        rows = await self.read(
+            f"{chain} SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
+            "ORDER BY r.id LIMIT :limit",
+            {
+                **(view_values(view) if view else {}),
+                "part": part,
+                "after": f"{part}g",
+                "length": len(part),
+                "limit": limit,
+            },
+        )
+        return _ids(rows)
+
     async def moves(self) -> list[RecordId]:
         return _ids(await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id"))
 
@@ -182,6 +231,14 @@ class SqliteIndex:
             {"segments": json.dumps(sorted(segments))},
         )
         return {RecordId(r[0]) for r in rows}
+
+    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
+        others = "" if orders else f" AND NOT {_ORDERS}"
+        rows = await self.read(
+            "SELECT segment, max(id) FROM record r "
+            f"WHERE segment IS NOT NULL{others} GROUP BY segment"
+        )
+        return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         rows = await self.read(
@@ -202,14 +259,32 @@ class SqliteIndex:
         )
         return set(_ids(rows))
 
-    async def to_erase(self) -> set[RecordId]:
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
+    ) -> dict[RecordId, set[RecordId]]:
+        some = "SELECT id FROM record" if among is None else "SELECT value FROM json_each(:ids)"
+        values = {} if among is None else {"ids": json.dumps(sorted(among))}
         rows = await self.file.rows(
-            f"{_GONE} SELECT id FROM record WHERE id IN (SELECT id FROM gone)"
+            f"{_ORDERED} SELECT id, eraser FROM ordered "
+            f"WHERE id IN ({some}) AND id IN (SELECT id FROM gone)",
+            {**values, "also": json.dumps(sorted(also))},
+        )
+        found: dict[RecordId, set[RecordId]] = {}
+        for target, eraser in rows:
+            found.setdefault(RecordId(target), set()).update([RecordId(eraser)] if eraser else ())
+        return found
+
+    async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
+        values = {"also": json.dumps(sorted(also))}
+        return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone", values)))
+
+    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self.read(
+            "SELECT target FROM erasure WHERE record IN ("
+            "SELECT rowid FROM record WHERE id IN (SELECT value FROM json_each(:ids)))",
+            {"ids": json.dumps(sorted(record_ids))},
         )
         return set(_ids(rows))
-
-    async def erased(self) -> set[RecordId]:
-        return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone")))
 
     async def mark_complete(self) -> None:
         await self.file.rows(
@@ -222,6 +297,8 @@ class SqliteIndex:
             said = await self.file.integrity()
         except IndexDamagedError as error:
             said = str(error)
+        except StoreUnavailableError as error:  # a link or a folder in its place, or no access
+            return [Finding("index-unusable", "should", str(error), "Then look again.")]
         if said == "ok":
             return []
         if repair:

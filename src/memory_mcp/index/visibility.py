@@ -47,6 +47,10 @@ VISIBLE: Final = f"""
 
 _CONDITIONS: Final = {
     "category": "r.category = :category",
+    # compared by the beginning's own length: no character of a key is a wildcard
+    "key": "r.key = :key AND r.key != ''",
+    "key_beginning": "r.key >= :key_beginning "
+    "AND r.key != '' AND substr(r.key, 1, length(:key_beginning)) = :key_beginning",
     "kinds": "r.kind IN (SELECT value FROM json_each(:kinds))",
     "phase": "r.phase = :phase",
     "segments": "r.segment IN (SELECT value FROM json_each(:segments))",
@@ -68,7 +72,10 @@ def view_values(view: View) -> Values:
 
 def filtered(filters: Filters) -> tuple[str, Values]:
     """The filters as a condition on `r` and its named values."""
+    begins = filters.key.endswith("*")
     values: Values = {
+        "key": None if begins else filters.key or None,
+        "key_beginning": filters.key.removesuffix("*") if begins else None,
         "category": filters.category.casefold() or None,
         "kinds": json.dumps(sorted(filters.kinds)) if filters.kinds else None,
         "phase": filters.phase,

@@ -19,8 +19,10 @@ class SearchIndex(Protocol):
 
     - `add` and `remove` are idempotent and visible to every process once they return.
     - `ids` names all that is in the index, or what of these is.
-    - `erased` names every id that some record erases, whether or not it was ever here, and what
-      was made of these: it repeats their words.
+    - `erased` names every id that some record erases (or that is erased `also`), whether or not it
+      was ever here, and what was made of these: it repeats their words. A record that orders an
+      erasure is never among them, unless others that stay order the same; `erased_by` names what
+      these records order to be erased.
     - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
       filters apply first, so `limit` results are `limit` visible results if there are that many.
     - `corpus` counts the records that hold each term: of a term in few records those that can be
@@ -32,10 +34,16 @@ class SearchIndex(Protocol):
     - `find` returns the newest first (by id); with `best` the pinned first, then the important
       ones, then the newest. Asked for a statement it finds tombstones too.
     - `nearest` names visible ids close to a mistyped one.
-    - `moves` names the records that move the head; `of_segments` everything written in
-      these segments, visible or not; `suppressed_by` what the records of these segments
-      supersede or bury; `derived` everything that was made of these, or of what was made of them,
-      visible or not; `to_erase` what is there of the `erased`.
+    - `named` names the memories that a part of an id fits (`ids.fits_part`): visible from the view,
+      or without one whether visible or not.
+    - `moves` names the records that move the head; `of_segments` everything written in these
+      segments, visible or not; `segments` the newest record of each segment that has any, not
+      counting those that order an erasure if `orders` are not wanted; `suppressed_by` what the
+      records of these segments supersede or bury; `derived` everything that was made of these, or
+      of what was made of them, visible or not.
+    - `to_erase` names what is there of the `erased`, or what of `among` is erased whether it is
+      there or not, and for each of them the records that order it. A row may be forged: whoever
+      erases asks those records themselves. `also` is erased too, by nobody's order.
     - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
       methods raise `IndexDamagedError` instead of answering from half of the memories; but for
       `ids` and `to_erase`, which are what completes it.
@@ -70,17 +78,25 @@ class SearchIndex(Protocol):
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]: ...
 
+    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]: ...
+
     async def moves(self) -> list[RecordId]: ...
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+
+    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]: ...
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
-    async def to_erase(self) -> set[RecordId]: ...
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
+    ) -> dict[RecordId, set[RecordId]]: ...
 
-    async def erased(self) -> set[RecordId]: ...
+    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
+
+    async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]: ...
 
     async def mark_complete(self) -> None: ...
 

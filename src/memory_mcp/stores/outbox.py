@@ -13,12 +13,13 @@ triggers keep the rules: they hold whichever process writes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, assert_never
 from uuid import uuid4
 
-from memory_mcp.database import Database, Make
+from memory_mcp.database import Database
 from memory_mcp.domain.cloud import (
     Accepted,
     Claim,
@@ -37,8 +38,8 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
-from memory_mcp.errors import StoreDamagedError, StoreError, StoreUnavailableError
-from memory_mcp.stores.outbox_schema import ADDRESSED, SCHEMA, VERSION
+from memory_mcp.errors import StoreDamagedError, StoreError
+from memory_mcp.stores.outbox_schema import ADDRESSED, OUTBOX
 
 __all__ = ["OUTBOX_FILE", "SqliteOutbox"]
 
@@ -47,15 +48,6 @@ OUTBOX_FILE: Final = "outbox.sqlite3"
 _SHOWN: Final = 10
 """Dead parcels named one by one; the others are counted."""
 
-_MAKE: Final = Make(
-    schema=SCHEMA,
-    version=VERSION,
-    full=True,
-    busy=StoreUnavailableError,
-    damaged=StoreDamagedError,
-    comfort="Another session is delivering; try again.",
-    opening=ADDRESSED,
-)
 
 _FIRST: Final = """NOT EXISTS (SELECT 1 FROM parcel older
     WHERE older.record = parcel.record AND older.seq < parcel.seq AND NOT older.dead)"""
@@ -87,7 +79,7 @@ class SqliteOutbox:
 
     def __init__(self, path: Path, prepare: Callable[[], None], address: str = "") -> None:
         self.path = path
-        self._file = Database(path, _MAKE, prepare, {"at": address})
+        self._file = Database(path, replace(OUTBOX, opening=ADDRESSED), prepare, {"at": address})
 
     async def note(self, letters: Sequence[Letter], now: float) -> None:
         if letters:

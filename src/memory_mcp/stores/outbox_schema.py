@@ -2,12 +2,15 @@
 
 from typing import Final
 
-__all__ = ["ADDRESSED", "SCHEMA", "VERSION"]
+from memory_mcp.database import Make
+from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
 
-VERSION: Final = 1
+__all__ = ["ADDRESSED", "OUTBOX"]
+
+_VERSION: Final = 2
 """Kept in PRAGMA user_version."""
 
-SCHEMA: Final = """
+_SCHEMA: Final = """
 CREATE TABLE parcel (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     record TEXT NOT NULL,
@@ -36,6 +39,9 @@ CREATE TABLE standing (
 );
 
 CREATE TABLE seen_until (one INTEGER PRIMARY KEY CHECK (one = 1), at TEXT NOT NULL);
+
+-- records that were taken in from a cloud, whichever it was: never emptied
+CREATE TABLE pulled (record TEXT PRIMARY KEY) WITHOUT ROWID;
 
 -- of which cloud and namespace all this speaks
 CREATE TABLE address (one INTEGER PRIMARY KEY CHECK (one = 1), at TEXT NOT NULL);
@@ -101,3 +107,13 @@ ADDRESSED: Final = (
     f"INSERT OR REPLACE INTO address SELECT 1, :at {_ELSEWHERE}",
 )
 """Run when the file is opened: what is known of one cloud says nothing of another."""
+
+OUTBOX: Final = Make(
+    schema=_SCHEMA,
+    version=_VERSION,
+    full=True,
+    busy=StoreUnavailableError,
+    damaged=StoreDamagedError,
+    comfort="Another session is delivering; try again.",
+)
+"""How its file is made and opened, whoever looks into it."""
