@@ -119,11 +119,16 @@ async def _in_the_head(rooms: Rooms, model: PlainModel) -> None:
     ]
     assert [c.id for c in report.invalidated] == [s.id for s in model.invalidated(branch)]
     assert [c.id for c in report.pending] == [s.id for s in model.pending(branch)]
-    lines: dict[str, int] = {}
+    lines: dict[str, tuple[int, int]] = {}
     for name, tip in list(model.left(branch).items())[-_SHOWN:]:
-        there = [e for e in model.holds(model.road(tip), now) if e.nature == "memory"]
-        lines[name] = sum(e.segment is not None and e.segment not in here for e in there)
-    assert {s.line.id: s.memories for s in report.lines} == {n: c for n, c in lines.items() if c}
+        road = model.road(tip)
+        there = [e for e in model.holds(road, now) if e.nature == "memory"]
+        stays = {e.number for e in seen if e.segment is None or e.segment in road}
+        gone = stays - {e.number for e in there}
+        back = sum(e.segment is not None and e.segment not in here for e in there)
+        lines[name] = (back, sum(e.number in gone for e in seen if e.pool == "project"))
+    told = {s.line.id: (s.memories, s.hides) for s in report.lines}
+    assert told == {name: counts for name, counts in lines.items() if any(counts)}
 
 
 async def _on_disk(rooms: Rooms) -> None:

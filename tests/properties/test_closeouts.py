@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from fakes import FakeClock, FakeIds, close_rooms, real_rooms
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory_mcp import app
@@ -100,6 +100,7 @@ class Story:
 
 
 @given(acts=ACTS)
+@example(acts=[("seal", 0), ("pending", 0), ("seal", 0), ("back", 98), ("skip", 0)])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
     acts: list[tuple[Act, int]],

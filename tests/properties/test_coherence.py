@@ -20,7 +20,7 @@ def drive(examples: int, steps: int) -> None:
 
 def test_every_read_path_says_what_the_plain_model_says() -> None:
     """The promise: nothing acknowledged is lost, nothing abandoned is recalled."""
-    drive(examples=25, steps=30)
+    drive(examples=8, steps=30)
 
 
 @pytest.mark.slow

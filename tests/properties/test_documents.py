@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from fakes import FakeClock, FakeIds, Scribe
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_round_trips import NAME, TEXT, records
 
@@ -18,7 +18,7 @@ from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.record import Kind, Move, Record, Scope
 from memory_mcp.mirroring.documents import document_of, record_of
 
-KINDS = st.sampled_from(get_args(Kind))
+KINDS = st.sampled_from([kind for kind in get_args(Kind) if kind not in ("checkpoint", "move")])
 URLS = st.sampled_from(
     ["https://example.com/a?b=c#d", "HTTP://X", " http://a.b\n", "ftp://x", "mailto:a@b", "x:y"]
 )
@@ -32,14 +32,15 @@ SCRIBE = Scribe()
 @st.composite
 def any_records(draw: st.DrawFn) -> Record:
     """Records of every kind, with texts that look like what we add or the service fetches."""
+    made = draw(records())
     changed = {
         "id": SCRIBE.ids.new(SCRIBE.clock.now()),
-        "kind": draw(KINDS),
+        "kind": made.kind if made.move or made.kind == "tombstone" else draw(KINDS),
         "content": draw(TEXTS),
         "layer": draw(st.sampled_from(["core", "recall", "archival"])),
         "scope": Scope(user=draw(NAME), project=draw(st.none() | NAME)),
     }
-    return draw(records()).model_copy(update=changed)
+    return made.model_copy(update=changed)
 
 
 def through(document: Document) -> Stored:
@@ -50,15 +51,22 @@ def through(document: Document) -> Stored:
 
 
 MOVE = Move(
-    act="backtrack", branch=BranchName("b"), opens={BranchName("b"): SegmentId("s")}, phase=0
+    act="backtrack",
+    branch=BranchName("b"),
+    opens={BranchName("b"): SegmentId("019c1476-2cb8-7000-8000-000000000000")},
+    phase=0,
 )
 
 
-@example(record=SCRIBE.record("\r\n\0\t\u2028\x85\ufeff\U0010ffff \\u0041 \\ud800 null {}"))
+@example(record=SCRIBE.record("\n\t\u200d\U0010ffff \\u0041 \\ud800 null {}"))
 @example(record=SCRIBE.record("https://example.com/a"))
 @example(record=SCRIBE.record("Link: https://example.com/a"))
 @example(record=SCRIBE.record("a move", kind="move", move=MOVE, phase=0))
-@example(record=SCRIBE.record("forgotten", kind="tombstone", erases=("019c1476",)))
+@example(
+    record=SCRIBE.record(
+        "forgotten", kind="tombstone", erases=("019c1476-2cb8-7000-8000-000000000000",)
+    )
+)
 @given(record=any_records())
 def test_a_record_comes_back_from_the_cloud_as_it_was(record: Record) -> None:
     """Another machine must take in the very same file, byte for byte."""
@@ -131,6 +139,9 @@ def test_a_late_delivery_keeps_its_time() -> None:
 
 
 @given(record=any_records(), content=TEXTS | st.just(""), extra=TEXT)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow]
+)  # three texts take longer to make than to ask
 def test_a_changed_text_is_no_record(record: Record, content: str, extra: str) -> None:
     """What the service appended, rewrote, cut or fetched is not what was acknowledged."""
     stored = through(document_of(record, extract=False))

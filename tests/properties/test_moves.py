@@ -83,6 +83,8 @@ class Clone:
             Move(
                 act="backtrack", branch=branch, opens={branch: self.segment()},
                 parents=plan.parents, leaves=(*plan.leaves, *gone), forgets=tuple(gone),
+                gives_up=(*sorted(plan.gives_up), *gone),
+                undoes=plan.undoes,
                 line=None if forget else LineId(line),
             )
         )  # fmt: skip
@@ -92,7 +94,8 @@ class Clone:
 
     def make(self, step: Move) -> None:
         """Made and folded in at once; the clock stands still, so names collide between clones."""
-        record = self.scribe.record("a move", kind="move", move=step, scope=SCOPE)
+        kind = "checkpoint" if step.act in ("checkpoint", "decide") else "move"
+        record = self.scribe.record("a move", kind=kind, move=step, scope=SCOPE)
         self.records.append(record)
         self.timeline = advance(self.timeline, record)
 

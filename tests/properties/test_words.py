@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
@@ -82,7 +83,7 @@ async def test_a_word_is_found_whatever_stands_around_it(
     scribe = Scribe()
     if not question_of(text, scribe.clock.now()).terms:
         return
-    record = scribe.record(f"before {around}{text}{around} after")
+    record = scribe.record(normalised(f"before {around}{text}{around} after"))  # as it is stored
     await index.add([record])
 
     assert await found_by(index, scribe, text) == {record.id}

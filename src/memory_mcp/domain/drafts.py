@@ -1,11 +1,11 @@
 """What a caller hands in, before anything was checked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
-from memory_mcp.domain.record import Kind, Origin, Scope
+from memory_mcp.domain.record import Kind, Lineage, Origin, Scope
 
 __all__ = ["Draft", "Reach", "Writing"]
 
@@ -40,3 +40,4 @@ class Writing:
     branch: BranchName
     scope: Scope
     origin: Origin
+    lineage: Lineage = field(default_factory=Lineage)

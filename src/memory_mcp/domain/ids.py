@@ -2,12 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Final, NewType
+from typing import Final, NewType, TypeVar
 from uuid import UUID
 
 __all__ = [
+    "ID_BEGINNING_CHARS_MIN",
+    "ID_END_CHARS_MIN",
     "MAIN",
     "ROOT",
     "BranchName",
@@ -16,14 +18,24 @@ __all__ = [
     "RecordId",
     "SegmentId",
     "checkpoint_id",
+    "fits_part",
     "free_name",
     "is_record_id",
     "line_id",
     "made_id",
     "month_of",
+    "named_by_part",
+    "needed_of",
     "stamp",
     "time_of",
 ]
+
+Name = TypeVar("Name", bound=str)
+
+ID_BEGINNING_CHARS_MIN: Final = 4
+"""Fewer characters at the beginning of an id name nothing."""
+ID_END_CHARS_MIN: Final = 8
+"""At its end: less would also fit a number that somebody happened to type."""
 
 RecordId = NewType("RecordId", str)
 """A UUIDv7 in its canonical text form; also the name of the record's file."""
@@ -49,6 +61,32 @@ _TIME_MAX: Final = 253_402_300_799_000
 def is_record_id(text: str) -> bool:
     """Whether the text has the form of a record's id, of a time that a calendar knows."""
     return _UUID7.fullmatch(text) is not None and _time_of(text) <= _TIME_MAX
+
+
+def fits_part(id_: str, part: str) -> bool:
+    """Whether the part may stand for the id: its beginning, or enough of its end.
+
+    Ids that were made on one day begin alike, so the end is what tells them apart.
+    """
+    part = part.casefold()
+    begins = len(part) >= ID_BEGINNING_CHARS_MIN and id_.startswith(part)
+    return begins or (len(part) >= ID_END_CHARS_MIN and id_.endswith(part))
+
+
+def needed_of(part: str, ids: Iterable[str]) -> str:
+    """What a part must have to stand for one of the ids that it fits; nothing if it fits none."""
+    if not part or not any(id_.startswith(part) or id_.endswith(part) for id_ in ids):
+        return ""
+    return (
+        f"at least {ID_BEGINNING_CHARS_MIN} characters of its beginning, or {ID_END_CHARS_MIN} of "
+        "its end"
+    )
+
+
+def named_by_part(part: str, ids: Iterable[Name]) -> list[Name]:
+    """Those of the ids that a person may mean: the very one, or all that the part fits."""
+    known = list(ids)
+    return [id_ for id_ in known if id_ == part] or [id_ for id_ in known if fits_part(id_, part)]
 
 
 def made_id(at: datetime, name: str) -> RecordId:

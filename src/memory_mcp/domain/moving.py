@@ -71,11 +71,15 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Material:
-    """All that was read of a source. `folder` says whether it is one; some files may not count."""
+    """All that was read of a source. `folder` says whether it is one; some files may not count.
+
+    `times` is by how much what is the user's own may be larger than what a repository brings.
+    """
 
     documents: tuple[Document, ...]
     folder: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    times: int = 1
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-__all__ = ["code_words", "digest", "folded", "normalised"]
+from memory_mcp.domain.cutting import cut
+
+__all__ = ["code_words", "digest", "folded", "hidden_character", "message_line", "normalised"]
 
 DIGEST_DIGITS: Final = 16
 """64 bits: among a million statements two collide once in thirty million stores."""
@@ -41,6 +43,17 @@ _UNSEEN: Final = (
     r"\u00ad\u034f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
+_NEVER_STORED: Final = (
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ud800-\udfff\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e001f]"
+)
+"""What `normalised` never leaves in a text, wherever it is cut afterwards."""
+_STRAY: Final = r"[\u180e\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
+_HIDING_BYTES: Final = (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0")
+"""What Python calls printable of all these, as it begins in UTF-8: looked for before the rest,
+because a pattern takes twenty times as long."""
+_STRAY_MAX: Final = 16
+"""A text that is cut or put together may part a joiner from its letter; a message is longer."""
 _JOINERS: Final = frozenset("\u180e\u200c\u200d")
 _VARIANTS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 """They choose a shape of the character before; a row of them is a message in hiding."""
@@ -63,6 +76,9 @@ _CODE: Final = (
     r"|\d\s*(?:[kKMGTP]i?[bB](?:it)?(?:/s|ps)?|[mM](?:[gmslWVA]|Hz))\b"
 )
 """What stands in backticks, options, words with an underscore or a capital within, units."""
+_UNSEEN_SHARE_MAX: Final = 20
+"""Of a text that is cut, so much is cleaned first: one that hides more of itself says nothing."""
+
 _FULL_STOPS: Final = (".", "!", "\uff01", "\u3002", "\u06d4", "\u0964")
 
 
@@ -83,6 +99,36 @@ def normalised(text: str) -> str:
         if clean == text:
             return text
         text = clean
+
+
+def hidden_character(text: str) -> tuple[int, str] | None:
+    """The first character that no reader sees, and where it stands: `normalised` takes it out.
+
+    A few joiners that join nothing are let pass: a text may have been cut between two letters.
+    """
+    plain = text.replace("\n", "").replace("\t", "")
+    if plain.isprintable() and (plain.isascii() or not _may_hide(plain.encode())):
+        return None
+    if found := _pattern(_NEVER_STORED).search(text):
+        return found.start(), found.group()
+    strays = _pattern(_STRAY).findall(text)
+    if len(strays) <= _STRAY_MAX:
+        return None
+    kept = _pattern(f"{_FLAG}|{_UNSEEN}").sub(lambda match: match["flag"] or "", _joined(text))
+    if len(strays) - len(_pattern(_STRAY).findall(kept)) <= _STRAY_MAX:
+        return None
+    found = _pattern(_STRAY).search(text)
+    return (found.start(), found.group()) if found else None
+
+
+def _may_hide(text: bytes) -> bool:
+    return any(begins in text for begins in _HIDING_BYTES)
+
+
+def message_line(text: str, chars_max: int) -> str:
+    """A stranger's words as part of a message: one line that any terminal shows as it is, cut."""
+    shown = normalised(text[: chars_max * _UNSEEN_SHARE_MAX]).encode("utf-8", "replace").decode()
+    return cut(" ".join(shown.split()), chars_max)
 
 
 def folded(text: str) -> str:

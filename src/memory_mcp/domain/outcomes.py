@@ -35,6 +35,7 @@ __all__ = [
     "Saved",
     "Similar",
     "Skipped",
+    "TrustReport",
     "Waited",
 ]
 
@@ -198,7 +199,10 @@ CheckpointOutcome = Saved | Decided | PhaseSealed | Skipped
 
 @dataclass(frozen=True)
 class Preview:
-    """What a backtrack or a restore would do. `token` stands for exactly this."""
+    """What a backtrack or a restore would do. `token` stands for exactly this.
+
+    `leaves`: there is something to come back to, be it only that a memory was hidden.
+    """
 
     to: str
     restores: LineId | None
@@ -209,6 +213,7 @@ class Preview:
     erases: int
     token: str
     changed: bool = False
+    leaves: bool = True
 
 
 @dataclass(frozen=True)
@@ -248,10 +253,33 @@ class CheckpointState:
 
 @dataclass(frozen=True)
 class LineState:
-    """A left line and how many memories a restore would bring back."""
+    """A left line, how many memories a restore would bring back, and how many it would hide.
+
+    Those it hides hold from here and were hidden or corrected on the line.
+    """
 
     line: Line
     memories: int
+    hides: int = 0
+
+
+@dataclass(frozen=True)
+class TrustReport:
+    """Whether a project is trusted, which remote it has, and what waits for that.
+
+    `before` is the remote that it had when the user trusted this place, if that was another one
+    ('': none). `titles` are the first of the `waiting` memories that came with it; `erases` are
+    those of this machine's own memories that would be erased. `cloud` is the address from where
+    other machines' memories would come in, if it is not trusted yet.
+    """
+
+    trusted: bool
+    remote: str
+    waiting: int
+    titles: tuple[str, ...]
+    before: str | None = None
+    erases: tuple[str, ...] = ()
+    cloud: str = ""
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,13 @@ class Filters:
     what was rejected; `statements` for those of any of several. `tags` must all be there; `kinds`
     and `segments` are alternatives. `reach` says of which pool. `since` and `until` bound when it
     was written: from the one, and before the other; `session` says in which session, where the
-    empty name is that of all who name none. Facts of the profile repeat what memories say, so they
-    are left out unless their category, or a statement, is asked for.
+    empty name is that of all who name none. `key` is a whole key, or its beginning with a `*` after
+    it. Facts of the profile repeat what memories say, so they are left out unless their category,
+    a key or a statement is asked for.
     """
 
     category: str = ""
+    key: str = ""
     tags: tuple[str, ...] = ()
     kinds: frozenset[Kind] = frozenset()
     phase: int | None = None
@@ -54,7 +56,7 @@ class Filters:
     @property
     def with_profile(self) -> bool:
         """Whether facts of the profile are wanted too."""
-        return self.stating or self.category.casefold() == PROFILE_CATEGORY
+        return self.stating or bool(self.key) or self.category.casefold() == PROFILE_CATEGORY
 
 
 @dataclass(frozen=True)

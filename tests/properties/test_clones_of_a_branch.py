@@ -1,0 +1,123 @@
+"""Records are committed with code: whatever files a clone has, they place themselves.
+
+Memories and moves are made in any order; git may have committed each of them on another branch. So
+a clone has any of their files, and not the others.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+from fakes import FakeClock, FakeIds, fake_rooms
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_mcp import app
+from memory_mcp.app.heads import current
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
+from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.domain.record import Record
+
+ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
+        "switch"]  # fmt: skip
+STEPS = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 30)), min_size=3, max_size=16)
+
+Held = dict[BranchName, frozenset[SegmentId]]
+
+
+@dataclass
+class Project:
+    """A project, every record it ever wrote, and what each branch held after each of them."""
+
+    rooms: Rooms = field(default_factory=lambda: fake_rooms(FakeClock(), FakeIds()))
+    written: dict[RecordId, tuple[Record, Held]] = field(
+        default_factory=dict[RecordId, tuple[Record, Held]]
+    )
+
+    async def step(self, what: str, number: int) -> None:
+        report = await app.memory_head(self.rooms)
+        assert isinstance(report, HeadReport)
+        points = [*(s.checkpoint.id for s in report.checkpoints), "start"]
+        lines = [state.line.id for state in report.lines]
+        match what:
+            case "add":
+                words = f"Word {len(self.written)} is w{len(self.written)}."
+                await app.add_memory(self.rooms, Draft(words))
+            case "seal":
+                await app.checkpoint(
+                    self.rooms, f"Sealed {number}.", None, again=True, approval="approved"
+                )
+            case "back" | "erase-road":
+                then = "continue" if what == "back" else "forget"
+                await app.backtrack(self.rooms, points[number % len(points)], then)
+            case "restore" if lines:
+                await app.backtrack(self.rooms, lines[number % len(lines)], "continue")
+            case "fork" if len(report.branches) < 3:
+                await app.fork(self.rooms, f"side-{len(report.branches)}", "")
+            case "switch":
+                await app.switch(self.rooms, report.branches[number % len(report.branches)])
+            case _:
+                return
+        await self.note()
+
+    async def note(self) -> None:
+        timeline = (await current(self.rooms)).timeline
+        held = {branch: timeline.chain(branch) for branch in timeline.branches}
+        store = self.rooms.project.records
+        fresh = await store.ids() - self.written.keys()
+        async for record in store.scan(fresh):
+            self.written[record.id] = (record, held)
+
+
+async def clone_of(files: list[Record]) -> Rooms:
+    rooms = fake_rooms(FakeClock(), FakeIds(9))
+    for record in files:
+        await rooms.project.records.put(record)
+    await app.reindex(rooms)
+    return rooms
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.randoms(use_true_random=False), st.sampled_from([0.2, 0.5, 0.8]))
+def test_what_held_holds_in_a_clone_and_what_was_abandoned_does_not(
+    steps: list[tuple[str, int]], random: Random, share: float
+) -> None:
+    """As the branch stood when the newest of the files was written, however few there are."""
+
+    async def story() -> None:
+        project = Project()
+        for what, number in steps:
+            await project.step(what, number)
+        files = [r for r, _ in project.written.values() if random.random() < share]
+        timeline = (await current(await clone_of(files))).timeline
+        placed = [record for record in files if record.branch is not None]
+        for branch in {record.branch for record in placed}:
+            assert branch is not None
+            newest = max((r for r in placed if r.branch == branch), key=lambda r: r.id)
+            held = project.written[newest.id][1][branch]
+            here = timeline.chain(branch) if branch in timeline.branches else frozenset[SegmentId]()
+            for record in placed:
+                if record.segment is not None and record.id <= newest.id:
+                    assert (record.segment in held) == (record.segment in here), (
+                        record.id, record.segment, sorted(here), sorted(held), newest.move
+                    )  # fmt: skip
+
+    asyncio.run(story())
+
+
+@pytest.mark.anyio
+async def test_a_branch_that_was_forked_after_a_backtrack_brings_nothing_of_before_it() -> None:
+    """The clone has the fork and the abandoned memory, and not the move that went back."""
+    project = Project()
+    for what in ("add", "back", "fork"):
+        await project.step(what, 0)
+    every = [record for record, _ in project.written.values()]
+    files = [r for r in every if r.move is None or r.move.act == "fork"]
+
+    timeline = (await current(await clone_of(files))).timeline
+
+    assert len(files) == 2
+    assert ROOT not in timeline.chain(BranchName("side-1"))

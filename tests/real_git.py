@@ -1,0 +1,41 @@
+"""Git itself, on repositories of a test's own."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+__all__ = ["commit_all", "git", "make_repository"]
+
+_GIT: Final = shutil.which("git") or "git"
+_OPTIONS: Final = (
+    "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false",
+    "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always",
+)  # fmt: skip
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git says; it must work. Nobody's own settings are read."""
+    done = subprocess.run(
+        [_GIT, *_OPTIONS, *arguments],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stderr}"
+    return done.stdout
+
+
+def commit_all(folder: Path, subject: str) -> None:
+    """Commit everything there is that git does not ignore."""
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", subject)
+
+
+def make_repository(folder: Path) -> Path:
+    """A work tree with one commit, on the branch main."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet")
+    (folder / "main.py").write_text("print()\n", "utf-8")
+    commit_all(folder, "begin")
+    return folder
