@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cloud import Cloud, Document
+from doors import trust, trust_cloud
 from pydantic import SecretStr
 
 from memory_mcp import app
@@ -19,12 +20,15 @@ PATIENCE_SECONDS = 20
 
 
 def mirrored(settings: Settings, cloud: Cloud, **changes: Any) -> Settings:
-    """The same session with a key for the cloud."""
+    """The same session with a key for the cloud, whose user trusts it and the project."""
+    if settings.home and settings.project_dir:
+        trust(settings.project_dir, settings.home)
+        trust_cloud(cloud.url, settings.home)
     return replace(settings, api_key=SecretStr(KEY), base_url=cloud.url, **changes)
 
 
 def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
-    """A machine of its own with a clone of the one project that all of them work on."""
+    """A machine of its own with a trusted clone of the one project that all of them work on."""
     project = folder / "shop"
     (project / ".git").mkdir(parents=True)
     remote = '[remote "origin"]\n\turl = https://git.example.org/ada/shop.git\n'
@@ -34,9 +38,18 @@ def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
 
 
 async def synced(settings: Settings, **how: bool) -> app.Synced:
-    """Everything delivered that can be, as `memory-mcp sync` does it."""
-    async with open_rooms(settings) as built:
-        return await app.sync(built.rooms, lambda _done, _total: None, **how)
+    """Everything delivered that can be, as `memory-mcp sync` does it.
+
+    What the server under test holds just then is its own to deliver: it is waited for.
+    """
+    async with open_rooms(settings) as built, asyncio.timeout(PATIENCE_SECONDS):
+        while "another session" in (done := await app.sync(built.rooms, _unseen, **how)).stopped:
+            await asyncio.sleep(0.02)
+    return done
+
+
+def _unseen(_done: int, _total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 async def pending(settings: Settings) -> int:

@@ -120,7 +120,7 @@ def test_login_without_a_keyring_says_what_to_do(
     status, out, error = run("login", stdin=KEY)
 
     assert (status, out) == (1, "")
-    assert "pip install 'memory-mcp[keyring]', or set SUPERMEMORY_API_KEY instead" in error
+    assert "pip install 'backtrack-memory[keyring]', or set SUPERMEMORY_API_KEY instead" in error
     assert "keyring.json" not in names_in(tmp_path)
     assert run("logout")[:2] == (0, f"There was no key for {URL}.\n")
 
@@ -166,15 +166,19 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
     assert out == (
         "Provider:   local (there is no key for the cloud; to use it, set SUPERMEMORY_API_KEY or "
         "run `memory-mcp login`)\n"
-        f"Key:        none\nAddress:    {URL}\nExtraction: off\nTimeout:    4 s\n"
+        f"Key:        none\nAddress:    {URL}\nContainer:  one for each user and project\n"
+        "Extraction: off\nTimeout:    4 s\n"
         "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
     )
     monkeypatch.setenv("SUPERMEMORY_API_KEY", KEY)
     monkeypatch.setenv("SUPERMEMORY_EXTRACTION", "on")
     monkeypatch.setenv("SUPERMEMORY_TIMEOUT", "2.5")
+    monkeypatch.setenv("SUPERMEMORY_CONTAINER_TAG", "repo_shop:1")
     assert run("status")[1] == (
         "Provider:   supermemory (there is a key)\nKey:        from SUPERMEMORY_API_KEY\n"
-        f"Address:    {URL}\nExtraction: on\nTimeout:    2.5 s\n"
+        f"Address:    {URL}\n"
+        "Container:  repo_shop:1, for the project's memories (SUPERMEMORY_CONTAINER_TAG)\n"
+        "Extraction: on\nTimeout:    2.5 s\n"
         "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
     )
     assert as_json(run, "status") == {
@@ -184,10 +188,39 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
         "why": "there is a key",
         "key": "environment",
         "baseUrl": URL,
+        "container": "repo_shop:1",
         "extraction": True,
         "timeoutSeconds": 2.5,
         "judge": "rules",
+        "warnings": [],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMORY_PROVIDER", "loacl"),
+        ("SUPERMEMORY_BASE_URL", "http://example.com"),
+        ("SUPERMEMORY_API_KEY", "two words"),
+        ("SUPERMEMORY_CONTAINER_TAG", "my.box!"),
+        ("SUPERMEMORY_CONTAINER_TGA", "box"),
+    ],
+)
+def test_status_names_the_setting_that_keeps_everything_here(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, system: MemoryKeyring
+) -> None:
+    """Whoever is told of MEMORY_PROVIDER looks in the wrong place."""
+    run("login", stdin=KEY)
+    monkeypatch.setenv(name, value)
+    said = json.loads(run("--json", "status")[1])
+
+    assert said["provider"] == "local"
+    assert said["why"] == f"{name} is wrong: nothing is sent until it is corrected"
+    again = run("login", stdin="sm_other")
+    if name.endswith("_URL"):
+        assert (again[0], set(system.kept.values())) == (1, {KEY})
+    else:
+        assert f"{name} is wrong, so it is not used until that is corrected." in again[1]
 
 
 def test_status_says_which_model_judges(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +247,7 @@ _CHOSEN = {
     ("supermemory", "SUPERMEMORY_API_KEY=sm_x"): ("supermemory", "MEMORY_PROVIDER is supermemory"),
     ("supermemory", "SUPERMEMORY_API_KEY="): (
         "supermemory",
-        f"MEMORY_PROVIDER is supermemory, but there is no key: {_HOW}",
+        f"MEMORY_PROVIDER is supermemory, but there is no key, so all stays here: {_HOW}",
     ),
     ("auto", "SUPERMEMORY_BASE_URL=http://127.0.0.1:6767"): (
         "supermemory",

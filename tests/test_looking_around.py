@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from cloud import Cloud
-from doors import add, agent, call, files_with, read, recalled, seal
+from doors import add, agent, call, files_with, read, recalled, seal, trust
 from mirrors import kept, machine, mirrored, synced
 
 from memory_mcp import app
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.settings import Settings
 from memory_mcp.wiring import open_rooms
 
@@ -117,13 +118,16 @@ async def _broken() -> list[RecordId]:
     raise OSError("in the middle")
 
 
-async def test_a_line_given_up_for_good_takes_along_what_others_wrote_on_it(
-    desk: Settings, laptop: Settings, cloud: Cloud
+async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
+    desk: Settings, laptop: Settings
 ) -> None:
-    """Whoever forgets a road forgets all of it, also what it had not heard of."""
+    """It was acknowledged there: it is hidden, and can be restored as a line of its own.
+
+    What this machine did not give up itself goes with the user's word.
+    """
     async with agent(desk, "auto") as client:
         await seal(client, "One", phase=1)
-        await add(client, "Sessions live in Redis.")
+        redis = await add(client, "Sessions live in Redis.")
     await synced(desk)
     await synced(laptop)
     async with agent(laptop, "auto") as client:
@@ -131,15 +135,23 @@ async def test_a_line_given_up_for_good_takes_along_what_others_wrote_on_it(
     async with agent(replace(desk, provider="local"), "auto") as client:
         await call(client, "backtrack", to=1, mode="forget")
     await synced(laptop)
+    for settings in (desk, laptop):
+        await synced(settings, push_all=True)
+    async with open_rooms(laptop) as built:
+        waits = (await app.sync_status(built.rooms)).waiting
+        erased = (await app.erase_forgotten_elsewhere(built.rooms)).erased
+    assert [each.id for each in erased] == [each.id for each in waits] == [redis]
     for settings in (desk, laptop, desk, laptop):
         await synced(settings, push_all=True)
 
-    assert not any("4711" in document.content for document in kept(cloud).values())
     for settings in (desk, laptop):
         assert settings.project_dir is not None
-        assert files_with(settings.project_dir, "4711") == []
+        assert files_with(settings.project_dir.parent, "in Redis") == []
         async with open_rooms(settings) as built:
-            assert await app.doctor(built.rooms) == []
+            assert [f.code for f in await app.doctor(built.rooms)] == ["forgotten-left"]
+            report = await app.memory_head(built.rooms)
+            assert isinstance(report, HeadReport)
+            assert [state.memories for state in report.lines] == [1]
 
 
 async def test_another_address_knows_nothing_and_a_forget_is_done_at_both(
@@ -187,6 +199,7 @@ async def test_a_project_that_got_its_remote_later_is_read_by_the_others(
     assert laptop.project_dir is not None
     config = (laptop.project_dir / ".git" / "config").read_text("utf-8")
     (old / ".git" / "config").write_text(config, "utf-8")
+    trust(old, tmp_path / "desk" / "home")
     await synced(mirrored(alone, cloud), push_all=True)
     async with agent(laptop, "auto") as client:
         assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]

@@ -3,11 +3,26 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from cloud import Cloud
-from doors import Era, add, agent, call, files_with, read, recalled, records, seal
-from mirrors import eventually, kept, machine, synced
+from doors import (
+    Era,
+    add,
+    agent,
+    call,
+    files_with,
+    machine_dir,
+    read,
+    recalled,
+    records,
+    seal,
+    trust,
+    trust_cloud,
+)
+from mirrors import KEY, eventually, kept, machine, mirrored, synced
 
 from memory_mcp import app
 from memory_mcp.settings import Settings
@@ -29,6 +44,18 @@ def laptop(tmp_path: Path, cloud: Cloud) -> Settings:
 def folder(settings: Settings) -> Path:
     assert settings.project_dir is not None
     return settings.project_dir
+
+
+async def erased_by_the_user(settings: Settings) -> app.Synced:
+    """As `memory-mcp sync --erase` does it."""
+    async with open_rooms(settings) as built:
+        return await app.erase_forgotten_elsewhere(built.rooms)
+
+
+def kept_of(settings: Settings) -> Path:
+    """What this machine keeps of the project."""
+    assert settings.home is not None
+    return machine_dir(folder(settings), settings.home)
 
 
 async def content(settings: Settings) -> bool:
@@ -92,10 +119,10 @@ async def test_a_backtrack_reaches_a_machine_that_knew_the_memory_already(
     assert await content(laptop)
 
 
-async def test_what_one_machine_forgot_is_erased_on_the_other(
+async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_erases_it(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:
-    """A forget is everywhere, and no machine brings the text back to the cloud."""
+    """The cloud erases nothing here; and no machine brings the text back to it."""
     async with agent(desk, "auto") as client:
         memory_id = await add(client, "The door code is 4711.")
         await synced(desk)
@@ -103,12 +130,27 @@ async def test_what_one_machine_forgot_is_erased_on_the_other(
             assert await recalled(other, "door code") == ["The door code is 4711."]
         await call(client, "forget_memory", memory_id=memory_id)
     await synced(desk)
-    await synced(laptop, pull_all=True)
-    (folder(laptop) / ".state" / "outbox.sqlite3").unlink()
+    waits = (await synced(laptop, pull_all=True)).waiting
+    async with agent(laptop, "auto") as other:
+        assert await recalled(other, "door code") == []
+        head = await read(other, "memory_head")
+    async with open_rooms(laptop) as built:
+        codes = [finding.code for finding in await app.doctor(built.rooms)]
+    await synced(laptop, push_all=True)
+    still = files_with(folder(laptop), "4711")
+    erased = await erased_by_the_user(laptop)
+    (kept_of(laptop) / "outbox.sqlite3").unlink()
     await synced(laptop, push_all=True)
 
+    assert [waiting.id for waiting in waits] == [memory_id]
+    assert "1 memory that another machine forgot is hidden here" in head
+    assert "memory-mcp sync --erase" in head
+    assert codes == ["erasing-waits"]
+    assert still
+    assert [gone.id for gone in erased.erased] == [memory_id]
+    assert erased.waiting == ()
     assert memory_id not in kept(cloud)
-    assert files_with(folder(laptop), "4711") == []
+    assert files_with(folder(laptop).parent, "4711") == []
     assert await content(laptop)
 
 
@@ -122,11 +164,10 @@ async def test_a_machine_that_knows_a_forgotten_memory_does_not_send_it_again(
         await synced(laptop, pull_all=True)
         await call(client, "forget_memory", memory_id=memory_id)
     await synced(desk)
-    (folder(laptop) / ".state" / "outbox.sqlite3").unlink()
     await synced(laptop, push_all=True)
 
     assert memory_id not in kept(cloud)
-    assert files_with(folder(laptop), "4711") == []
+    assert files_with(folder(laptop), "4711")
 
 
 async def test_a_session_learns_of_the_others_beside_its_own_work(
@@ -149,7 +190,7 @@ async def test_a_session_learns_of_the_others_beside_its_own_work(
 
 
 async def test_a_lost_store_comes_back_from_the_cloud_as_it_was(
-    desk: Settings, era: Era, tmp_path: Path
+    desk: Settings, cloud: Cloud, era: Era, tmp_path: Path
 ) -> None:
     """Byte for byte, checkpoints and roads that were left included."""
     async with agent(desk, era) as client:
@@ -166,6 +207,8 @@ async def test_a_lost_store_comes_back_from_the_cloud_as_it_was(
     shutil.rmtree(folder(desk) / ".claude")
     shutil.rmtree(folder(desk) / ".state")
     shutil.rmtree(tmp_path / "desk" / "home")
+    trust(folder(desk), tmp_path / "desk" / "home")
+    trust_cloud(cloud.url, tmp_path / "desk" / "home")
     restored = await synced(desk, pull_all=True)
 
     assert restored.taken_in.records == len(before)
@@ -206,7 +249,7 @@ async def test_sending_everything_again_sends_nothing_twice(desk: Settings, clou
         for number in range(30):
             await add(client, f"Rule {number}.")
     await synced(desk)
-    (folder(desk) / ".state" / "outbox.sqlite3").unlink()
+    (kept_of(desk) / "outbox.sqlite3").unlink()
     await synced(desk, push_all=True)
 
     assert len(kept(cloud)) == 30
@@ -267,3 +310,38 @@ async def test_a_meta_session_takes_nothing_in_and_delivers_nothing(
     assert "1 matching memories of another machine are not shown" in found["message"]
     assert records(folder(laptop)) == []
     assert cloud.posted == posted
+
+
+async def test_a_container_that_was_named_holds_the_project_whatever_it_is_called(
+    tmp_path: Path, cloud: Cloud
+) -> None:
+    """Two folders without a common remote share it; the user's own memories keep their place."""
+    tag = "repo_shop:1"
+    for name in ("desk", "laptop"):
+        (tmp_path / name / "shop").mkdir(parents=True)
+    desk, laptop = (
+        mirrored(
+            Settings(
+                project_dir=tmp_path / name / "shop", home=tmp_path / name / "home", user="ada"
+            ),
+            cloud,
+            container_tag=tag,
+        )
+        for name in ("desk", "laptop")
+    )
+    strange: dict[str, Any] = {"content": "Somebody else's note.", "metadata": {}, "id": "note-1"}
+    headers = {"Authorization": f"Bearer {KEY}"}
+    async with httpx.AsyncClient(base_url=cloud.url, headers=headers) as remote:
+        assert (await remote.post(f"/ns/{tag}/document", json=strange)).status_code == 200
+    async with agent(desk, "auto") as client:
+        await add(client, "Orders live in PostgreSQL.")
+        await add(client, "Short commits, please.", kind="preference", scope="user")
+    await synced(desk)
+    done = await synced(laptop, pull_all=True)
+    async with agent(laptop, "auto") as client:
+        assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
+
+    assert set(cloud.namespaces()) == {tag, "cc_u-ada_p-none"}
+    assert len(cloud.documents("cc_u-ada_p-none")) == 1
+    assert (done.taken_in.records, done.taken_in.unreadable) == (2, ())
+    assert "note-1" in cloud.documents(tag)

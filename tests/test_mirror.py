@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cloud import Cloud
-from doors import Era, add, agent, call, read, recalled, records, seal
+from doors import Era, add, agent, call, machine_dir, read, recalled, records, seal
 from mirrors import eventually, kept, mirrored, synced, texts
 
 from memory_mcp.settings import Settings
@@ -225,7 +225,7 @@ async def test_a_broken_outbox_does_not_stop_a_memory(mine: Settings, cloud: Clo
     async with agent(mine, "auto") as client:
         await add(client, "Orders live in PostgreSQL.")
     await synced(mine)
-    outbox = (mine.project_dir or Path()) / ".state" / "outbox.sqlite3"
+    outbox = machine_dir(mine.project_dir or Path()) / "outbox.sqlite3"
     outbox.write_bytes(b"no database at all" * 500)
     async with agent(mine, "auto") as client:
         receipt = await call(client, "add_memory", content="Sessions live in Redis.")

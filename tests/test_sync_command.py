@@ -6,15 +6,18 @@ from pathlib import Path
 import pytest
 from cloud import Cloud
 from command_line import Run, as_json, complaint
+from doors import machine_dir, trust, trust_cloud
 from mirrors import KEY, kept, texts
 
 
 @pytest.fixture
-def mirror(run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command, with a key for the cloud."""
+def mirror(run: Run, cloud: Cloud, project: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command, with a key for the cloud, whose user trusts it."""
     monkeypatch.setenv("SUPERMEMORY_API_KEY", KEY)
     monkeypatch.setenv("SUPERMEMORY_BASE_URL", cloud.url)
     monkeypatch.setenv("MEMORY_USER", "ada")
+    trust(project)
+    trust_cloud(cloud.url)
     return run
 
 
@@ -125,7 +128,7 @@ def test_a_damaged_outbox_is_named_and_begun_anew(mirror: Run, cloud: Cloud, pro
     as_json(mirror, "add", "Orders live in PostgreSQL.")
     as_json(mirror, "sync")
     as_json(mirror, "add", "Sessions live in Redis.")
-    (project / ".state" / "outbox.sqlite3").write_bytes(b"no database at all" * 500)
+    (machine_dir(project) / "outbox.sqlite3").write_bytes(b"no database at all" * 500)
     assert "outbox.sqlite3" in complaint(mirror, "sync")
     found = json.loads(mirror("doctor", "--json")[1])["findings"]
     assert [finding["code"] for finding in found] == ["outbox-damaged"]

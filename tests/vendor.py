@@ -18,7 +18,7 @@ import anyio
 import httpx
 from cloud import Cloud
 from cloud_server import serving
-from doors import Json
+from doors import Json, trust, trust_cloud
 from pydantic import SecretStr
 
 from memory_mcp.domain.cloud import Document
@@ -76,6 +76,8 @@ class Vendor:
         git.mkdir(parents=True)
         remote = f"https://git.example/{self.user}/shop.git"
         (git / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n', "utf-8")
+        trust(folder / "shop", folder / "home")
+        trust_cloud(self.url, folder / "home")
         return Settings(
             project_dir=folder / "shop",
             home=folder / "home",

@@ -214,7 +214,7 @@ async def test_an_id_cannot_leave_its_path(cloud: Cloud, remote: Supermemory, ba
     assert {path for _, path in asked(cloud)} <= {"/document"}
 
 
-@pytest.mark.parametrize("bad", ["", "..", "a/b", "a b", "a\n", "ä", "a:b", "x" * 101, "a?b"])
+@pytest.mark.parametrize("bad", ["", "..", "a/b", "a b", "a\n", "ä", "x" * 101, "a?b"])
 async def test_a_namespace_cannot_leave_its_path(
     cloud: Cloud, remote: Supermemory, bad: str
 ) -> None:

@@ -10,13 +10,23 @@ from pydantic import SecretStr
 
 from memory_mcp.disk import Disk
 from memory_mcp.settings import Settings
+from memory_mcp.stores.clouds import TrustedCloud
+from memory_mcp.stores.trust import TrustedProjects
 from memory_mcp.wiring import Built, open_rooms
 
 __all__ = ["mirrored", "mirrored_settings"]
 
 
 def mirrored_settings(root: Path, url: str, *, extraction: bool = False) -> Settings:
-    """The settings of a session on the project that `make_project` made."""
+    """The settings of a session on the project that `make_project` made, which is trusted."""
+    records = str((root / "shop" / ".claude" / "memory").resolve())
+    name = "git.example/acme/shop"
+    trusted = TrustedProjects(root / "home", Disk())
+    if trusted.name_of(records) != name:
+        trusted.trust(records, name)
+    cloud = TrustedCloud(root / "home", url, Disk())
+    if not cloud.trusted():
+        cloud.grant()
     return replace(
         settings_in(root),
         user="ada",

@@ -25,7 +25,20 @@ from memory_mcp.app.profile import profile_sync, read_profile, user_profile
 from memory_mcp.app.prompting import note_branch, prompt_context
 from memory_mcp.app.rooms import reads_refused, writes_refused
 from memory_mcp.app.search import search_memories
-from memory_mcp.app.sync import Synced, keep_mirrored, sync, sync_status
+from memory_mcp.app.strangers import (
+    leave_untrusted,
+    revoke_trust,
+    strangers_note,
+    trust_project,
+    trust_report,
+)
+from memory_mcp.app.sync import (
+    Synced,
+    erase_forgotten_elsewhere,
+    keep_mirrored,
+    sync,
+    sync_status,
+)
 from memory_mcp.app.upkeep import catch_up, reindex
 from memory_mcp.app.views import keep_rendered, render_if_behind, render_views
 
@@ -51,6 +64,7 @@ __all__ = [
     "drain",
     "encode_all",
     "episodic_capture",
+    "erase_forgotten_elsewhere",
     "exported",
     "forget_memory",
     "fork",
@@ -60,6 +74,7 @@ __all__ = [
     "keep_rendered",
     "keep_worked_off",
     "latest_consolidation",
+    "leave_untrusted",
     "memory_context",
     "memory_head",
     "move_to_phase",
@@ -77,11 +92,15 @@ __all__ = [
     "reindex",
     "render_if_behind",
     "render_views",
+    "revoke_trust",
     "search_memories",
     "set_identity",
+    "strangers_note",
     "switch",
     "sync",
     "sync_status",
+    "trust_project",
+    "trust_report",
     "unencoded",
     "unreadable",
     "update_memory",

@@ -10,12 +10,13 @@ from memory_mcp.app.gateway import decided, twins
 from memory_mcp.app.heads import current, known_memory, view_on, writing
 from memory_mcp.app.kept import refuse_checkpoint, still_on_line
 from memory_mcp.app.pending import pending_note
-from memory_mcp.app.phases import phase_at_work
+from memory_mcp.app.phases import phase_at_work, redoing_once
 from memory_mcp.app.profile import profile_sync, rejected_facts
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
+from memory_mcp.app.strangers import mention_strangers
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Writing
-from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import LANGUAGE_SECONDS_MAX
 from memory_mcp.domain.outcomes import (
     Added,
@@ -77,6 +78,7 @@ async def _stored(
     now = rooms.clock.now()
     head = await current(rooms)
     view = view_on(rooms, head.timeline)
+    draft = replace(draft, supersedes=await _whole_ids(rooms, draft.supersedes, view))
     record = accept(draft, writing(rooms, head.timeline, now))
     there = await twins(rooms, pool, record, view)
     record, tombstones = await _answering(rooms, record, there)
@@ -93,9 +95,18 @@ async def _stored(
         return outcome
     notes = await profile_sync(rooms, outcome.record, outcome.replaced)
     notes += await still_on_line(rooms, outcome.record, frozenset({record.id}))
-    notes = (*outcome.notes, *notes, *await pending_note(rooms))
+    notes += redoing_once(rooms, head.timeline, record.phase)
+    notes = (*outcome.notes, *notes, *await pending_note(rooms), *await mention_strangers(rooms))
     replaced = tuple(id_ for id_ in outcome.replaced if id_ not in tombstones)
     return replace(outcome, replaced=replaced, notes=notes, redactions=redactions)
+
+
+async def _whole_ids(rooms: Rooms, given: Sequence[str], view: View) -> tuple[str, ...]:
+    """The ids that these stand for: one may be given by a part that fits no other."""
+    whole = [
+        id_ if is_record_id(id_) else (await known_memory(rooms, id_, view)).id for id_ in given
+    ]
+    return tuple(dict.fromkeys(whole))
 
 
 async def _answering(
@@ -147,7 +158,7 @@ async def _merged(pool: Pool, new: Record, merge: Merge, again: Writing, view: V
         whole = joined(new, merge.olds, text=merge.text, writing=again)
         notes = await pool.keep(whole) + await _kept_beside(pool, new)
         if not await pool.index.visible([whole.id], view):  # an old one was just forgotten
-            await pool.erase({whole.id} & await pool.index.to_erase())
+            await pool.erase(await pool.index.ordered({whole.id}))
             return Added(new, notes=notes)
     told = tuple(Contradiction(old.id, old.content, new.content) for old in merge.olds)
     return Added(

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.app.cleaning import clean
-from memory_mcp.context.render import OPEN
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import RecordId, made_id
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.moving import Foreign, LeftOut, Source
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.fence import OPEN
 from memory_mcp.ingestion.drafts import check_draft
 from memory_mcp.ingestion.pieces import in_pieces, numbered
 from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded

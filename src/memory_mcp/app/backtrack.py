@@ -12,6 +12,7 @@ from memory_mcp.app.inbox import work_off
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Rooms, writes_refused
+from memory_mcp.app.settling import in_segments
 from memory_mcp.app.views import render_views
 from memory_mcp.domain import limits
 from memory_mcp.domain.cutting import cut
@@ -36,7 +37,7 @@ from memory_mcp.timeline.plans import (
     plan_backtrack,
 )
 
-__all__ = ["Choice", "backtrack", "preview_backtrack"]
+__all__ = ["Choice", "backtrack", "preview_backtrack", "replaced_by"]
 
 Choice = Literal["continue", "forget", "abort"]
 
@@ -51,11 +52,15 @@ _LESSON_LOST: Final = (
 
 @dataclass(frozen=True)
 class _Outlook:
-    """A plan and what it means for the memories there are."""
+    """A plan and what it means for the memories there are.
+
+    `orders` names what tombstones among the `erases` had erased: the move goes on ordering it.
+    """
 
     plan: Backtrack | Restore
     preview: Preview
     erases: frozenset[RecordId]
+    orders: frozenset[RecordId]
     forgets: frozenset[SegmentId]
 
 
@@ -150,15 +155,16 @@ async def _carried_out(
             opens={rooms.session.branch: SegmentId(rooms.ids.new(at))},
             parents=goes.parents,
             leaves=(*goes.leaves, *sorted(outlook.forgets)) if forget else goes.leaves,
+            gives_up=tuple(sorted(goes.gives_up.union(outlook.forgets if forget else ()))),
             forgets=tuple(sorted(outlook.forgets)) if forget else (),
-            undoes=goes.undoes if isinstance(goes, Restore) else (),
+            undoes=goes.undoes,
             checkpoint=goes.checkpoint if isinstance(goes, Backtrack) else None,
             line=None if forget else LineId(free_name(line_id(at), head.timeline.lines)),
         )
         record = moving_record(
             rooms, head, step, id_=id_, at=at, kind="move", content=f"{step.act} to {to.strip()}"
         )
-        erases = tuple(sorted(outlook.erases)) if forget else ()
+        erases = tuple(sorted(outlook.erases | outlook.orders)) if forget else ()
         return record.model_copy(update={"erases": erases})
 
     head, record = await move(rooms, plan)
@@ -170,18 +176,21 @@ async def _carried_out(
 async def _outlook(rooms: Rooms, head: Head, to: str) -> _Outlook:
     timeline = head.timeline
     branch = rooms.session.branch
-    plan = plan_backtrack(timeline, branch, to)
+    holding = await rooms.project.index.segments(orders=False)
+    plan = plan_backtrack(timeline, branch, to, holding.keys())
     view = view_on(rooms, timeline)
-    after = View(chain=timeline.ancestors(plan.parents) - timeline.forgotten, now=view.now)
+    chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
+    after = View(chain=chain, now=view.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
-    replaced = await _replaced(rooms, plan, view, after)
+    replaced = await replaced_by(rooms, plan, view, after)
     index = rooms.project.index
     count = await index.count(view, hidden) + len(replaced)
     newest = await index.find(view, hidden, limits.TITLES_REPORTED_MAX)
     newest = sorted({*newest, *replaced}, reverse=True)[: limits.TITLES_REPORTED_MAX]
     named = await load(rooms.project, newest)
+    hides = plan.hides
     forgets = forgotten_by(timeline, branch, plan)
-    erases = await index.of_segments(forgets)
+    erases = await in_segments(rooms.project, forgets)
     preview = Preview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, Restore) else None,
@@ -190,12 +199,15 @@ async def _outlook(rooms: Rooms, head: Head, to: str) -> _Outlook:
         titles=tuple(_title(record) for record in named),
         brings=await _brings(rooms, plan, view, after),
         erases=len(erases),
+        leaves=bool(hides.intersection(holding)),
         token=_token(head, branch, plan, erases | await index.of_segments(plan.hides)),
     )
-    return _Outlook(plan, preview, frozenset(erases), forgets)
+    return _Outlook(
+        plan, preview, frozenset(erases), frozenset(await index.erased_by(erases)), forgets
+    )
 
 
-async def _replaced(
+async def replaced_by(
     rooms: Rooms, plan: Backtrack | Restore, now: View, after: View
 ) -> set[RecordId]:
     """What stays in place, but was corrected or hidden on the road that is brought back."""
@@ -219,9 +231,14 @@ async def _brings(rooms: Rooms, plan: Backtrack | Restore, now: View, after: Vie
 
 
 async def _erase(rooms: Rooms, outlook: _Outlook, timeline: Timeline) -> int:
-    """Erase what the move named, and what was written on the line while it was being given up."""
-    late = await rooms.project.index.of_segments(outlook.forgets & timeline.forgotten)
-    doomed = set(outlook.erases) | late
+    """Erase what the move named, and what was written on the line while it was being given up.
+
+    But for a tombstone that the move does not know: nobody else says what that one has erased.
+    """
+    index = rooms.project.index
+    late = await in_segments(rooms.project, outlook.forgets & timeline.forgotten) - outlook.erases
+    known = outlook.erases | outlook.orders
+    doomed = {*outlook.erases, *[id_ for id_ in late if await index.erased_by([id_]) <= known]}
     await rooms.project.erase(doomed)
     return len(doomed)
 

@@ -11,6 +11,7 @@ from memory_mcp.app.heads import Planned, current, move, moving_record, writing
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.phases import phase_now
 from memory_mcp.app.rooms import Rooms, reads_refused, writes_refused
+from memory_mcp.app.views import render_views
 from memory_mcp.domain import limits
 from memory_mcp.domain.closeout import Closeout
 from memory_mcp.domain.ids import (
@@ -34,7 +35,7 @@ from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.ingestion.closeout import closeout_records
 from memory_mcp.ingestion.drafts import check_phase, check_text, clean_branch
-from memory_mcp.timeline.plans import phase_again, target_checkpoint
+from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
 
 __all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "switch"]
 
@@ -166,10 +167,14 @@ async def decide(
         return Planned(record, along)
 
     try:
-        head, _ = await move(rooms, plan)
+        head, record = await move(rooms, plan)
     except _PhaseSealedError as error:
         return error.outcome
-    return Decided(head.timeline.checkpoints[CheckpointId(pending.strip())], notes=cleaning)
+    step = record.move
+    done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
+    if decision == "skip":  # what it hid stands in no file when this returns
+        cleaning += await render_views(rooms)
+    return Decided(done, notes=cleaning)
 
 
 async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
@@ -248,11 +253,12 @@ async def _phase(rooms: Rooms, head: Head, phase: int | None) -> int | None:
 
 
 def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
-    waiting = head.timeline.pending(branch)
-    for asked in waiting:
-        if asked.id == name.strip():
+    waiting = {c.id: c for c in head.timeline.pending(branch)}
+    meant = named_once("pending checkpoints", name.strip(), waiting)
+    for asked in waiting.values():
+        if asked.id == meant:
             return asked
-    raise UnknownTargetError("pending checkpoint", name, known=[c.id for c in waiting])
+    raise UnknownTargetError("pending checkpoint", name, known=list(waiting))
 
 
 def _depth(head: Head, rooms: Rooms) -> tuple[str, ...]:

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.render import OPEN
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.fence import OPEN
 from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
 from memory_mcp.ingestion.redact import Redacted, redact
 

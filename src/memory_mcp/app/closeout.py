@@ -129,6 +129,7 @@ def hiding(carried: Sequence[Record], place: Writing) -> tuple[Record, ...]:
             content="The checkpoint that it was written with was skipped.",
             segment=carried[0].segment,
             branch=carried[0].branch,
+            lineage=carried[0].lineage,
             supersedes=tuple(record.id for record in carried),
             scope=place.scope,
             origin=place.origin,

@@ -1,13 +1,17 @@
 """The block for the start of a session, for a task, or for what has changed since."""
 
+from collections.abc import Iterable
+
 from memory_mcp.app.delta import changed_since
 from memory_mcp.app.nudges import brought_up
 from memory_mcp.app.opening import Frame, frame_of, gathered, shown_in, told
 from memory_mcp.app.pending import unseen
+from memory_mcp.app.phases import phase_now, redoing
 from memory_mcp.app.profile import zone_named
 from memory_mcp.app.recall import cloud_profile
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import recalled_for
+from memory_mcp.app.strangers import mention_strangers
 from memory_mcp.app.together import beside, together
 from memory_mcp.context.bootstrap import (
     EPISODIC,
@@ -18,11 +22,12 @@ from memory_mcp.context.bootstrap import (
     shares,
 )
 from memory_mcp.context.profile import now_line
-from memory_mcp.context.render import Block, Section
+from memory_mcp.context.render import Block, Section, tokens
 from memory_mcp.context.since import since_of
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.fence import CLOSE, OPEN
 
 __all__ = ["memory_context"]
 
@@ -55,12 +60,15 @@ async def memory_context(
         if pool.mirror:
             pool.mirror.look_soon()
     frame = await frame_of(rooms)
+    _note(frame, await mention_strangers(rooms), budget)
     now = _now(rooms, frame)
     if asked:
         if delta := await changed_since(rooms, frame, asked):
             return shown_in(*delta, budget, now)
-        frame.opening.append(_UNTOLD.format(asked.said))
-    frame.opening.extend(await unseen(rooms))
+        _note(frame, [_UNTOLD.format(asked.said)], budget)
+    phase = (await phase_now(rooms, frame.head.timeline)).worked_on
+    _note(frame, redoing(rooms, frame.head.timeline, phase), budget)
+    _note(frame, await unseen(rooms), budget)
     async with beside(cloud_profile(rooms, frame.head.timeline)) as asking:
         if task.strip():
             sections = await _for_task(rooms, frame, task)
@@ -72,6 +80,13 @@ async def memory_context(
         if facts := await asking:
             sections.append(Section(_CLOUD, facts=facts))
     return shown_in(frame, sections, budget, now)
+
+
+def _note(frame: Frame, notes: Iterable[str], budget: int) -> None:
+    """Say these at the opening, as far as the budget goes; of the least one nothing is left."""
+    for note in notes:
+        if tokens("\n".join([OPEN, *frame.opening, note, CLOSE])) <= budget:
+            frame.opening.append(note)
 
 
 def _budget(rooms: Rooms, asked: int | None) -> int:

@@ -17,7 +17,7 @@ from memory_mcp.domain.outcomes import Added, AddOutcome
 from memory_mcp.domain.profile import LABELS, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.drafts import bury, check_text, corrected
+from memory_mcp.ingestion.drafts import because, bury, check_text, corrected
 from memory_mcp.ingestion.profile_corrections import corrected_fact
 
 __all__ = ["update_memory"]
@@ -63,7 +63,11 @@ async def update_memory(
     if reason.strip() and record.statement != old.statement:
         # only now: cut short, the correction stands and nothing is lost
         place = writing(rooms, head.timeline, at)
-        notes += await pool.keep(bury(old, reason, place, erase=False))
+        tombstone = bury(old, reason, place, erase=False)
+        notes += await pool.keep(tombstone)
+        again = writing(rooms, head.timeline, at)
+        if said := because(old, tombstone, reason, again):
+            notes += await rooms.project.keep(said)
     if tombstone := rejection(there):
         notes += (_AGAIN.format(tombstone.created_at, tombstone.content),)
     notes += await profile_sync(rooms, record, record.supersedes)

@@ -54,7 +54,7 @@ _LOOK_SECONDS_MAX: Final = 0.25
 async def deliver(pool: Pool) -> int:
     """Carry out one claim; how many parcels it held. 0: nothing can be done now."""
     mirror = pool.mirror
-    if mirror is None or not await _ready(mirror):
+    if mirror is None or not mirror.vouched() or not await _ready(mirror):
         return 0
     now = mirror.now()
     until = now + LEASE_SECONDS
@@ -85,7 +85,7 @@ async def drain(pool: Pool, advance: Progress) -> Tally:
         RemoteError: the cloud cannot be asked at all.
     """
     mirror = pool.mirror
-    if mirror is None:
+    if mirror is None or not mirror.vouched():
         return Tally()
     await note_forgotten(pool)
     await mirror.outbox.hurry(mirror.now())

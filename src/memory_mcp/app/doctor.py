@@ -7,14 +7,16 @@ needs a person (a damaged record, a file out of place) is left as it is.
 from collections.abc import Iterator
 from contextlib import suppress
 
+from memory_mcp.app.erasing import waiting_note, waiting_to_be_erased
 from memory_mcp.app.heads import absorb, current
 from memory_mcp.app.import_memories import import_findings
 from memory_mcp.app.inbox import inbox_findings
+from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.settling import settle
 from memory_mcp.app.views import view_findings
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.ids import ROOT
+from memory_mcp.domain.ids import ROOT, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.errors import StoreError
@@ -32,17 +34,37 @@ async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
     records: list[Record] = []
     for pool in rooms.pools:
         found += await pool.records.findings(repair=repair)
-        found += await pool.index.findings(repair=repair)
+        of_index = await pool.index.findings(repair=repair)
+        found += of_index
         stored = [r async for r in pool.records.scan(await pool.records.ids())]
-        found += await _against_index(pool, stored, repair=repair)
+        if not any(finding.code == "index-unusable" for finding in of_index):
+            found += await _against_index(pool, stored, repair=repair)
         if pool.mirror:
-            found += await pool.mirror.outbox.findings(repair=repair)
+            found += await _outbox(pool, pool.mirror, stored, repair=repair)
         records += stored
     if any(finding.code.startswith("head-") and not finding.repaired for finding in found):
         return found  # what rests on the head cannot be judged
     found += await _against_head(rooms, records, repair=repair)
     found += list(_links(records))
+    found += [
+        Finding("erasing-waits", "should", note, "Nothing is recalled of them.")
+        for note in await waiting_note(rooms)
+    ]
     found += await view_findings(rooms, repair=repair)
+    return found
+
+
+async def _outbox(
+    pool: Pool, mirror: Mirror, stored: list[Record], *, repair: bool
+) -> list[Finding]:
+    """What is wrong with the outbox. Where it begins anew, nobody knows what came from the cloud.
+
+    So every record that erases counts as such: what has yet to go waits for the user's word.
+    """
+    found = await mirror.outbox.findings(repair=repair)
+    if any(finding.code == "outbox-damaged" and finding.repaired for finding in found):
+        erasers = {r.id for r in stored if r.erases or (r.move and r.move.forgets)}
+        await pool.index.note_pulled(erasers)
     return found
 
 
@@ -50,11 +72,13 @@ async def _against_index(pool: Pool, stored: list[Record], *, repair: bool) -> l
     """The index holds exactly the records, and nothing that a record erases is still there."""
     try:
         known = await pool.index.ids()
-        late = await pool.index.to_erase()
+        late = await pool.index.ordered()
+        own = await pool.index.own(record.id for record in stored)
     except StoreError as error:
         return [Finding("index-unusable", "should", str(error), "Run `memory-mcp reindex`.")]
     there = {record.id for record in stored}
-    erased = {id_ for record in stored for id_ in record.erases} & (there | late)
+    ours = [record for record in stored if record.id in own]
+    erased = {id_ for record in ours for id_ in record.erases} & (there | late)
     found: list[Finding] = []
     if there - known - erased:
         what = f"{len(there - known - erased)} record(s) are not in the index."
@@ -91,9 +115,12 @@ async def _against_head(rooms: Rooms, records: list[Record], *, repair: bool) ->
         if repair:
             await absorb(rooms)
             head = await current(rooms)
-    found += await _compared(rooms, head, moves, repair=repair)
+    found += await _compared(rooms, head, [*records, *moves], repair=repair)
     found += await _against_history(rooms, moves, repair=repair)
-    found += list(_lost_segments(head.timeline, records))
+    waits: set[RecordId] = set()
+    with suppress(StoreError):  # named above
+        waits = {waiting.id for waiting in await waiting_to_be_erased(rooms)}
+    found += list(_lost_segments(head.timeline, [r for r in records if r.id not in waits]))
     return found
 
 
@@ -102,7 +129,10 @@ async def _with_last(
 ) -> list[Finding]:
     """What was written in one step with the head has its files, unless it was forgotten since."""
     written = {record.id for record in head.with_last}
-    erased = written.intersection(id_ for record in records for id_ in record.erases)
+    own = await rooms.project.index.own(record.id for record in records)
+    erased = written.intersection(
+        id_ for record in records if record.id in own for id_ in record.erases
+    )
     found: list[Finding] = []
     if missing := written - erased - await rooms.project.records.ids():
         what = f"{len(missing)} record(s) that the head names have no file of their own yet."
@@ -129,10 +159,10 @@ async def _against_history(rooms: Rooms, moves: list[Record], *, repair: bool) -
 
 
 async def _compared(
-    rooms: Rooms, head: Head, moves: list[Record], *, repair: bool
+    rooms: Rooms, head: Head, records: list[Record], *, repair: bool
 ) -> list[Finding]:
     """The head against the moves; made anew from them where all that it knows is on record."""
-    folded = fold(moves)
+    folded = fold(records)
     whole = head.timeline.moves.issubset(folded.moves)
     found = list(_elsewhere(head.timeline, folded, mend=whole and repair, mendable=whole))
     if found and whole and repair:
@@ -147,16 +177,16 @@ def _elsewhere(
 ) -> Iterator[Finding]:
     """Compared by what a reader sees; what was forgotten has no records to fold any more."""
     for branch in sorted({*timeline.branches, *folded.branches}):
-        if timeline.chain(branch) != folded.chain(branch) - timeline.forgotten:
+        if timeline.chain(branch) != folded.chain(branch):
             yield Finding(
                 "head-differs",
                 "must",
                 f"The head puts branch {branch} elsewhere than the moves on record do.",
                 "`memory-mcp doctor --repair` makes the head anew from them."
                 if mendable
-                else "Restore the records of the moves from git or a backup; or move "
-                "memory-head.json away and run `memory-mcp doctor --repair`, which makes it from "
-                "those that are left.",
+                else "Another git branch may have the records of the moves: that is no harm. Else "
+                "restore them from git or a backup; or move memory-head.json away and run "
+                "`memory-mcp doctor --repair`, which makes it from those that are left.",
                 repaired=mend,
             )
 
@@ -187,9 +217,9 @@ def _lost_segments(timeline: Timeline, records: list[Record]) -> Iterator[Findin
         yield Finding(
             "forgotten-left",
             "should",
-            f"{len(forgotten)} record(s) of a forgotten line are still on disk (never recalled), "
-            f"{forgotten[0]} among them.",
-            "Delete their files, or keep them: no read path returns them.",
+            f"{len(forgotten)} record(s) of a forgotten line are on disk, {forgotten[0]} among "
+            "them: another clone wrote there.",
+            "memory_head names the line: restore it, or forget the memories.",
         )
 
 

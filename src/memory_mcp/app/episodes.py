@@ -17,6 +17,7 @@ from memory_mcp.app.phases import phase_at_work
 from memory_mcp.app.profile import read_profile, zone_named
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Rooms, writes_refused
+from memory_mcp.app.settling import forgotten_here
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.ids import ROOT, time_of
 from memory_mcp.domain.outcomes import Captured, EpisodeOutcome, Waited
@@ -196,10 +197,10 @@ def _terms(text: str, now: datetime) -> frozenset[str]:
 
 async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:
     """What to say if another session left this line while the episode was being written."""
-    timeline = (await current(rooms)).timeline
-    if record.segment in timeline.forgotten:
+    head = await current(rooms)
+    if record.segment in await forgotten_here(rooms, head):
         await rooms.project.erase({record.id})
         return Waited("Another session gave up this line for good: its episode went with it.")
-    if record.segment in timeline.chain(rooms.session.branch):
+    if record.segment in head.timeline.chain(rooms.session.branch):
         return ()
     return ("Another session backtracked meanwhile: this was stored on the line that was left.",)

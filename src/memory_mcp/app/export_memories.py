@@ -90,7 +90,7 @@ async def _visible(pool: Pool, view: View) -> set[RecordId]:
 
 async def _everything(pool: Pool) -> set[RecordId]:
     """All but what a forget that was cut short has yet to erase."""
-    return await pool.records.ids() - await pool.index.to_erase()
+    return await pool.records.ids() - await pool.index.erased()
 
 
 def _unwritten(head: Head, ids: set[RecordId]) -> Record | None:

@@ -1,7 +1,7 @@
 """Forgetting one memory, and with it everything that repeats its words."""
 
 from memory_mcp.app.cleaning import cleaned_text
-from memory_mcp.app.heads import current, known_memory, view_on, writing
+from memory_mcp.app.heads import current, known_memory, memory_named, view_on, writing
 from memory_mcp.app.kept import pool_of, refuse_checkpoint
 from memory_mcp.app.pending import pending_note
 from memory_mcp.app.profile import profile_again, profile_before
@@ -14,7 +14,8 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Forgotten, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
-from memory_mcp.ingestion.drafts import bury, check_text
+from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.ingestion.drafts import because, bury, check_text
 from memory_mcp.ingestion.unmerging import Fate, fate_of, parts_of, recomposed
 
 __all__ = ["forget_memory"]
@@ -34,6 +35,7 @@ async def forget_memory(
 
     Raises:
         UnknownMemoryError: no such memory holds from here.
+        AmbiguousIdError: a part of an id fits several, visible or not.
         InvalidRequestError: the memory is a checkpoint.
     """
     if skipped := writes_refused(rooms):
@@ -49,7 +51,9 @@ async def forget_memory(
     place = writing(rooms, head.timeline, rooms.clock.now())
     rested = await profile_before(rooms, pool, target)
     if not erase:
-        notes = cleaning + await pool.keep(bury(target, reason, place, erase=False))
+        tombstone = bury(target, reason, place, erase=False)
+        notes = cleaning + await pool.keep(tombstone)
+        notes += await _keep_reason(rooms, target, tombstone, reason)
         notes += await profile_again(rooms, pool, (), rested)
         notes += await render_where_shown(rooms, pool)
         return Forgotten(target.id, erased=False, notes=notes + await pending_note(rooms))
@@ -64,10 +68,23 @@ async def forget_memory(
     await let_go(rooms, buried.erases)
     notes = await pool.keep(buried)
     await pool.erase({target.id, *fate.along})
+    notes += await _keep_reason(rooms, target, buried, reason)
     notes += await profile_again(rooms, pool, held, rested)
     notes += await render_where_shown(rooms, pool)
     notes += (*cleaning, *_told(target, fate), *await pending_note(rooms))
     return Forgotten(target.id, erased=True, notes=notes)
+
+
+async def _keep_reason(
+    rooms: Rooms, target: Record, tombstone: Record, reason: str
+) -> tuple[str, ...]:
+    """What was said on this road stays on it. The tombstone is stored, so this raises nothing."""
+    place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
+    said = because(target, tombstone, reason, place)
+    try:
+        return await rooms.project.keep(said) if said else ()
+    except StoreUnavailableError as error:
+        return (f"Done, but the reason could not be stored: {error}",)
 
 
 async def _last_told(pool: Pool, target: Record, fate: Fate) -> str:
@@ -108,9 +125,10 @@ def _told(target: Record, fate: Fate) -> tuple[str, ...]:
 
 
 async def _any_memory(rooms: Rooms, memory_id: str) -> Record | None:
-    """The memory of that id, visible or not; what is no memory is not named here."""
+    """The memory of that id or part of one, visible or not; what is no memory is not named here."""
+    wanted = memory_id.strip().casefold()
     for pool in rooms.pools:
-        found = await pool.records.get(RecordId(memory_id.strip()))
+        found = await pool.records.get(RecordId(wanted))
         if found is not None and found.recalled:
             return found
-    return None
+    return await memory_named(rooms, wanted, None)

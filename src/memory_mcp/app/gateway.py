@@ -1,7 +1,7 @@
 """Whether a new memory is known already, and what becomes of the two if it is."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memory_mcp.app.alike import Alike, alike
@@ -9,12 +9,13 @@ from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.outcomes import Similar
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import BECAUSE, REJECTED, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.ingestion.clauses import at_odds, contradicted
 from memory_mcp.ingestion.compose import compose
 from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse, band, stands_for
-from memory_mcp.ingestion.keeping import keeps
+from memory_mcp.ingestion.keeping import keeps, replaced_value
 from memory_mcp.ingestion.sameness import same_fact
 from memory_mcp.ingestion.sentences import as_written
 
@@ -43,8 +44,16 @@ async def twins(rooms: Rooms, pool: Pool, new: Record, view: View) -> list[Recor
 
 
 def rejection(there: Sequence[Record]) -> Record | None:
-    """The newest of these `twins` that says that the user rejected the statement."""
-    return next((record for record in there if record.kind == "tombstone"), None)
+    """The newest of these `twins` that says that the user rejected the statement.
+
+    It tells why as far as that was said on a road that can be seen from here.
+    """
+    said = [record for record in there if record.kind == "tombstone"]
+    rejected = next((record for record in said if record.key.startswith(REJECTED)), None)
+    reason = next((record for record in said if record.key.startswith(BECAUSE)), None)
+    if rejected is None or reason is None:
+        return rejected
+    return rejected.model_copy(update={"content": reason.content})
 
 
 async def decided(
@@ -71,7 +80,8 @@ async def _compared(
 ) -> Known | Insert | Merge:
     """The new memory beside those that are most like it: all that are the same fact become one."""
     try:
-        judged = await _judged(rooms, pool, new, view, until)
+        near = await alike(pool, new, view, rooms.policy.merging)
+        judged = await _judged(rooms, near, view, until)
     except StoreError as error:  # what cannot be compared is stored
         return Insert(notes=(f"It was not compared with what is known: {error}",))
     if known := next((one for one, verdict in judged if isinstance(verdict, Restated)), None):
@@ -95,10 +105,21 @@ async def _compared(
             text, contradicts = whole, contradicts or isinstance(verdict, Updated)
     if not olds:
         best = sorted(similar, key=lambda each: each.score, reverse=True)
-        return Insert(tuple(best[:_SIMILAR_MAX]))
+        return Insert(tuple(best[:_SIMILAR_MAX]), notes=tuple(_contradictions(new, near)))
     if [text] == [old.content for old in olds]:
         return Known(olds[0])
     return Merge(tuple(olds), text, contradicts)
+
+
+def _contradictions(new: Record, near: Sequence[Alike]) -> Iterator[str]:
+    """A sentence for each memory of which the new one contradicts a part: both stay as they are."""
+    for one in near:
+        found = at_odds(new.content, one.record.content)
+        if found and not isinstance(same_fact(one.new, one.old), Different):
+            yield (
+                f"It contradicts {found!r} in {one.record.id}, which stays as it is: correct "
+                "that memory with update_memory, or add both as one with supersedes."
+            )
 
 
 def _all_in(text: str | None, whole: str) -> bool:
@@ -107,7 +128,7 @@ def _all_in(text: str | None, whole: str) -> bool:
 
 
 async def _judged(
-    rooms: Rooms, pool: Pool, new: Record, view: View, until: float
+    rooms: Rooms, near: Sequence[Alike], view: View, until: float
 ) -> list[tuple[Alike, Verdict]]:
     """Those that may be the same fact, the most alike first, each with the word on it.
 
@@ -115,7 +136,7 @@ async def _judged(
     """
     merging = rooms.policy.merging
     found: list[tuple[Alike, Verdict]] = []
-    for place, one in enumerate(await alike(pool, new, view, merging)):
+    for place, one in enumerate(near):
         share = band(
             one.score, place, one.record, overlap=one.overlap, merging=merging, now=view.now
         )
@@ -153,23 +174,26 @@ async def _composed(
     """The two as one text; None if they do not fit into one.
 
     What the language model writes is taken if nothing is lost in it that is not contradicted.
-    Without it rules compose what the rule has called the same; of what only the model has, a single
-    sentence that is contradicted gives way.
+    Without it rules compose what the rule has called the same; of what only the model has, the
+    statement that is contradicted gives way, and what stands beside it in the old text stays. No
+    word of a model's costs more than the one value that differs.
     """
     old = one.record.content
     if rooms.policy.merging.mode == "update":
         return new
     plainly = one.score >= rooms.policy.merging.auto_update
     by_rule = plainly or isinstance(same_fact(one.new, one.old), Updated | Extended)
-    if not by_rule and isinstance(verdict, Updated) and len(as_written(old)) == 1:
-        return new
+    if not by_rule and isinstance(verdict, Updated):
+        if found := contradicted(new, old):
+            return " ".join((new, *found[1]))
+        if replaced_value(old, new) is not None:
+            return new
     plain = compose(old, new) if by_rule else None
     if rooms.language is not None:
-        spared = int(isinstance(verdict, Updated) and not by_rule)
         try:
             async with asyncio.timeout_at(until):
                 text = await rooms.language.compose(old, new)
-            if keeps(plain or old, text, spared=spared):
+            if keeps(plain, text) if plain else replaced_value(old, text):
                 return text
         except (ModelUnavailableError, TimeoutError):
             pass

@@ -1,18 +1,23 @@
 """Where the project stands."""
 
+from collections.abc import Collection, Sequence
+
+from memory_mcp.app.backtrack import replaced_by
+from memory_mcp.app.erasing import waiting_note
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.pending import tally_of, unseen
 from memory_mcp.app.phases import phase_now
 from memory_mcp.app.rooms import Rooms, reads_refused
+from memory_mcp.app.strangers import strangers_note
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
-from memory_mcp.domain.timeline import Timeline
+from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import StoreError
-from memory_mcp.timeline.plans import phase_again
+from memory_mcp.timeline.plans import phase_again, plan_restore
 
 __all__ = ["memory_head"]
 
@@ -33,7 +38,13 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         for pool in rooms.pools
     ]
     phase = await phase_now(rooms, timeline)
-    warnings = _warnings(rooms, timeline, phase.worked_on)
+    holding = (await rooms.project.index.segments(orders=False)).keys()
+    invalidated = timeline.invalidated(branch, holding)
+    warnings = (
+        *await strangers_note(rooms),
+        *_warnings(rooms, timeline, phase.worked_on, invalidated),
+        *await waiting_note(rooms),
+    )
     mirrored: Tally | None = None
     if rooms.mirrored:
         try:
@@ -53,9 +64,9 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
             for c in valid[-_SHOWN:]
         ],
         earlier_checkpoints=max(0, len(valid) - _SHOWN),
-        invalidated=timeline.invalidated(branch)[-_SHOWN:],
+        invalidated=invalidated[-_SHOWN:],
         pending=timeline.pending(branch)[-_SHOWN:],
-        lines=await _lines(rooms, view, timeline),
+        lines=await _lines(rooms, view, timeline, holding),
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
@@ -69,29 +80,32 @@ async def _between(
     return await rooms.project.index.count(view, Filters(segments=hides, kinds=MEMORY_KINDS))
 
 
-async def _lines(rooms: Rooms, view: View, timeline: Timeline) -> list[LineState]:
-    """The left lines of this branch that hold any memory, newest last."""
+async def _lines(
+    rooms: Rooms, view: View, timeline: Timeline, holding: Collection[SegmentId]
+) -> list[LineState]:
+    """The left lines of this branch on which anything was written or hidden, newest last."""
     found: list[LineState] = []
-    lines = [line for line in timeline.left_lines() if line.branch == rooms.session.branch]
+    every = timeline.left_lines(holding)
+    lines = [line for line in every if line.branch == rooms.session.branch]
     for line in lines[-_SHOWN:]:
-        there = timeline.ancestors(line.tips) - timeline.forgotten
-        brings = Filters(segments=there - view.chain, kinds=MEMORY_KINDS)
+        plan = plan_restore(timeline, rooms.session.branch, line)
+        there = (view.chain - plan.hides) | plan.brings
+        brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
         count = await rooms.project.index.count(View(chain=there, now=view.now), brings)
-        if count:
-            found.append(LineState(line, count))
+        again = await replaced_by(rooms, plan, view, View(chain=there, now=view.now))
+        if count or again:
+            found.append(LineState(line, count, len(again)))
     return found
 
 
-def _warnings(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
+def _warnings(
+    rooms: Rooms, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
+) -> tuple[str, ...]:
     warnings: list[str] = []
     if again := phase_again(timeline, rooms.session.branch, phase):
-        warnings.append(
-            f"Phase {again.phase} is being worked on, but {again.sealed.id} has sealed phase "
-            f"{again.sealed.phase} already. If it is being redone, backtrack to the phase before "
-            "it first, so that what the first attempt taught does not mix with the second."
-        )
+        warnings.append(again.said)
     for what, known in (
-        ("invalidated", timeline.invalidated(rooms.session.branch)),
+        ("invalidated", invalidated),
         ("pending", timeline.pending(rooms.session.branch)),
     ):
         if len(known) > _SHOWN:

@@ -1,7 +1,8 @@
 """An index that keeps itself in step with the records it is derived from."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -12,9 +13,10 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, Corpus, Neighbour
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
-from memory_mcp.ports import RecordStore, SearchIndex
+from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
+from memory_mcp.waiting import patience
 
-__all__ = ["RECORDS_GONE", "CaughtUp", "HealedIndex", "Progress", "erase_late"]
+__all__ = ["RECORDS_GONE", "CaughtUp", "HealedIndex", "Progress"]
 
 RECORDS_GONE: Final = (
     "The index knows memories, but there is not one record: their folder was renamed or removed, "
@@ -49,11 +51,23 @@ class HealedIndex:
     """A `SearchIndex` that fills or rebuilds the one it wraps when that says it must be.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
+    `pulled` names the records that came from the cloud, which order no erasing.
     """
 
-    def __init__(self, index: SearchIndex, records: RecordStore) -> None:
+    def __init__(
+        self,
+        index: SearchIndex,
+        records: RecordStore,
+        log: ErasedLog | None = None,
+        pulled: PulledRecords | None = None,
+        *,
+        obeys: bool = True,
+    ) -> None:
         self._index = index
         self._records = records
+        self._log = log
+        self._pulled = pulled
+        self._obeys = obeys  # strangers erase nothing, not even what is theirs
         self._behind = False
         self._mending = asyncio.Lock()
 
@@ -62,10 +76,10 @@ class HealedIndex:
         async with self._mending:
             self._behind = False
             try:
-                return await _follow(self._records, self._index, progress)
+                return await self._follow(progress)
             except IndexDamagedError:
                 await self._index.reset()
-                return await _follow(self._records, self._index, progress)
+                return await self._follow(progress)
 
     async def add(self, records: Sequence[Record]) -> None:
         try:
@@ -110,23 +124,77 @@ class HealedIndex:
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
         return await self._healed(lambda: self._index.nearest(record_id, view))
 
+    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
+        return await self._healed(lambda: self._index.named(part, view, limit))
+
     async def moves(self) -> list[RecordId]:
         return await self._healed(self._index.moves)
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return await self._healed(lambda: self._index.of_segments(segments))
 
+    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
+        return await self._healed(lambda: self._index.segments(orders=orders))
+
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return await self._healed(lambda: self._index.suppressed_by(segments))
 
-    async def to_erase(self) -> set[RecordId]:
-        return await self._healed(self._index.to_erase)
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None
+    ) -> dict[RecordId, set[RecordId]]:
+        logged = await self._logged()
+        return await self._healed(lambda: self._index.to_erase(among, logged))
+
+    async def ordered(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
+        """What must go: of what is there, or of these, what a record of this machine erases.
+
+        The index only says where to look. A record of its own is read, and names what goes; of
+        what was made of that, its own file says so. Nothing where that cannot be told. What this
+        machine has erased before, by its own log, goes again.
+        """
+        return await self._healed(lambda: self._ordered(among))
+
+    async def erase_late(self) -> int:
+        """Erase what is `ordered` and still there; how many records that were."""
+        return await self._healed(self._erase_late)
+
+    async def own(self, record_ids: Iterable[RecordId]) -> set[RecordId]:
+        """Those of the records whose word erases here: not what came from the cloud or strangers.
+
+        None where that cannot be told.
+        """
+        if not self._obeys:
+            return set()
+        if self._pulled is None:
+            return set(record_ids)
+        try:
+            return set(record_ids) - await self._pulled.ids()
+        except StoreError:  # what they would erase waits
+            return set()
+
+    async def note_pulled(self, record_ids: Collection[RecordId]) -> None:
+        """Note that these come from the cloud, before their files are written."""
+        if self._pulled is not None:
+            await self._pulled.note(record_ids)
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         return await self._healed(lambda: self._index.derived(record_ids))
 
-    async def erased(self) -> set[RecordId]:
-        return await self._healed(self._index.erased)
+    async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
+        gone = {*also, *await self._logged()}
+        return await self._healed(lambda: self._index.erased(gone))
+
+    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        return await self._healed(lambda: self._index.erased_by(record_ids))
+
+    async def remember_erased(self, record_ids: Collection[RecordId]) -> None:
+        """Note that this machine erases them, before it does.
+
+        Where the disk takes no more, they are erased all the same: the record that orders it stays.
+        """
+        if self._log and record_ids:
+            with suppress(StoreUnavailableError):
+                await asyncio.to_thread(self._log.add, record_ids)
 
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
@@ -151,7 +219,9 @@ class HealedIndex:
             except IndexDamagedError:  # empty, unfinished, broken or of another version
                 pass
         try:
-            async with asyncio.timeout(INDEX_CATCH_UP_SECONDS_MAX):
+            async with patience(
+                "the index, which is being made anew from the records", INDEX_CATCH_UP_SECONDS_MAX
+            ):
                 await self.catch_up()
                 try:
                     return await call()
@@ -166,35 +236,51 @@ class HealedIndex:
             ) from error
         return await call()
 
+    async def _logged(self) -> frozenset[RecordId]:
+        return await asyncio.to_thread(self._log.ids) if self._log else frozenset()
 
-async def _follow(records: RecordStore, index: SearchIndex, progress: Progress | None) -> CaughtUp:
-    # in this order: a record is stored before it is indexed, so what is indexed now and not
-    # stored afterwards is gone for good, while the reverse is only on its way
-    known = await index.ids()
-    stored = await records.ids()
-    if known and not stored:  # every forget leaves a record: an outage, and no reason to follow
-        raise StoreUnavailableError(RECORDS_GONE)
-    missing = stored - known
-    adopted = 0
-    batch: list[Record] = []
-    async for record in records.scan(missing):
-        batch.append(record)
-        if len(batch) == _BATCH:
-            await index.add(batch)
-            adopted += len(batch)
-            batch = []
-            if progress:
-                progress(adopted, len(missing))
-    await index.add(batch)
-    await index.remove(known - stored)
-    erased = await erase_late(records, index)
-    await index.mark_complete()
-    return CaughtUp(adopted + len(batch), len(known - stored), erased)
+    async def _follow(self, progress: Progress | None) -> CaughtUp:
+        # in this order: a record is stored before it is indexed, so what is indexed now and not
+        # stored afterwards is gone for good, while the reverse is only on its way
+        known = await self._index.ids()
+        stored = await self._records.ids()
+        if known and not stored and not self._records.emptied():
+            # every forget leaves a record: an outage, and no reason to follow
+            raise StoreUnavailableError(RECORDS_GONE)
+        missing = stored - known
+        adopted = 0
+        batch: list[Record] = []
+        async for record in self._records.scan(missing):
+            batch.append(record)
+            if len(batch) == _BATCH:
+                await self._index.add(batch)
+                adopted += len(batch)
+                batch = []
+                if progress:
+                    progress(adopted, len(missing))
+        await self._index.add(batch)
+        await self._index.remove(known - stored)
+        erased = await self._erase_late()
+        await self._index.mark_complete()
+        return CaughtUp(adopted + len(batch), len(known - stored), erased)
 
+    async def _erase_late(self) -> int:
+        late = await self._ordered(None)
+        await self.remember_erased(late)
+        # what was made of others goes first: cut short, what it was made of still says that it goes
+        await self._records.erase(sorted(late, reverse=True))
+        await self._index.remove(late)
+        return len(late)
 
-async def erase_late(records: RecordStore, index: SearchIndex) -> int:
-    """Erase what some record says must not exist any more; how many there were."""
-    late = await index.to_erase()
-    await records.erase(late)
-    await index.remove(late)
-    return len(late)
+    async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:
+        logged = await self._logged()
+        orders = await self._index.to_erase(among, logged)
+        if not orders or not self._obeys:
+            return set()
+        erasers = await self.own(set[RecordId]().union(*orders.values()))
+        named = {id_ async for r in self._records.scan(erasers) for id_ in r.erases} | logged
+        late = named.intersection(orders)
+        made = {r.id: set(r.derived_from) async for r in self._records.scan(orders.keys() - late)}
+        while more := {id_ for id_, of in made.items() if of & (named | late)} - late:
+            late |= more
+        return late

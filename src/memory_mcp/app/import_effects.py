@@ -43,9 +43,6 @@ async def effects(rooms: Rooms, here: Here, records: Sequence[Record]) -> Effect
     for pool, ids in ((rooms.project, here.ours), (rooms.user, here.mine)):
         mine = [r for r in records if (r.scope.project is None) is (pool is rooms.user)]
         erased = {id_ for record in mine for id_ in record.erases}
-        given_up = joined.forgotten - here.timeline.forgotten
-        if pool is rooms.project and given_up:
-            erased |= await pool.index.of_segments(given_up)
         if erased:
             erased = (erased | await pool.index.derived(erased)) & ids
         gone.append((pool, erased))

@@ -17,6 +17,7 @@ from memory_mcp.app.heads import current
 from memory_mcp.app.import_plan import Advance, Plan, planned
 from memory_mcp.app.profile import profile_sync
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused, writes_refused
+from memory_mcp.app.settling import forgotten_here
 from memory_mcp.app.take_in import put_in_place
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.findings import Finding
@@ -120,8 +121,9 @@ async def import_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
 async def _complete(rooms: Rooms) -> int:
     records = await rooms.journal.noted()
     if records:
-        forgotten = (await current(rooms)).timeline.forgotten
-        erased = {id_ for pool in rooms.pools for id_ in await pool.index.erased()}
+        forgotten = await forgotten_here(rooms, await current(rooms))
+        ids = {record.id for record in records}
+        erased = {id_ for pool in rooms.pools for id_ in await pool.index.ordered(ids)}
         wanted = [
             r
             for r in records
@@ -174,7 +176,7 @@ async def _carried_out(rooms: Rooms, plan: Plan, advance: Advance) -> tuple[str,
     except BaseException:
         with suppress(StoreError):  # what cannot be taken back now is completed by the next start
             for pool, records in _by_pool(rooms, plan.records):
-                await pool.erase({record.id for record in records})
+                await pool.take_back({record.id for record in records})
             await rooms.journal.clear()
         raise
     await _join(rooms, plan.records)

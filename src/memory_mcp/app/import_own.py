@@ -19,14 +19,14 @@ from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, made_id, time_of
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.moving import LeftOut, OwnExport
-from memory_mcp.domain.record import TOLD, Record, Scope
+from memory_mcp.domain.record import TOLD, Lineage, Record, Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.ingestion.redact import Redacted
 from memory_mcp.timeline.moves import fold
 
 __all__ = ["Arriving", "at_home", "placed_here", "refuse_the_root", "with_history"]
 
-Place = tuple[SegmentId, BranchName, Scope]
+Place = tuple[SegmentId, BranchName, Scope, Lineage]
 
 _TEXTS: Final = ("content", "title", "category", "key")
 _ORIGIN: Final = ("client", "session", "git_branch")
@@ -245,13 +245,14 @@ def _summed_up(checkpoint: Record) -> Record:
 
 
 def _placed(record: Record, there: AbstractSet[RecordId], place: Place) -> Record:
-    segment, branch, scope = place
+    segment, branch, scope, lineage = place
     mine = record.scope.project is None
     same = record.scope.project == scope.project
     return record.model_copy(
         update={
             "segment": None if record.durable else segment,
             "branch": None if record.durable else branch,
+            "lineage": Lineage() if record.durable else lineage,
             "scope": Scope(user=scope.user) if mine else scope,
             "key": record.key if mine or same else _rekeyed(record, scope),
             "move": None,

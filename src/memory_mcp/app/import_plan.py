@@ -134,6 +134,7 @@ async def _foreign(
     taking = Adopting(parsed.source, rooms.policy.secrets, reach, here.ids, here.view.now)
     origin = Origin(by="user", client=f"import:{parsed.source}", session=rooms.origin().session)
     tip = here.timeline.tips(here.branch)[-1]
+    lineage = here.timeline.lineage(here.branch, tip)
     items: list[tuple[str, list[Record]]] = []
     for done, item in enumerate(parsed.memories, 1):
         adopted = taking.take(item)
@@ -141,7 +142,7 @@ async def _foreign(
         if isinstance(adopted, LeftOut):
             plan.left_out.append(adopted)
             continue
-        circumstances = (adopted.at, tip, here.branch, rooms.scope, origin)
+        circumstances = (adopted.at, tip, here.branch, rooms.scope, origin, lineage)
         records = [accept(draft, Writing(id_, *circumstances)) for id_, draft in adopted.pieces]
         items.append((adopted.item, records))
     there = await beside(rooms, here, [record for _, records in items for record in records])
@@ -168,7 +169,8 @@ async def _own(rooms: Rooms, own: OwnExport, reach: Reach | None, here: Here) ->
         plan.stored = len(plan.records)
         refuse_the_root(plan.records, here)
     else:
-        place = (here.timeline.tips(here.branch)[-1], here.branch, rooms.scope)
+        tip = here.timeline.tips(here.branch)[-1]
+        place = (tip, here.branch, rooms.scope, here.timeline.lineage(here.branch, tip))
         placed = list(placed_here(arriving, own, here, place=place))
         there = await beside(rooms, here, placed)
         for record in placed:

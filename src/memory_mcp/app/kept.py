@@ -2,6 +2,7 @@
 
 from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Pool, Rooms
+from memory_mcp.app.settling import forgotten_here
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import ConflictError, InvalidRequestError
@@ -39,14 +40,14 @@ async def still_on_line(
     """
     if record.segment is None:
         return ()
-    timeline = (await current(rooms)).timeline
-    if record.segment in timeline.forgotten:
+    head = await current(rooms)
+    if record.segment in await forgotten_here(rooms, head):
         await rooms.project.erase({record.id, *written})
         raise ConflictError(
             "Another session gave up this line for good while the memory was being written, so "
             "it was erased with it. If it still holds, add it again."
         )
-    if record.segment in timeline.chain(rooms.session.branch):
+    if record.segment in head.timeline.chain(rooms.session.branch):
         return ()
     note = (
         "Another session backtracked while this was being written: it was stored on the line "

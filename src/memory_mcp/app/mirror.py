@@ -10,7 +10,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import LOOK_SECONDS_MIN
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import StoreError
-from memory_mcp.ports import Clock, Outbox, Remote
+from memory_mcp.ports import Clock, CloudTrust, Outbox, Remote
 
 __all__ = ["Mirror"]
 
@@ -25,6 +25,8 @@ class Mirror:
 
     `wake` is set when there is something to do beside the calls: to deliver, or to look what
     other machines did. `strangers` are documents that were looked at and will not be taken in.
+    Nothing is taken in from a cloud without `trust`, and nothing is asked of it or sent there while
+    the `namespace` is one that nobody vouches for any more.
     """
 
     remote: Remote
@@ -32,6 +34,8 @@ class Mirror:
     namespace: str
     clock: Clock
     wake: asyncio.Event
+    trust: CloudTrust
+    vouched: Callable[[], bool]
     search_seconds: float
     extract: bool = False
     strangers: set[RecordId] = field(default_factory=set[RecordId])

@@ -23,7 +23,7 @@ from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.ingestion.drafts import check_phase
 from memory_mcp.timeline.plans import phase_again
 
-__all__ = ["move_to_phase", "phase_at_work", "phase_now", "phases"]
+__all__ = ["move_to_phase", "phase_at_work", "phase_now", "phases", "redoing", "redoing_once"]
 
 _CATEGORY: Final = "phase"
 _LOOKED_AT: Final = 100
@@ -50,6 +50,21 @@ async def phase_at_work(rooms: Rooms, reach: Reach) -> int | None:
     with suppress(IndexBusyError, IndexDamagedError):
         return (await phase_now(rooms, (await current(rooms)).timeline)).worked_on
     return None
+
+
+def redoing(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
+    """A sentence if this phase was sealed before, with what the user can choose."""
+    again = phase_again(timeline, rooms.session.branch, phase)
+    return (again.said,) if again else ()
+
+
+def redoing_once(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
+    """As `redoing`, for the first memory of a conversation that is added to the phase."""
+    again = phase_again(timeline, rooms.session.branch, phase)
+    if again is None:
+        return ()
+    about = (rooms.conversation, again.phase, again.sealed.id)
+    return (again.said,) if rooms.session.first_told(about) else ()
 
 
 async def phases(rooms: Rooms) -> Phases | Skipped:
@@ -87,6 +102,7 @@ async def move_to_phase(rooms: Rooms, number: int) -> PhaseMoved | Skipped:
             phase=number,
             segment=place.segment,
             branch=place.branch,
+            lineage=place.lineage,
             scope=place.scope,
             origin=place.origin,
             created_at=place.at,
@@ -101,10 +117,7 @@ def _notes(rooms: Rooms, timeline: Timeline, number: int) -> tuple[str, ...]:
     if rooms.policy.phase not in (None, number):
         notes.append(f"This session goes on with phase {rooms.policy.phase} (MEMORY_PHASE).")
     if again := phase_again(timeline, rooms.session.branch, number):
-        notes.append(
-            f"{again.sealed.id} has sealed phase {again.sealed.phase} already. If phase {number} "
-            "is being redone, backtrack to the phase before it first."
-        )
+        notes.append(again.said)
     return tuple(notes)
 
 

@@ -104,4 +104,4 @@ async def _unreadable(pool: Pool, lost: set[RecordId], view: View) -> frozenset[
     """Those of the lost ones that should be there: not what was forgotten a moment ago."""
     if not lost:
         return frozenset()
-    return frozenset(await pool.index.visible(lost, view) - await pool.index.to_erase())
+    return frozenset(await pool.index.visible(lost, view) - set(await pool.index.to_erase()))

@@ -9,6 +9,7 @@ from typing import Final
 
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.mirror import Mirror
+from memory_mcp.app.pending import lets_in
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import look_around
 from memory_mcp.app.together import together
@@ -56,7 +57,7 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
     answers = await together(
         _Question(rooms, pool, pool.mirror, query, filters, limit).answer()
         for pool in rooms.pools_of(filters.reach)
-        if pool.mirror
+        if pool.mirror and pool.mirror.vouched()
     )
     failed = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
     hits = [hit for answer in answers for hit in answer.hits]
@@ -80,7 +81,7 @@ async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
 
     async def of_pool(pool: Pool) -> list[str]:
         mirror = pool.mirror
-        if mirror is None or not mirror.extract:
+        if mirror is None or not mirror.extract or not lets_in(rooms, pool):
             return []
         with suppress(StoreError):
             hidden = await _hidden(rooms, pool, timeline)
@@ -184,7 +185,7 @@ class _Question:
             best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
         named = best.keys() - await index.erased() - self.mirror.strangers
         unknown = named - await index.ids()
-        if unknown and not self.rooms.policy.meta:
+        if unknown and not self.rooms.policy.meta and lets_in(self.rooms, self.pool):
             await self._look(patience)
         timeline = (await current(self.rooms)).timeline
         seen = await index.visible(named, view_on(self.rooms, timeline))

@@ -12,6 +12,7 @@ from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.prompts import Prompts
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.episodes import Pace
+from memory_mcp.domain.forms import clean_name
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.merging import Merging, Secrets
 from memory_mcp.domain.nudge import Icebreaker, Taking
@@ -19,6 +20,7 @@ from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.timeline import Timeline
 from memory_mcp.errors import StoreError
 from memory_mcp.ingestion.sessions import session_name
 from memory_mcp.ports import (
@@ -29,10 +31,12 @@ from memory_mcp.ports import (
     Inbox,
     LanguageModel,
     NudgeQueue,
+    ProjectTrust,
     Provenance,
     RecordStore,
     Views,
 )
+from memory_mcp.waiting import CallLock
 
 __all__ = [
     "MEMORY_OFF",
@@ -42,6 +46,7 @@ __all__ = [
     "Rooms",
     "Session",
     "Settled",
+    "Strangers",
     "reads_refused",
     "writes_refused",
 ]
@@ -60,16 +65,19 @@ MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 class Policy:
     """How the memory is set up for this session.
 
-    `unusable` says why it cannot be used as it was asked for, and what to do. `weights` say what
+    `warnings` say what of it cannot be as it was asked for, and what to do. `weights` say what
     counts for the order of what is found, `merging` when two memories are one fact, `pace` how
-    often a session leaves an episode, `opening` how much it opens with.
+    often a session leaves an episode, `opening` how much it opens with. `reminds`: receipts do,
+    where no hook does. `lost`: it cannot be told where the project's memory is.
     """
 
     enabled: bool = True
     meta: bool = False
+    lost: bool = False
     approval: Literal["ask", "auto"] = "ask"
     phase: int | None = None
-    unusable: str = ""
+    warnings: tuple[str, ...] = ()
+    reminds: bool = False
     weights: RerankWeights = field(default_factory=RerankWeights)
     secrets: Secrets = "redact"
     merging: Merging = field(default_factory=Merging)
@@ -94,8 +102,25 @@ class Session:
     def __init__(self, branch: BranchName) -> None:
         self.branch = self.began_on = branch
         self.prompts = Prompts()
+        self._written: dict[str, int] = {}
         self._openings: dict[str, Opening] = {}
         self._unshown: list[Opening] = []
+        self._told: dict[tuple[object, ...], None] = {}
+
+    def wrote(self, conversation: str | None) -> int:
+        """Count a call that wrote; how many there were since the last that handed something on."""
+        if conversation is None:  # nothing tells one request's work from another's
+            return 0
+        written = self._written.pop(conversation, 0) + 1
+        self._written[conversation] = written  # the last that wrote goes last
+        if len(self._written) > _CONVERSATIONS_MAX:
+            del self._written[next(iter(self._written))]
+        return written
+
+    def handed_on(self, conversation: str | None) -> None:
+        """What was written so far is summed up by a checkpoint or a consolidation."""
+        if conversation is not None:
+            self._written.pop(conversation, None)
 
     def opening(self, conversation: str | None) -> Opening:
         """How this conversation opens. Without one (None) every request opens its own."""
@@ -106,6 +131,15 @@ class Session:
         if len(self._openings) > _CONVERSATIONS_MAX:
             del self._openings[next(iter(self._openings))]
         return opening
+
+    def first_told(self, about: tuple[object, ...]) -> bool:
+        """Whether this is said for the first time; from now on it was said."""
+        if about in self._told:
+            return False
+        self._told[about] = None
+        if len(self._told) > _CONVERSATIONS_MAX:
+            del self._told[next(iter(self._told))]
+        return True
 
     def begin_anew(self, conversation: str) -> None:
         """The client has begun another session in the same conversation (`/clear`)."""
@@ -135,7 +169,7 @@ class Pool:
     index: HealedIndex
     mirror: Mirror | None = None
     meaning: Meaning | None = None
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    writing: CallLock = field(default_factory=CallLock)
     changes: Changes = field(default_factory=Changes)
 
     async def keep(self, record: Record) -> tuple[str, ...]:
@@ -183,7 +217,12 @@ class Pool:
         return notes
 
     async def erase(self, record_ids: set[RecordId]) -> None:
-        """Leave nothing of these records, here or in the cloud."""
+        """Leave nothing of these records, here or in the cloud, whatever brings them back."""
+        await self.index.remember_erased(record_ids)
+        await self.take_back(record_ids)
+
+    async def take_back(self, record_ids: set[RecordId]) -> None:
+        """Leave nothing of these records, which may come again one day."""
         if self.mirror:
             await self.mirror.note_erased(record_ids)
         await self.records.erase(record_ids)
@@ -192,10 +231,28 @@ class Pool:
             self.changes.note()
 
 
+@dataclass
+class Strangers:
+    """What came with the repository and counts for nothing until the user trusts the project.
+
+    `timeline` and `count` (of its visible memories) are as of the last look. Where there are too
+    many they are not `searchable`, and all are counted.
+    """
+
+    pool: Pool
+    trust: ProjectTrust
+    timeline: Timeline = field(default_factory=Timeline)
+    count: int = 0
+    searchable: bool = False
+    mentioned: bool = False
+    asked: bool = False
+
+
 @dataclass(frozen=True)
 class Rooms:
     """The project's pool and timeline, the user's pool, and the world around them.
 
+    `strangers` is what came with the repository: a search finds it, and nothing else looks there.
     `client` names the program that is calling, as `name/version`; `conversation` the one of its
     that calls, where a server has several, and None where nothing tells them apart. `language`
     judges and composes where rules would; without one, or when it fails, they do.
@@ -217,11 +274,19 @@ class Rooms:
     client: str = "cli"
     conversation: str | None = ""
     language: LanguageModel | None = None
+    strangers: Strangers | None = None
     settled: Settled = field(default_factory=Settled)
 
     def origin(self) -> Origin:
         """Who is writing, in which session, at which commit."""
-        origin = self.provenance.origin(self.client)
+        found = self.provenance.origin(self.client)
+        origin = found.model_copy(
+            update={
+                "client": clean_name(found.client),
+                "session": clean_name(found.session),
+                "git_branch": clean_name(found.git_branch),
+            }
+        )
         name = self.conversation
         if name == "":  # one client has the server to itself: it may have begun another session
             name = self.session.prompts.session
@@ -230,7 +295,7 @@ class Rooms:
 
     def named(self, session: str) -> str:
         """The name of a session as it may be written."""
-        return session_name(session, self.policy.secrets)
+        return session_name(clean_name(session), self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:
@@ -260,8 +325,6 @@ class Rooms:
 
 def reads_refused(rooms: Rooms) -> Skipped | None:
     """Why nothing is read, if nothing is."""
-    if rooms.policy.unusable:
-        return Skipped(rooms.policy.unusable)
     if not rooms.policy.enabled:
         return Skipped(MEMORY_OFF)
     return None
@@ -269,7 +332,12 @@ def reads_refused(rooms: Rooms) -> Skipped | None:
 
 def writes_refused(rooms: Rooms) -> Skipped | None:
     """Why nothing is written, if nothing is."""
-    if rooms.policy.meta and not rooms.policy.unusable:
+    if rooms.policy.lost:
+        return Skipped(
+            "Nothing was stored: it cannot be told where the memory is. The note says why, and "
+            "what to do."
+        )
+    if rooms.policy.meta and rooms.policy.enabled:
         return Skipped(
             "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
             "project's memory without writing to it. Go on; this is no error."

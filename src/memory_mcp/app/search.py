@@ -5,11 +5,18 @@ from typing import Final
 
 from memory_mcp.app.find import find_here
 from memory_mcp.app.heads import current, view_of, view_on
-from memory_mcp.app.pending import unseen
+from memory_mcp.app.pending import kept_out, unseen
 from memory_mcp.app.profile import standing_hits
 from memory_mcp.app.reading import hits_of, newest, require_records
 from memory_mcp.app.recall import Recalled, recall
 from memory_mcp.app.rooms import Rooms, reads_refused
+from memory_mcp.app.strangers import (
+    as_project,
+    mention_strangers,
+    present_strangers,
+    view_on_strangers,
+    with_strangers_hits,
+)
 from memory_mcp.app.together import beside, together
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalised
@@ -30,6 +37,7 @@ _UNPLACED = (
     "{} matching memories of another machine are not shown: they, or the line they were written "
     "on, are not here yet. Repeat in a moment, or run `memory-mcp sync --pull`."
 )
+_UNTRUSTED = "{} matching memories of another machine are not shown. {}"
 
 _NO_WORDS = (
     "The query holds no word to look for. Ask with words, or with none at all for the newest."
@@ -82,6 +90,7 @@ async def search_memories(
         found = Found(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _asked(rooms, _Question(query, filters, limit, wish), view)
+    found = await _with_strangers(rooms, found, _Question(query, filters, limit, wish))
     if filters.with_profile:
         found = replace(found, hits=await standing_hits(rooms, found.hits, view))
     if not found.hits:
@@ -118,6 +127,24 @@ async def _asked(rooms: Rooms, asked: _Question, view: View) -> Found:
     return await look(rooms, asked, view)
 
 
+async def _with_strangers(rooms: Rooms, found: Found, asked: _Question) -> Found:
+    """What came with a repository that is not trusted is found too, and marked."""
+    notes = await mention_strangers(rooms)
+    strangers = await present_strangers(rooms)
+    if strangers is None or not strangers.searchable or asked.filters.reach == "user":
+        return replace(found, notes=(*found.notes, *notes))
+    there = as_project(rooms, strangers)
+    view = view_on_strangers(rooms, strangers)
+    asked = replace(asked, filters=replace(asked.filters, reach="project", branch=None))
+    if asked.text.strip():
+        theirs = (await _here(there, asked, view)).hits
+    else:
+        read = await newest(there, view, asked.filters, asked.limit)
+        theirs = [Hit(record, 1.0) for record in read.records]
+    hits = with_strangers_hits(list(found.hits), list(theirs), asked.limit)
+    return replace(found, hits=hits, notes=(*found.notes, *notes))
+
+
 def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
     """Refuse what no record can hold: the index would choke on it, or find nothing."""
     if not 1 <= limit <= limits.RESULTS_MAX:
@@ -134,6 +161,11 @@ def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
     asked = query[: limits.QUERY_CHARS_MAX]
     check_text("query", asked, limits.QUERY_CHARS_MAX, required=False)
     check_text("category", filters.category, limits.CATEGORY_CHARS_MAX, required=False)
+    check_text("key", filters.key, limits.KEY_CHARS_MAX, required=False)
+    if "*" in filters.key.removesuffix("*"):
+        raise InvalidRequestError(
+            f"key is {filters.key!r}; a * stands at its end alone, for all that begin so."
+        )
     check_text("branch", filters.branch or "", limits.BRANCH_CHARS_MAX, required=False)
     if len(filters.tags) > limits.TAGS_MAX:
         raise InvalidRequestError(
@@ -186,10 +218,10 @@ async def _here_and_there(rooms: Rooms, asked: _Question, view: View) -> Found:
         there = await asking
     if there.looked:  # another machine's moves may have come in
         here = await _here(rooms, more, await view_of(rooms))
-    return _fused(here, there, asked)
+    return _fused(here, there, asked, " ".join(kept_out(rooms)))
 
 
-def _fused(here: Found, there: Recalled, asked: _Question) -> Found:
+def _fused(here: Found, there: Recalled, asked: _Question, shut: str) -> Found:
     """One list by rank: scores of the two cannot be compared. Each hit keeps that of its source."""
     remote = [hit for hit in there.hits if hit.score >= asked.wish.min_score]
     hits = {hit.record.id: hit for hit in (*remote, *here.hits)}
@@ -198,7 +230,8 @@ def _fused(here: Found, there: Recalled, asked: _Question) -> Found:
     best = [replace(hits[id_], place=places.get(id_, "")) for id_ in order[: asked.limit]]
     notes = tuple(note for note in here.notes if note != _NO_WORDS or not there.ran)
     if there.unplaced:
-        notes += (_UNPLACED.format(there.unplaced),)
+        said = _UNTRUSTED if shut else _UNPLACED
+        notes += (said.format(there.unplaced, shut),)
     return replace(
         here,
         hits=best,

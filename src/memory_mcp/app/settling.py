@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Final
 
-from memory_mcp.app.rooms import Rooms
+from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
 from memory_mcp.domain.record import Record
@@ -21,7 +21,15 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 
-__all__ = ["CONFLICT", "let_go", "replaced", "settle", "settled"]
+__all__ = [
+    "CONFLICT",
+    "forgotten_here",
+    "in_segments",
+    "let_go",
+    "replaced",
+    "settle",
+    "settled",
+]
 
 CONFLICT: Final = (
     f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was changed. "
@@ -49,8 +57,11 @@ async def settle(rooms: Rooms, head: Head) -> Head:
 
     Returns the head as it is then. It keeps no text of a record that was erased meanwhile.
     """
+    if not _held(head):
+        return head
     pool = rooms.project
-    if head.with_last and (erased := await pool.index.erased()):
+    held = {record.id for record in head.with_last}
+    if held and (erased := await pool.index.ordered(held)):
         pruned = await _without(rooms, head, erased)
         head = pruned or await settle(rooms, await rooms.heads.read() or head)
     written: list[Record] = []
@@ -61,14 +72,31 @@ async def settle(rooms: Rooms, head: Head) -> Head:
                 written.append(record)
     if head.last is not None and await pool.records.get(head.last.id) is None:
         await pool.keep(head.last)
-        await pool.erase(set(head.last.erases))
+        if await pool.index.own([head.last.id]):
+            await pool.erase(set(head.last.erases))
     with suppress(StoreError):  # they are durable; the index catches up before its next answer
         known = await pool.index.ids({record.id for record in _held(head)})
         stored = pool.records.scan({record.id for record in _held(head)} - known)
         if late := [record async for record in stored]:
             await pool.index.add(late)
     await _given_up(rooms, written)
-    return head
+    return await _let_go_of_all(rooms, head)
+
+
+async def _let_go_of_all(rooms: Rooms, head: Head) -> Head:
+    """The head without what has its files now. It stands where it stood, at the same revision.
+
+    If one cannot be found yet, or the head cannot be written, the next look does it.
+    """
+    done = head.model_copy(update={"last": None, "with_last": ()})
+    named = {record.id for record in _held(head)}
+    try:
+        if named - await rooms.project.index.ids(named) - await rooms.project.index.erased():
+            return head
+        await rooms.heads.replace(done, expected=head.revision)
+    except (ConflictError, StoreError):
+        return head
+    return done
 
 
 async def replaced(rooms: Rooms, head: Head, by: Head) -> bool:
@@ -77,11 +105,11 @@ async def replaced(rooms: Rooms, head: Head, by: Head) -> bool:
         await rooms.heads.replace(by, expected=head.revision)
     except ConflictError:
         return False
-    last = () if by.last == head.last or by.last is None else (by.last,)
     with suppress(StoreUnavailableError):  # it took place: the head holds them, see `settle`
-        for record in (*by.with_last, *last):
+        for record in _held(by):
             await rooms.project.keep(record)
         await _given_up(rooms, by.with_last)
+        await _let_go_of_all(rooms, by)
     return True
 
 
@@ -100,16 +128,41 @@ async def let_go(rooms: Rooms, record_ids: Collection[RecordId]) -> None:
     raise ConflictError(CONFLICT)
 
 
+async def forgotten_here(rooms: Rooms, head: Head) -> frozenset[SegmentId]:
+    """The segments that a move of this machine's own gave up for good: they may be erased.
+
+    A move that came from the cloud gives them up too, but only hides them.
+    """
+    forgotten = head.timeline.forgotten
+    if not forgotten:
+        return forgotten
+    index = rooms.project.index
+    moves = [r async for r in rooms.project.records.scan(await index.own(await index.moves()))]
+    if head.last is not None and await index.own([head.last.id]):
+        moves.append(head.last)  # its own record may be yet to be written
+    ours = {segment for record in moves if record.move for segment in record.move.forgets}
+    return forgotten & ours
+
+
+async def in_segments(pool: Pool, segments: Collection[SegmentId]) -> set[RecordId]:
+    """The records of these segments, by their own files."""
+    if not segments:
+        return set()
+    found = pool.records.scan(await pool.index.of_segments(segments))
+    return {record.id async for record in found if record.segment in segments}
+
+
 async def _given_up(rooms: Rooms, written: Iterable[Record]) -> None:
     """Erase again what others completed before us, and gave up or forgot since."""
     theirs = {record.id: record.segment for record in written}
     if not theirs:
         return
     head = await rooms.heads.read()
-    gone = head.timeline.forgotten if head else frozenset[SegmentId]()
-    late = {id_ for id_, segment in theirs.items() if segment in gone}
+    late: set[RecordId] = set()
     with suppress(StoreError):  # whoever catches up completes it
-        late |= theirs.keys() & await rooms.project.index.erased()
+        gone = await forgotten_here(rooms, head) if head else frozenset[SegmentId]()
+        late |= {id_ for id_, segment in theirs.items() if segment in gone}
+        late |= await rooms.project.index.ordered(theirs.keys())
     if late:
         await rooms.project.erase(late)
 

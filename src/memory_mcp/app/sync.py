@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memory_mcp.app.deliver import deliver, drain, note_forgotten
+from memory_mcp.app.erasing import Waiting, erase_waiting, waiting_to_be_erased
 from memory_mcp.app.healing import Progress
-from memory_mcp.app.pending import tally_of
+from memory_mcp.app.pending import kept_out, tally_of
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.take_in import TakenIn, look_around
 from memory_mcp.app.together import together
@@ -18,7 +19,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
 from memory_mcp.errors import MemoryMcpError, RemoteError
 
-__all__ = ["Synced", "keep_mirrored", "sync", "sync_status"]
+__all__ = ["Synced", "erase_forgotten_elsewhere", "keep_mirrored", "sync", "sync_status"]
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
@@ -37,18 +38,40 @@ _PAUSE_SECONDS_MIN: Final = 0.2
 class Synced:
     """What came of it: what is still to be delivered, what came in, and why it ended early.
 
-    `unmirrored` counts the records here that are neither in the cloud nor on their way.
+    `unmirrored` counts the records here that are neither in the cloud nor on their way; `waiting`
+    are those that something from the cloud would erase, `erased` those that went. `kept_out` says
+    why nothing comes in, as long as the user does not trust the cloud.
     """
 
     tally: Tally
     unmirrored: int
     taken_in: TakenIn = field(default_factory=TakenIn)
     stopped: str = ""
+    waiting: tuple[Waiting, ...] = ()
+    erased: tuple[Waiting, ...] = ()
+    kept_out: str = ""
 
 
 async def sync_status(rooms: Rooms) -> Synced:
     """What is still to be delivered. Asks nothing of the cloud."""
-    return Synced(await tally_of(rooms), await _unmirrored(rooms))
+    return await _synced(rooms)
+
+
+async def erase_forgotten_elsewhere(rooms: Rooms) -> Synced:
+    """Erase what waits for the user's word. Asks nothing of the cloud."""
+    erased = await erase_waiting(rooms)
+    return replace(await _synced(rooms), erased=tuple(erased))
+
+
+async def _synced(rooms: Rooms, taken_in: TakenIn | None = None, stopped: str = "") -> Synced:
+    return Synced(
+        await tally_of(rooms),
+        await _unmirrored(rooms),
+        taken_in or TakenIn(),
+        stopped,
+        tuple(await waiting_to_be_erased(rooms)),
+        kept_out=" ".join(kept_out(rooms)),
+    )
 
 
 async def sync(
@@ -70,10 +93,10 @@ async def sync(
         for pool in rooms.pools:
             await drain(pool, advance)
     except RemoteError as error:
-        return Synced(await tally_of(rooms), await _unmirrored(rooms), taken_in, str(error))
+        return await _synced(rooms, taken_in, str(error))
     tally = await tally_of(rooms)
     stopped = (tally.standing.reason or _HELD) if tally.pending else ""
-    return Synced(tally, await _unmirrored(rooms), taken_in, stopped)
+    return await _synced(rooms, taken_in, stopped)
 
 
 async def keep_mirrored(rooms: Rooms, leaving: asyncio.Event) -> None:

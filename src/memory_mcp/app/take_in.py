@@ -1,20 +1,24 @@
 """Taking in what is in the cloud and not here: from other machines, or after a loss."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from memory_mcp.app.deliver import note_forgotten
-from memory_mcp.app.heads import absorb, current
-from memory_mcp.app.healing import Progress, erase_late
+from memory_mcp.app.heads import absorb
+from memory_mcp.app.healing import Progress
+from memory_mcp.app.import_checks import check_record
 from memory_mcp.app.mirror import Mirror
+from memory_mcp.app.pending import lets_in
 from memory_mcp.app.rooms import Pool, Rooms
 from memory_mcp.app.together import together
 from memory_mcp.domain.cloud import Listing, Stored, Test
-from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX, LISTED_PAGES_MAX
 from memory_mcp.domain.record import Record, iso
+from memory_mcp.errors import InvalidRequestError, RemoteUnavailableError
 from memory_mcp.mirroring.documents import record_of
 
 __all__ = ["TakenIn", "look_around", "put_in_place"]
@@ -31,7 +35,7 @@ _AGAIN_MAX: Final = 3
 
 @dataclass(frozen=True)
 class TakenIn:
-    """How many records came in, and which documents are no records of ours, or were changed.
+    """How many records came in, and which documents are no records that could be stored here.
 
     `unripe` are still being processed, and tell their text later; `looked_at` were listed at all.
     """
@@ -44,7 +48,7 @@ class TakenIn:
     def __add__(self, other: "TakenIn") -> "TakenIn":
         return TakenIn(
             self.records + other.records,
-            (*self.unreadable, *other.unreadable),
+            tuple(dict.fromkeys((*self.unreadable, *other.unreadable))),
             self.unripe + other.unripe,
             self.looked_at + other.looked_at,
         )
@@ -53,7 +57,7 @@ class TakenIn:
 async def look_around(
     rooms: Rooms, pool: Pool, advance: Progress = lambda _done, _total: None, *, whole: bool = False
 ) -> TakenIn:
-    """Everything of the pool that is in the cloud and not here.
+    """Everything of the pool that is in the cloud and not here, if the user lets it in.
 
     What hides, moves and forgets comes in first, so that nothing is recalled that was abandoned
     elsewhere, however this ends. A look goes back to where the last whole one began; the `whole`
@@ -64,6 +68,8 @@ async def look_around(
     if mirror is None:
         return done
     mirror.looked()
+    if not lets_in(rooms, pool):
+        return done
     since = "" if whole else await mirror.outbox.seen_until()
     # after a loss the index may still know what is gone
     known = await pool.records.ids() if whole else await pool.index.ids()
@@ -76,7 +82,7 @@ async def look_around(
                 advance(done.looked_at, listing.total)
         await put_in_place(rooms, pool)
     if not done.unripe:
-        await mirror.outbox.see_until(_with_overlap(newest))
+        await mirror.outbox.see_until(_with_overlap(newest, rooms.clock.now()))
     return done
 
 
@@ -86,34 +92,44 @@ async def _pages(
     """Pages of these kinds (none: of all), newest first, back to what the last look began with."""
     tests = [Test("kind", kinds)] if kinds else []
     page, more, most, again = 1, True, 0, _AGAIN_MAX
+    seen: set[RecordId] = set()
     while more:
         listing = await mirror.remote.listing(
             mirror.namespace, tests, page, content=True, newest_first=True
         )
         if listing.total < most and again:  # something was removed, so the pages moved up
             page, most, again = 1, 0, again - 1
+            seen.clear()
             continue
         most = listing.total
+        ids = {document.id for document in listing.documents}
+        more = not ids <= seen  # else it turns in a circle
+        seen |= ids
         times = [document.created_at for document in listing.documents]
         yield listing, max(times, default="")
-        page, more = page + 1, listing.more and min(times, default="") >= since
+        page, more = page + 1, more and listing.more and min(times, default="") >= since
+        if page > LISTED_PAGES_MAX:
+            raise RemoteUnavailableError(f"The cloud's listing does not end ({page:,} pages).")
 
 
-def _with_overlap(at: str) -> str:
-    """A while before that time: what was taken then may have been listed late."""
+def _with_overlap(at: str, now: datetime) -> str:
+    """A while before that time: what was taken then may have been listed late.
+
+    Nothing was taken in times to come: a look that began there would never see anything new.
+    """
     try:
-        return iso(datetime.fromisoformat(at) - timedelta(seconds=LISTED_LATE_SECONDS_MAX))
-    except ValueError:  # an empty namespace, or a clock that writes otherwise: look at all again
+        began = min(datetime.fromisoformat(at), now)
+        return iso(began - timedelta(seconds=LISTED_LATE_SECONDS_MAX))
+    # an empty namespace, or a clock that writes otherwise: look at all again
+    except (ValueError, TypeError, OverflowError):
         return _EVER
 
 
 async def put_in_place(rooms: Rooms, pool: Pool) -> None:
-    """What came in moves the head, and erases what was forgotten elsewhere."""
+    """What came in moves the head and hides; what this machine's own records erase goes."""
     if pool is rooms.project:
         await absorb(rooms)
-        forgotten = (await current(rooms)).timeline.forgotten
-        await pool.erase(await pool.index.of_segments(forgotten))
-    if await erase_late(pool.records, pool.index):
+    if await pool.index.erase_late():
         pool.changes.note()
     await note_forgotten(pool)
 
@@ -121,24 +137,20 @@ async def put_in_place(rooms: Rooms, pool: Pool) -> None:
 async def _take_in(
     rooms: Rooms, pool: Pool, documents: Sequence[Stored], known: set[RecordId]
 ) -> TakenIn:
-    """Write what is new. A forgotten memory stays forgotten, one on a forgotten line as well."""
+    """Write what is new. A forgotten memory stays forgotten."""
     mirror = pool.mirror
     if mirror is None:
         return TakenIn()
     missing = await _with_content(mirror, [d for d in documents if d.id not in known])
     ripe = [d for d in missing if d.content is not None or d.state != "processing"]
-    found = {document.id: record_of(document) for document in ripe}
+    found = await asyncio.to_thread(_records, ripe, rooms.clock.now())
     records = [record for record in found.values() if record and _belongs(rooms, pool, record)]
     erased = await pool.index.erased() | await mirror.outbox.gone()
     erased |= {id_ for record in records for id_ in record.erases}
-    forgotten: frozenset[SegmentId] = frozenset()
-    if pool is rooms.project:
-        forgotten = (await current(rooms)).timeline.forgotten
-    doomed = {record.id for record in records if record.segment in forgotten and not record.move}
-    await mirror.note_erased(doomed - erased)
-    fresh = [record for record in records if record.id not in erased | doomed]
+    fresh = [record for record in records if record.id not in erased]
+    await pool.index.note_pulled({record.id for record in fresh})  # before any of them is a file
     for record in fresh:
-        await pool.records.put(record)
+        await pool.records.put(record, of_this_machine=False)
     await pool.index.add(fresh)
     if fresh:
         pool.changes.note()
@@ -148,6 +160,22 @@ async def _take_in(
     unreadable = tuple(id_ for id_, record in found.items() if record is None)
     mirror.strangers.update(found.keys() - {record.id for record in fresh})
     return TakenIn(len(fresh), unreadable, len(missing) - len(ripe), len(documents))
+
+
+def _records(documents: Sequence[Stored], now: datetime) -> dict[RecordId, Record | None]:
+    """The records of these documents; None for what no tool would have stored."""
+    return {document.id: _acceptable(record_of(document), now) for document in documents}
+
+
+def _acceptable(record: Record | None, now: datetime) -> Record | None:
+    """The record, if it may be stored here: the cloud's word is held to the same as anybody's."""
+    if record is None:
+        return None
+    try:
+        check_record(record, now)
+    except InvalidRequestError:
+        return None
+    return record
 
 
 async def _with_content(mirror: Mirror, documents: Iterable[Stored]) -> list[Stored]:

@@ -18,7 +18,7 @@ from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.domain.whole import WholeCheckpoint
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
-from memory_mcp.timeline.plans import target_checkpoint
+from memory_mcp.timeline.plans import named_once, target_checkpoint
 
 __all__ = ["valid_checkpoints", "whole_checkpoint", "whole_memory"]
 
@@ -58,10 +58,11 @@ async def whole_checkpoint(rooms: Rooms, checkpoint_id: str) -> WholeCheckpoint 
     if skipped := reads_refused(rooms):
         return skipped
     timeline = (await current(rooms)).timeline
-    found = _pending(rooms, timeline, checkpoint_id.strip())
+    checkpoint_id = _meant(rooms, timeline, checkpoint_id.strip())
+    found = _pending(rooms, timeline, checkpoint_id)
     preview: Preview | None = None
     if found is None:
-        _refuse_left(rooms, timeline, checkpoint_id.strip())
+        _refuse_left(rooms, timeline, checkpoint_id)
         found = target_checkpoint(timeline, rooms.session.branch, checkpoint_id)
         outlook = await preview_backtrack(rooms, found.id)
         preview = outlook if isinstance(outlook, Preview) else None  # a meta session moves nothing
@@ -74,6 +75,13 @@ async def valid_checkpoints(rooms: Rooms) -> list[Checkpoint]:
         return []
     head = await rooms.heads.read()
     return head.timeline.valid(rooms.session.branch)[::-1] if head else []
+
+
+def _meant(rooms: Rooms, timeline: Timeline, given: str) -> str:
+    """The checkpoint that a part of an id fits. What was left is told by its whole name alone."""
+    here = rooms.session.branch
+    known = [c.id for c in (*timeline.valid(here), *timeline.pending(here))]
+    return named_once("checkpoints", given, known)
 
 
 def _pending(rooms: Rooms, timeline: Timeline, wanted: str) -> Checkpoint | None:
@@ -128,7 +136,8 @@ def _where_left(rooms: Rooms, record: Record, timeline: Timeline) -> str:
     for branch in timeline.branches:
         if record.segment in timeline.chain(branch):
             return f"belongs to branch {branch!r}; this session is on {here!r}"
-    for line in timeline.left_lines():
+    holding = [record.segment] if record.segment else []
+    for line in timeline.left_lines(holding):
         if line.branch == here and record.segment in timeline.ancestors(line.tips):
             return f"was left by a backtrack. backtrack(to={line.id!r}) would restore that road"
     return "was left by a backtrack on another branch, or given up for good"

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.cloud import Document, Stored
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
+from memory_mcp.domain.strict_json import load_json
 
 __all__ = ["document_of", "record_of"]
 
@@ -60,8 +61,7 @@ def record_of(stored: Stored) -> Record | None:
     if content is None:
         return None
     try:
-        fields = {**json.loads(rest), "content": content}
-        json.dumps(fields, ensure_ascii=False).encode()  # half a character fits in no file
+        fields = {**load_json(rest.encode()), "content": content}
         record = Record.model_validate(fields)
     except (TypeError, ValueError, RecursionError):
         return None

@@ -4,8 +4,17 @@ Each docstring is the contract; tests/contracts proves it for every adapter. Ada
 errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
-from memory_mcp.ports.cloud import Outbox, Remote
-from memory_mcp.ports.files import Clock, HeadStore, Ids, Provenance, RecordStore
+from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
+from memory_mcp.ports.files import (
+    Clock,
+    CloudTrust,
+    ErasedLog,
+    HeadStore,
+    Ids,
+    ProjectTrust,
+    Provenance,
+    RecordStore,
+)
 from memory_mcp.ports.inbox import Inbox
 from memory_mcp.ports.language import LanguageModel
 from memory_mcp.ports.moving import ImportJournal
@@ -15,7 +24,9 @@ from memory_mcp.ports.views import Views
 
 __all__ = [
     "Clock",
+    "CloudTrust",
     "Embedder",
+    "ErasedLog",
     "HeadStore",
     "Ids",
     "ImportJournal",
@@ -23,7 +34,9 @@ __all__ = [
     "LanguageModel",
     "NudgeQueue",
     "Outbox",
+    "ProjectTrust",
     "Provenance",
+    "PulledRecords",
     "RecordStore",
     "Remote",
     "SearchIndex",

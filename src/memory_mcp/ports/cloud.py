@@ -19,7 +19,7 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 
-__all__ = ["Outbox", "Remote"]
+__all__ = ["Outbox", "PulledRecords", "Remote"]
 
 
 class Outbox(Protocol):
@@ -67,6 +67,21 @@ class Outbox(Protocol):
     async def stand(self, standing: Standing) -> None: ...
 
     async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class PulledRecords(Protocol):
+    """Which records of a pool came in from the cloud: what they would erase waits for the user.
+
+    - `note` is durable when it returns. It comes before the record's file.
+    - `ids` names all that were ever noted, also while there is no cloud.
+    - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
+    """
+
+    async def note(self, record_ids: Collection[RecordId]) -> None: ...
+
+    async def ids(self) -> set[RecordId]: ...
 
     async def aclose(self) -> None: ...
 

@@ -11,8 +11,10 @@ from memory_mcp.domain.timeline import Head
 
 __all__ = [
     "Clock",
+    "ErasedLog",
     "HeadStore",
     "Ids",
+    "ProjectTrust",
     "Provenance",
     "RecordStore",
 ]
@@ -39,14 +41,64 @@ class Provenance(Protocol):
     def origin(self, client: str) -> Origin: ...
 
 
+class ProjectTrust(Protocol):
+    """What the user said of a project whose files may come from somebody else.
+
+    - `remote`: where the repository says that it comes from; '' if it does not.
+    - `trusted`: every valid record counts, whoever wrote it: the user said so in this place, under
+      this remote. Takes effect at once, in every process.
+    - `trusted_as`: the remote under which they said so, which may be another one by now; or None.
+    - `vouched`: the repository gives the project no name, or the user trusts it under that remote.
+      Only then may the cloud be asked about it.
+    - `links`: what is a link and stands where the project's memory would be; none is followed.
+    - `grant` and `revoke` change that; `revoke` ends the trust in clouds, too, and tells whether it
+      was otherwise. What the file system refuses raises `StoreUnavailableError`.
+    """
+
+    @property
+    def remote(self) -> str: ...
+
+    def trusted(self) -> bool: ...
+
+    def trusted_as(self) -> str | None: ...
+
+    def vouched(self) -> bool: ...
+
+    def links(self) -> Sequence[str]: ...
+
+    def grant(self) -> None: ...
+
+    def revoke(self) -> bool: ...
+
+
+class CloudTrust(Protocol):
+    """What the user said of the cloud at `address`.
+
+    - `trusted`: what it says that other machines wrote comes in. Takes effect at once, in every
+      process.
+    - `grant` lets it; what the file system refuses raises `StoreUnavailableError`.
+    """
+
+    address: str
+
+    def trusted(self) -> bool: ...
+
+    def grant(self) -> None: ...
+
+
 class RecordStore(Protocol):
     """Where records rest.
 
     - `put` is durable when it returns, and idempotent: the same record twice is one.
       Another record under an id that is taken raises `StoreDamagedError`.
+      What was written `of_this_machine` counts whatever the user trusts.
     - `get` returns exactly what was put, or None; never half a record. A file that cannot be
       read as a record raises `StoreDamagedError` or `NewerSchemaError`.
     - `ids` names every record there is, readable or not, in no promised order.
+    - `changed` tells, without waiting, whether others may have added or removed records since the
+      last `ids`: another process, git, or a person. What this store wrote itself is no news.
+    - `emptied` tells whether a folder without records may have been emptied, as git does when it
+      switches to a branch without any, or cleans: else it is gone, or not mounted.
     - `scan` yields every readable record among the ids given, skipping what cannot be read.
     - `erase` leaves nothing of the records; an id that is not there is no error.
     - `tidy` removes what writes that were cut short left over, once it is `LITTER_SECONDS_MIN` old:
@@ -55,11 +107,15 @@ class RecordStore(Protocol):
     - `findings` names what it can tell is wrong by itself, and mends what it safely can.
     """
 
-    async def put(self, record: Record) -> None: ...
+    async def put(self, record: Record, *, of_this_machine: bool = True) -> None: ...
 
     async def get(self, record_id: RecordId) -> Record | None: ...
 
     async def ids(self) -> set[RecordId]: ...
+
+    def changed(self) -> bool: ...
+
+    def emptied(self) -> bool: ...
 
     def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
 
@@ -68,6 +124,18 @@ class RecordStore(Protocol):
     async def tidy(self) -> None: ...
 
     async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class ErasedLog(Protocol):
+    """Which records this machine has erased, whatever records say so now.
+
+    - `ids` names them all; `add` is durable when it returns.
+    - What the file system refuses raises `StoreUnavailableError`.
+    """
+
+    def ids(self) -> frozenset[RecordId]: ...
+
+    def add(self, record_ids: Collection[RecordId]) -> None: ...
 
 
 class HeadStore(Protocol):

@@ -54,7 +54,7 @@ def sqs_client(url: str) -> Generator[SqsClient]:
     except ImportError as error:
         raise RemoteBlockedError(
             "MEMORY_NUDGE_QUEUE needs a library that is not installed: "
-            "pip install 'memory-mcp[sqs]'."
+            "pip install 'backtrack-memory[sqs]'."
         ) from error
     amazon = _AMAZON.match(url)
     with ExitStack() as opened:

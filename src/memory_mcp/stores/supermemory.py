@@ -17,7 +17,13 @@ from pydantic import BaseModel, ValidationError
 from memory_mcp.domain.cloud import Document, Listing, Profile, RemoteHit, Stored, Test
 from memory_mcp.domain.cloud import State as DocumentState
 from memory_mcp.domain.ids import RecordId, is_record_id
-from memory_mcp.domain.limits import BATCH_IDS_MAX, REMOTE_DELIVERY_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    BATCH_IDS_MAX,
+    REMOTE_DELIVERY_SECONDS_MAX,
+    REMOTE_ERROR_CHARS_MAX,
+    REMOTE_FACT_CHARS_MAX,
+)
+from memory_mcp.domain.normalise import message_line
 from memory_mcp.errors import (
     RemoteBlockedError,
     RemoteError,
@@ -47,7 +53,7 @@ T = TypeVar("T")
 Json = dict[str, Any]
 Taken = dict[RecordId, str | None]
 
-_NAMESPACE: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_NAMESPACE: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
 _THRESHOLD: Final = 0.3
 """Similarity below which the service need not answer (its own default, said aloud)."""
 
@@ -93,17 +99,17 @@ class Supermemory:
         said = await self._ask("GET", f"{space}/document/{record_id}", missing=True)
         if said is None:
             return None
-        found = _read(DocumentAnswer, said)
+        found = await _read(DocumentAnswer, said)
         return Stored(record_id, found.content, found.metadata, _state(found.system.status))
 
     async def erase(self, namespace: str, record_ids: Sequence[RecordId]) -> Mapping[RecordId, str]:
         said = await self._ask("DELETE", f"{_in(namespace)}/document", {"ids": list(record_ids)})
-        answer = _read(DeletedAnswer, said)
-        failed = {RecordId(failure.id): failure.error for failure in answer.errors}
+        answer = await _read(DeletedAnswer, said)
+        failed = {RecordId(each.id): _error(each.error) for each in answer.errors}
         if failed.keys() <= set(record_ids):
             return failed
         # named by ids of its own: which of ours they are is for whoever looks to find out
-        return dict.fromkeys(record_ids, "; ".join(sorted(set(failed.values()))))
+        return dict.fromkeys(record_ids, _error("; ".join(sorted(set(failed.values())))))
 
     async def search(
         self, namespace: str, query: str, tests: Sequence[Test], limit: int
@@ -117,9 +123,8 @@ class Supermemory:
             **filtered(tests),
         }
         path = f"{_in(namespace)}/search"
-        answer = _read(
-            SearchAnswer, await self._ask("POST", path, body, seconds=self._search_seconds)
-        )
+        said = await self._ask("POST", path, body, seconds=self._search_seconds)
+        answer = await _read(SearchAnswer, said)
         hits: list[RemoteHit] = []
         for hit in answer.results:
             source = hit.included.document
@@ -149,7 +154,7 @@ class Supermemory:
                 "order": "desc" if newest_first else "asc",
             },
         )
-        answer = _read(ListAnswer, said)
+        answer = await _read(ListAnswer, said)
         rows = [(_our_id(row.metadata, row.id), row) for row in answer.documents]
         return Listing(
             documents=tuple(
@@ -170,10 +175,10 @@ class Supermemory:
     async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile:
         path = f"{_in(namespace)}/profile"
         said = await self._ask("POST", path, filtered(tests), seconds=self._search_seconds)
-        facts = _read(ProfileAnswer, said).profile
+        facts = (await _read(ProfileAnswer, said)).profile
         return Profile(
-            static=tuple(fact.memory for fact in facts.static),
-            dynamic=tuple(fact.memory for fact in facts.dynamic),
+            static=tuple(_fact(fact.memory) for fact in facts.static),
+            dynamic=tuple(_fact(fact.memory) for fact in facts.dynamic),
         )
 
     async def probe(self) -> None:
@@ -183,7 +188,7 @@ class Supermemory:
             raise RemoteRejectedError(
                 f"{error} This server does not speak Supermemory's v5: see SUPERMEMORY_BASE_URL."
             ) from error
-        _read(NamespacesAnswer, said)
+        await _read(NamespacesAnswer, said)
 
     async def aclose(self) -> None:
         wire, self._wire = self._wire, None
@@ -196,7 +201,7 @@ class Supermemory:
         (document,) = documents
         body = {**fields(document), **task(extract=document.extract)}
         said = await self._ask("POST", f"{_in(namespace)}/document", body)
-        answer = _read(AcceptedAnswer, said)
+        answer = await _read(AcceptedAnswer, said)
         return {document.id: "failed" if answer.status == "failed" else None}
 
     async def _add_batch(self, namespace: str, documents: Sequence[Document]) -> Taken:
@@ -204,10 +209,10 @@ class Supermemory:
         said = await self._ask("POST", f"{_in(namespace)}/document/batch", body)
         ours = {document.id for document in documents}
         answers: Taken = {}
-        for item in _read(BatchAnswer, said).results:
+        for item in (await _read(BatchAnswer, said)).results:
             failed = item.status in ("error", "failed")
             answers[RecordId(item.id)] = (
-                (item.error or item.details or item.status) if failed else None
+                _error(item.error or item.details or item.status) if failed else None
             )
         return {record_id: said for record_id, said in answers.items() if record_id in ours}
 
@@ -273,13 +278,21 @@ def _in(namespace: str) -> str:
     return f"/ns/{namespace}"
 
 
-def _read(shape: type[A], said: Json | None) -> A:
+async def _read(shape: type[A], said: Json | None) -> A:
     try:
-        return shape.model_validate(said or {})
+        return await asyncio.to_thread(shape.model_validate, said or {})
     except ValidationError as error:
         raise RemoteUnavailableError(
             f"The service answered in a shape that is not its own ({error.error_count()} fields)."
         ) from error
+
+
+def _error(words: str) -> str:
+    return message_line(words, REMOTE_ERROR_CHARS_MAX)
+
+
+def _fact(words: str) -> str:
+    return message_line(words, REMOTE_FACT_CHARS_MAX)
 
 
 def _state(status: str) -> DocumentState:

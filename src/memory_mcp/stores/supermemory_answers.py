@@ -1,11 +1,15 @@
 """What Supermemory answers (v5), as far as we rely on it. Anything else is no answer.
 
-Shapes from the vendor's OpenAPI document of SDK 5.0.1; answers may grow, so more is ignored.
+Shapes from the vendor's OpenAPI document of SDK 5.0.1; answers may grow, so more is ignored. A list
+has no more items than were asked for, and the first that is wrong ends the reading: of a million
+that are, each would be an error of its own.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, FiniteFloat
+from pydantic import BaseModel, FailFast, Field, FiniteFloat
+
+from memory_mcp.domain.limits import BATCH_IDS_MAX, REMOTE_HITS_MAX
 
 __all__ = [
     "AcceptedAnswer",
@@ -20,6 +24,9 @@ __all__ = [
 
 Metadata = dict[str, Any]
 Count = int
+
+_NAMED_MAX = 1_000
+"""Items of a list that is as long as the request was, or as the service sees fit."""
 
 
 class AcceptedAnswer(BaseModel):
@@ -39,7 +46,7 @@ class _BatchItem(BaseModel):
 class BatchAnswer(BaseModel):
     """Some, all or none were taken."""
 
-    results: list[_BatchItem]
+    results: Annotated[list[_BatchItem], FailFast(), Field(max_length=_NAMED_MAX)]
     count: Count
     failed: Count
 
@@ -53,7 +60,7 @@ class DeletedAnswer(BaseModel):
     """Each id was tried on its own."""
 
     count: Count
-    errors: list[_DeleteFailure]
+    errors: Annotated[list[_DeleteFailure], FailFast(), Field(max_length=_NAMED_MAX)]
 
 
 class _System(BaseModel):
@@ -79,7 +86,7 @@ class _Pagination(BaseModel):
 class ListAnswer(BaseModel):
     """A page of documents."""
 
-    documents: list[DocumentAnswer]
+    documents: Annotated[list[DocumentAnswer], FailFast(), Field(max_length=BATCH_IDS_MAX)]
     pagination: _Pagination
 
 
@@ -103,7 +110,7 @@ class _Hit(BaseModel):
 class SearchAnswer(BaseModel):
     """Passages, best first."""
 
-    results: list[_Hit]
+    results: Annotated[list[_Hit], FailFast(), Field(max_length=REMOTE_HITS_MAX)]
     searchTime: FiniteFloat  # noqa: N815
 
 
@@ -112,8 +119,8 @@ class _Fact(BaseModel):
 
 
 class _Facts(BaseModel):
-    static: list[_Fact]
-    dynamic: list[_Fact]
+    static: Annotated[list[_Fact], FailFast(), Field(max_length=_NAMED_MAX)]
+    dynamic: Annotated[list[_Fact], FailFast(), Field(max_length=_NAMED_MAX)]
 
 
 class ProfileAnswer(BaseModel):

@@ -3,11 +3,17 @@
 It is imported with the first request, because httpx takes longer to import than a memory takes to
 store. What comes back counts only as JSON: a portal or proxy in between answers 200 and 404 too,
 and neither may be taken for the service's word. Ids and status codes are logged, nothing else.
+
+The other end may lie. An answer is read under one deadline and up to a size, as it comes and as it
+unpacks (one layer of gzip; httpx would unpack any number of them at once), parsed in a thread, and
+its words are cleaned before an error repeats them.
 """
 
 import asyncio
+import json
 import logging
 import math
+import zlib
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, cast
@@ -15,22 +21,31 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.hosts import is_loopback
-from memory_mcp.domain.limits import REMOTE_CONNECT_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    REMOTE_ANSWER_BYTES_MAX,
+    REMOTE_ANSWER_PARTS_MAX,
+    REMOTE_CONNECT_SECONDS_MAX,
+    REMOTE_ERROR_CHARS_MAX,
+)
+from memory_mcp.domain.normalise import message_line
 from memory_mcp.errors import (
     RemoteBlockedError,
     RemoteError,
     RemoteRejectedError,
     RemoteUnavailableError,
 )
+from memory_mcp.stores.keys import KEY_CHARS_MAX
+from memory_mcp.waiting import patience
 
 __all__ = ["Json", "Wire"]
 
 Json = dict[str, Any]
 
 _LOG: Final = logging.getLogger("memory_mcp.cloud")
-_SAID_CHARS_MAX: Final = 200
-"""How much of the service's own words an error repeats."""
+_GZIP: Final = 16 + zlib.MAX_WBITS
+"""For zlib: with the header of gzip."""
 
 _CONNECTIONS_MAX: Final = 10
 
@@ -57,7 +72,7 @@ class Wire:
         host = urlsplit(base_url).hostname or ""
         self._name = host
         self._key = key
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
         try:
@@ -87,24 +102,31 @@ class Wire:
     ) -> Json | None:
         """The answer; None if it is a 404 and that was said to be one (`missing`)."""
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._client.request(
+            async with patience(f"the cloud ({self._name})", seconds):
+                asked = self._client.stream(
                     method,
                     path,
                     json=body,
                     params=params,
                     timeout=httpx.Timeout(seconds, connect=REMOTE_CONNECT_SECONDS_MAX),
                 )
+                async with asked as response:
+                    data = await _body(response)
+                said = await asyncio.to_thread(_json, data, success=response.is_success)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise RemoteUnavailableError(
                 f"{self._name} did not answer within {seconds:g} s."
+            ) from error
+        except _TooLongError as error:
+            raise RemoteUnavailableError(
+                f"{self._name} answered with more than {REMOTE_ANSWER_BYTES_MAX // 1_000_000} MB, "
+                "which no answer of the service has."
             ) from error
         except httpx.HTTPError as error:
             raise RemoteUnavailableError(
                 f"{self._name} cannot be reached ({type(error).__name__})."
             ) from error
         _LOG.debug("%s %s: %d", method, path, response.status_code)
-        said = _json(response)
         if said is None:
             raise RemoteUnavailableError(
                 f"{self._name} answered {response.status_code} with something that is no answer of "
@@ -114,14 +136,15 @@ class Wire:
             return said
         if missing and response.status_code == HTTPStatus.NOT_FOUND:
             return None
-        raise self._refusal(response, said)
+        words = await asyncio.to_thread(_words, said, hide=self._key)
+        raise self._refusal(response, said, words)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    def _refusal(self, response: httpx.Response, said: Json) -> RemoteError:
-        why = f"{self._name} answered {response.status_code}: {_words(said, hide=self._key)}"
+    def _refusal(self, response: httpx.Response, said: Json, words: str) -> RemoteError:
+        why = f"{self._name} answered {response.status_code}: {words}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
                 remedy = _REMEDIES[response.status_code]
@@ -138,29 +161,65 @@ class Wire:
                 return RemoteRejectedError(why)
 
 
-def _json(response: httpx.Response) -> Json | None:
+class _TooLongError(Exception):
+    """The answer is longer than any that the service has reason to give."""
+
+
+async def _body(response: httpx.Response) -> bytes | None:
+    """What was answered, unpacked; None if it is packed in a way that nobody asked for."""
+    match response.headers.get("Content-Encoding", "identity").strip().lower():
+        case "identity" | "":
+            unpack = None
+        case "gzip" | "x-gzip":
+            unpack = zlib.decompressobj(_GZIP)
+        case _:
+            return None
+    received, data = 0, bytearray()
+    async for part in response.aiter_raw():
+        received += len(part)
+        try:
+            data += unpack.decompress(part, REMOTE_ANSWER_BYTES_MAX + 1) if unpack else part
+        except zlib.error:
+            return None
+        if max(received, len(data)) > REMOTE_ANSWER_BYTES_MAX:
+            raise _TooLongError
+    return bytes(data) if unpack is None or unpack.eof else None
+
+
+def _json(data: bytes | None, *, success: bool) -> Json | None:
     """The answer if it is one of the service: an object, and on an error one that says so."""
+    if data is None or data.count(b"{") + data.count(b"[") > REMOTE_ANSWER_PARTS_MAX:
+        return None
     try:
-        said: object = response.json()
+        said: object = json.loads(data)
     except (ValueError, RecursionError):
         return None
     if not isinstance(said, dict):
         return None
     known = cast("Json", said)
-    return known if response.is_success or "error" in known else None
+    return known if success or "error" in known else None
 
 
 def _words(said: Json, *, hide: str) -> str:
     """`error` is a text, or a list of issues. It may repeat the key, which we do not."""
+    try:
+        words = _told(said)
+    except RecursionError:  # lists within lists
+        words = "an error that cannot be read"
+    for _ in range(2):  # signs that nobody sees may have kept the key from being found
+        words = words.replace(hide, "***") if hide else words
+        words = message_line(words, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
+    return cut(words, REMOTE_ERROR_CHARS_MAX)
+
+
+def _told(said: Json) -> str:
     match said.get("error"):
         case [{"message": str(message), "path": [_, *_] as path}, *_]:
-            words = f"{'.'.join(map(str, path))}: {message}"
+            return f"{'.'.join(map(str, path))}: {message}"
         case [{"message": str(message)}, *_]:
-            words = message
+            return message
         case error:
-            words = ", ".join(str(part) for part in (error, said.get("details")) if part)
-    words = words.replace(hide, "***") if hide else words
-    return words if len(words) <= _SAID_CHARS_MAX else f"{words[:_SAID_CHARS_MAX]}…"
+            return ", ".join(str(part) for part in (error, said.get("details")) if part)
 
 
 def _retry_after(response: httpx.Response, said: Json) -> float | None:
