@@ -19,6 +19,7 @@ from doors import (
     recalled,
     records,
     refused,
+    text_of,
 )
 from mcp import Client
 
@@ -212,7 +213,7 @@ async def test_secrets_and_recalled_text_stay_out_of_a_closeout(
             agents=[],
         )
 
-    assert files_with(project, key) == []
+    assert files_with(project.parent, key) == []
     assert "Taken out of rationale before anything was written" in said["message"]
     assert "What memory itself had recalled was left out of issues." in said["message"]
     issues = [r["content"] for r in records(project) if r.get("key", "").endswith(":issues")]
@@ -236,7 +237,7 @@ async def test_what_cannot_be_stored_is_refused_before_anybody_is_asked(
     """The message names the part, its figure and the limit."""
     user = User("accept", {"decision": "save", "summary": ""})
     async with agent(replace(settings, approval="ask"), "auto", user) as client:
-        said = await refused(client, "checkpoint", summary="Done", **given)
+        said = text_of(await client.call_tool("checkpoint", {"summary": "Done", **given}))
 
     assert complaint in said
     assert user.asked == []
@@ -246,14 +247,13 @@ async def test_what_cannot_be_stored_is_refused_before_anybody_is_asked(
 async def test_a_forgotten_part_is_nowhere_not_even_in_the_head(
     settings: Settings, era: Era, project: Path
 ) -> None:
-    """The head holds the last step whole, so that a cut loses nothing; a forget ends that."""
+    """The head holds the last step whole only until each of its records has a file."""
     async with agent(settings, era) as client:
         said = await close(client, phase=2)
-        assert head_file(project)["with_last"]
+        assert head_file(project)["with_last"] == []
         await call(client, "forget_memory", memory_id=said["written"][1])
 
-    assert files_with(project, "recovery mails") == []
-    assert len(head_file(project)["with_last"]) == 4
+    assert files_with(project.parent, "recovery mails") == []
 
 
 async def test_a_head_without_the_field_is_read(

@@ -211,7 +211,7 @@ async def test_secrets_and_recalled_text_stay_out(
             insights=["Keys rotate."],
         )
 
-    assert files_with(project, key) == []
+    assert files_with(project.parent, key) == []
     assert sorted(said["written"]) == ["checkpoint", "insights"]
     assert "Taken out of memory_update before anything was written" in said["message"]
     assert "What memory itself had recalled was left out of history_entry." in said["message"]

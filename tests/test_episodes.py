@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 from command_line import Run
-from doors import Era, Json, add, agent, call, files_with, read, recalled, records, refused, seal
+from doors import (
+    Era,
+    Json,
+    add,
+    agent,
+    call,
+    files_with,
+    read,
+    recalled,
+    records,
+    refused,
+    seal,
+)
 from mcp import Client
 
 from memory_mcp import app
@@ -143,13 +155,13 @@ async def test_a_secret_in_a_turn_is_gone_before_anything_is_written(
     settings: Settings, era: Era, tmp_path: Path
 ) -> None:
     """People paste keys into conversations."""
-    private = "<private>the code of the\nfront door is 4711</private>"
+    private = "<private>the code of the\nfront door is orchid-4711</private>"
     async with agent(settings, era) as client:
         await capture(client, 1, f"Please write the note for the cleaners: {private} it is new.")
 
     (record,) = episodes(tmp_path)
     assert "Please write the note for the cleaners" in record["content"]
-    assert files_with(tmp_path, "4711") == files_with(tmp_path, "front door") == []
+    assert files_with(tmp_path, "orchid-4711") == files_with(tmp_path, "front door") == []
 
 
 async def test_an_episode_belongs_to_the_phase_that_is_worked_on(

@@ -180,3 +180,75 @@ async def test_a_composition_that_loses_a_sentence_is_not_taken(
     await add(rooms, new)
 
     assert await known(rooms) == ["Mia is 4 years old. She is allergic to peanuts."]
+
+
+async def test_what_is_not_contradicted_stays(rooms: Rooms, language: FakeLanguage) -> None:
+    """One word of the model's does not cost what the old sentence says besides."""
+    old, new = "The server has 4 GB RAM and sits in Oslo.", "The server now has 8 GB RAM."
+    await add(rooms, old)
+    language.judgements[old, new] = "contradicts"
+    added = await add(rooms, new)
+
+    assert isinstance(added, Added)
+    assert "sits in Oslo" in " ".join(await known(rooms))
+    assert added.contradictions or any("It contradicts" in note for note in added.notes)
+
+
+BESIDES = [
+    (
+        "The server in Oslo with 4 GB RAM runs Debian under admin Carla.",
+        "The server runs with 8 GB RAM now.",
+    ),
+    (
+        "The deploy host db1 in rack 4 uses port 5432, admin Carla, backup at 2 am.",
+        "The deploy host db1 uses port 5433.",
+    ),
+    (
+        "The invoice service uses PostgreSQL 14, Redis 6 and Kafka 3.",
+        "The invoice service uses PostgreSQL 16.",
+    ),
+    (
+        "The build server (Oslo, admin Carla) has 4 GB RAM.",
+        "The build server has 8 GB RAM.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), BESIDES)
+async def test_no_word_of_a_model_costs_more_than_one_value(
+    rooms: Rooms, language: FakeLanguage, old: str, new: str
+) -> None:
+    """A sentence says several things, however they are joined, and a composition may drop some."""
+    await add(rooms, old)
+    language.judgements[old, new] = "contradicts"
+    language.compositions[old, new] = new
+    await add(rooms, new)
+
+    assert sorted(await known(rooms)) == sorted([old, new])
+
+
+async def test_a_model_composes_one_sentence_that_says_more(
+    rooms: Rooms, language: FakeLanguage
+) -> None:
+    """It is asked where the newer text alone would lose something, and loses nothing itself."""
+    old, new = BESIDES[1]
+    whole = "The deploy host db1 in rack 4 uses port 5433, admin Carla, backup at 2 am."
+    await add(rooms, old)
+    language.judgements[old, new] = "contradicts"
+    language.compositions[old, new] = whole
+    await add(rooms, new)
+
+    assert await known(rooms) == [whole]
+
+
+async def test_a_composition_keeps_each_name_and_figure(
+    rooms: Rooms, language: FakeLanguage
+) -> None:
+    """Most of the words are not enough where the one that is missing is the name."""
+    old = "Mia is 3 years old. Her sister Ida attends the primary school nearby."
+    new = "Mia is 4 years old and loves cats."
+    language.compositions[old, new] = f"{new} Her sister attends the primary school nearby."
+    await add(rooms, old)
+    await add(rooms, new)
+
+    assert "Her sister Ida attends the primary school nearby." in " ".join(await known(rooms))

@@ -79,6 +79,38 @@ async def test_a_backtrack_takes_a_transition_back(settings: Settings, era: Era)
         assert "phase 1 is sealed" in await read(client, "memory_head")
 
 
+async def test_a_phase_that_is_redone_is_said_to_be_and_how(settings: Settings, era: Era) -> None:
+    """At the beginning and with the first memory, in the same words as the head says it."""
+    async with agent(settings, era) as client:
+        one = await seal(client, "Planned", 1)
+        await seal(client, "Built", 2)
+    async with agent(replace(settings, phase=2), era) as client:
+        opened = await read(client, "memory_context")
+        first = await call(client, "add_memory", content="The orders move to Postgres.")
+        second = await call(client, "add_memory", content="The mails go out by SES.")
+        for said in (opened, str(first), await read(client, "memory_head")):
+            assert "has sealed phase 2 already" in said
+            for way in ("mode='continue'", "mode='forget'", "mode='abort'", "again=true", one):
+                assert way in said
+        assert "has sealed phase" not in str(second)
+
+        await call(client, "backtrack", to=one, mode="continue")
+        assert "has sealed phase" not in await read(client, "memory_context")
+        assert (await seal(client, "Built anew")).startswith("phase2-")
+
+
+@pytest.mark.parametrize("mode", ["continue", "forget"])
+async def test_going_back_to_a_phase_is_redoing_it(settings: Settings, era: Era, mode: str) -> None:
+    """Whoever stands on its checkpoint again may seal it again; once, and not a later phase."""
+    async with agent(replace(settings, phase=1), era) as client:
+        await seal(client, "Planned", 1)
+        await seal(client, "Built", 2)
+        await call(client, "backtrack", to=1, mode=mode)
+        assert "has sealed phase" not in await read(client, "memory_head")
+        assert (await seal(client, "Planned anew", 1)).startswith("phase1-")
+        assert "has sealed phase 1 already" in await read(client, "memory_head")
+
+
 async def test_the_setting_wins_for_its_session(settings: Settings, era: Era) -> None:
     """A pipeline that says MEMORY_PHASE knows best; the others keep what the records say."""
     await moved(settings, 2)

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from command_line import Run, as_json
 from doors import Era, add, agent, call, recalled, refused, seal
 
 from memory_mcp.domain.merging import Merging
@@ -101,3 +102,38 @@ async def test_weights_can_put_the_pinned_first(settings: Settings, era: Era) ->
 
     assert await order(settings) == ["The release notes have a deadline.", "Release on Fridays."]
     assert await order(heavy) == ["Release on Fridays.", "The release notes have a deadline."]
+
+
+async def test_a_key_of_the_schema_is_read_whole_or_by_its_beginning(
+    settings: Settings, era: Era
+) -> None:
+    """A later session asks for what an earlier one handed on, without guessing its words."""
+    async with agent(replace(settings, toolsets=("session",)), era) as client:
+        await add(client, "Tests run in parallel.", kind="decision")
+        about = {"title": "Editor"}
+        liked = await add(client, "I use Helix.", kind="preference", scope="user", metadata=about)
+        await call(client, "consolidate", memory_update="Auth is done.", final=True)
+        await call(client, "checkpoint", summary="Sealed.", phase=3, issues=["Rate limits"])
+
+        async def found(key: str, query: str = "") -> list[str]:
+            return await recalled(client, query, key=key)
+
+        assert await found("user:preferences:editor") == ["I use Helix."]
+        assert await found("user:preferences:edit") == []
+        assert await found("user:preferences:*", "what editor do I use") == ["I use Helix."]
+        assert await found("user:preferences:*", "parallel tests") == []
+        assert await found("gardener:*") == ["Auth is done."]
+        assert any("Rate limits" in text for text in await found("phase:*"))
+        shown = await call(client, "search_memories", key="user:preferences:*")
+        assert shown["results"][0]["metadata"]["key"] == "user:preferences:editor"
+        assert shown["results"][0]["memoryId"] == liked
+        assert "a * stands at its end" in await refused(client, "search_memories", key="a:*:b")
+
+
+def test_search_by_key_on_the_command_line(run: Run) -> None:
+    """`--key`, and the key is shown with what was found."""
+    as_json(run, "add", "A web shop.", "--kind", "identity")
+    _, out, _ = run("search", "--key", "project:*")
+
+    assert "A web shop." in out
+    assert ":identity] " in out

@@ -20,6 +20,7 @@ from memory_mcp.domain.limits import (
     REMOTE_CONNECT_SECONDS_MAX,
 )
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.waiting import patience
 
 if TYPE_CHECKING:
     import httpx
@@ -85,7 +86,7 @@ class Asking:
                 f"{left:.0f} s."
             )
         try:
-            async with asyncio.timeout(seconds):
+            async with patience(f"the model ({self._name})", seconds):
                 response = await self._posted(path, body)
                 if _passing(response.status_code) and (pause := _pause_of(response)) < seconds:
                     await asyncio.sleep(max(self._retry_seconds, pause))

@@ -7,7 +7,7 @@ __all__ = ["NO_EXTRA", "extra_installed"]
 
 NO_EXTRA: Final = (
     "Models on this machine need libraries that are not installed: "
-    "pip install 'memory-mcp[semantic]'."
+    "pip install 'backtrack-memory[semantic]'."
 )
 
 _LIBRARIES: Final = ("numpy", "onnx", "onnxruntime", "safetensors", "tokenizers")

@@ -86,6 +86,7 @@ def _closed(part: str, title: str, content: str, phase: int | None, writing: Wri
         phase=phase,
         segment=writing.segment,
         branch=writing.branch,
+        lineage=writing.lineage,
         scope=writing.scope,
         origin=writing.origin,
         created_at=writing.at,

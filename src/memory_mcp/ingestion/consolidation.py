@@ -153,6 +153,7 @@ def _record(
         category="consolidation" if series else HISTORY,
         segment=writing.segment,
         branch=writing.branch,
+        lineage=writing.lineage,
         supersedes=supersedes,
         scope=writing.scope,
         origin=writing.origin,

@@ -10,13 +10,25 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Writing
-from memory_mcp.domain.ids import BranchName, RecordId
-from memory_mcp.domain.record import DURABLE_KINDS, REJECTED, TOLD, Kind, Layer, Record, Scope
+from memory_mcp.domain.forms import BRANCH_PATTERN
+from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.record import (
+    BECAUSE,
+    DURABLE_KINDS,
+    REJECTED,
+    TOLD,
+    Kind,
+    Layer,
+    Lineage,
+    Record,
+    Scope,
+)
 from memory_mcp.errors import InvalidRequestError
 
 __all__ = [
     "GIVEN_KINDS",
     "accept",
+    "because",
     "bury",
     "check_draft",
     "check_phase",
@@ -33,7 +45,7 @@ GIVEN_KINDS: Final[tuple[Kind, ...]] = (
 """The kinds a caller may choose; the others are written by the use cases that own them."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
-_BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_BRANCH: Final = re.compile(BRANCH_PATTERN)
 
 
 def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
@@ -152,6 +164,7 @@ def accept(draft: Draft, writing: Writing) -> Record:
         phase=draft.phase,
         segment=None if durable else writing.segment,
         branch=None if durable else writing.branch,
+        lineage=Lineage() if durable else writing.lineage,
         supersedes=tuple(RecordId(s.strip()) for s in dict.fromkeys(draft.supersedes)),
         scope=Scope(user=writing.scope.user) if mine else writing.scope,
         origin=writing.origin,
@@ -168,6 +181,7 @@ def corrected(old: Record, content: str, title: str, writing: Writing) -> Record
             "title": title,
             "segment": None if old.durable else writing.segment,
             "branch": None if old.durable else writing.branch,
+            "lineage": Lineage() if old.durable else writing.lineage,
             "supersedes": (old.id,),
             "derived_from": (),
             "origin": writing.origin,
@@ -227,27 +241,56 @@ def bury(
     erased: the tombstone stands where the memory stood and goes on hiding `older` versions, lest
     they come back to life. What holds the same words goes `along` with it.
 
-    With a reason the statement counts as rejected, and the tombstone keeps its digest. That of an
-    episode keeps its key (or the one `told`, of the last that goes): what was told is not told
-    again.
+    With a reason the statement counts as rejected, and the tombstone keeps its digest. It tells the
+    reason only if that was given where the tombstone stands (else see `because`), or of the user's
+    own, which no road holds. That of an episode keeps its key (or the one `told`, of the last that
+    goes): what was told is not told again.
     """
     rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
-    here = (target.segment, target.branch) if erase else (writing.segment, writing.branch)
-    segment, branch = (None, None) if target.durable else here
+    place = target if erase or target.durable else writing
     gone = (target.id, *along)
     return Record(
         id=writing.id,
         kind="tombstone",
         key=f"{TOLD}{told or target.key}" if target.kind == "episode" else rejected,
-        content=reason or ("Erased on request." if erase else "No longer holds."),
-        segment=segment,
-        branch=branch,
+        content=(reason if _tells(target, place.segment, writing) else "")
+        or ("Erased on request." if erase else "No longer holds."),
+        segment=place.segment,
+        branch=place.branch,
+        lineage=place.lineage,
         supersedes=tuple(dict.fromkeys((*gone, *older))) if erase else gone[:1],
         erases=gone if erase else (),
         scope=target.scope,
         origin=writing.origin,
         created_at=writing.at,
     )
+
+
+def because(target: Record, tombstone: Record, reason: str, writing: Writing) -> Record | None:
+    """Why the statement was rejected, if the tombstone does not tell; None if there is no more.
+
+    The rejection stands where the memory stood; the words were said here, so they are gone with
+    the road that is left from here on.
+    """
+    told = _tells(target, tombstone.segment, writing)
+    if not reason.strip() or not target.statement or told:
+        return None
+    return Record(
+        id=writing.id,
+        kind="tombstone",
+        key=f"{BECAUSE}{target.statement}",
+        content=reason,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def _tells(target: Record, segment: SegmentId | None, writing: Writing) -> bool:
+    return segment == writing.segment or target.scope.project is None
 
 
 def _layer(kind: Kind) -> Layer:

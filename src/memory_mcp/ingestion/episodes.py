@@ -189,6 +189,7 @@ def episode(plan: Write | MergeInto, moment: Moment, writing: Writing, phase: in
         phase=phase,
         segment=writing.segment,
         branch=writing.branch,
+        lineage=writing.lineage,
         supersedes=replaced,
         derived_from=replaced,
         scope=writing.scope,

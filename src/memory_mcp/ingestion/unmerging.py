@@ -87,6 +87,7 @@ def recomposed(whole: Record, parts: Sequence[Record], writing: Writing) -> Reco
             "pinned": any(part.pinned for part in parts),
             "segment": whole.segment,
             "branch": whole.branch,
+            "lineage": whole.lineage,
             "supersedes": ids,
             "derived_from": ids,
             "origin": writing.origin,

@@ -13,6 +13,7 @@ def passes(record: Record, filters: Filters) -> bool:
     return (
         (filters.with_profile or field_of(record) is None)
         and (not filters.category or record.category.casefold() == filters.category.casefold())
+        and (not filters.key or _has_key(record, filters.key))
         and tags.issuperset(tag.casefold() for tag in filters.tags)
         and (not filters.kinds or record.kind in filters.kinds)
         and (filters.phase is None or record.phase == filters.phase)
@@ -26,3 +27,10 @@ def passes(record: Record, filters: Filters) -> bool:
         and (not filters.statement or record.statement == filters.statement)
         and (not filters.statements or record.statement in filters.statements)
     )
+
+
+def _has_key(record: Record, wanted: str) -> bool:
+    beginning = wanted.removesuffix("*")
+    if beginning == wanted:
+        return record.key == wanted
+    return bool(record.key) and record.key.startswith(beginning)
