@@ -11,6 +11,7 @@ from fakes import FakeClock, close_rooms, fake_rooms, real_rooms
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
 from memory_mcp import app
+from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Policy
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.moving import Material
@@ -91,8 +92,11 @@ async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> No
     await app.checkpoint(rooms, "the first", 1, again=False, approval="approved")
     head = await rooms.heads.read()
     assert head is not None
-    assert head.last is not None
-    await rooms.project.records.erase({head.last.id})
+    assert head.last is None
+    (move,) = await load(rooms.project, list(head.timeline.moves))
+    cut = head.model_copy(update={"last": move})
+    await rooms.heads.replace(cut, expected=head.revision)
+    await rooms.project.records.erase({move.id})
     there = fake_rooms()
     await imported(there, await exported(rooms, history=True))
 
@@ -227,3 +231,43 @@ def test_a_target_that_cannot_be_is_said(
     """Before anything is read or written."""
     (project / "there").mkdir()
     assert words in complaint(run, "export", *arguments)
+
+
+@pytest.mark.parametrize("target", ["d/e/", "d/e/x.json", "d/e/../x.json", "x.json", "notes/"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_link_of_a_repository_is_named_and_not_written_through(
+    run: Run, project: Path, tmp_path: Path, target: str, *, force: bool
+) -> None:
+    """What the user names may be anywhere, but no name in a clone leads out of it unsaid."""
+    as_json(run, "add", "Orders live in PostgreSQL.")
+    own = tmp_path / "own"  # a work tree as well: that makes the link to it no root of its own
+    for folder in (own / "e" / ".git", project / "d", project / "notes"):
+        folder.mkdir(parents=True)
+    links = {
+        project / "d" / "e": own / "e",
+        project / "x.json": own / "x.json",
+        project / "notes" / "index.md": own / "index.md",
+    }
+    for link, real in links.items():
+        link.symlink_to(real)
+    before = all_below(own)
+
+    if ".." in target:  # lexically: beside the link, and no longer behind it
+        as_json(run, "export", target)
+        assert (project / "d" / "x.json").is_file()
+    else:
+        said = complaint(run, "export", target, *(["--force"] if force else []))
+        assert f"{target!r} is not written: {project}" in said
+        assert "it is a link, which is not followed. Name the folder that is meant" in said
+    assert all_below(own) == before
+    assert all(link.is_symlink() for link in links)
+
+
+def test_outside_of_any_project_links_are_the_users_own(run: Run, tmp_path: Path) -> None:
+    """A folder of backups is often a link to another disk."""
+    as_json(run, "add", "Orders live in PostgreSQL.")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "backups").symlink_to(tmp_path / "disk")
+
+    as_json(run, "export", str(tmp_path / "backups" / "x.json"))
+    assert (tmp_path / "disk" / "x.json").is_file()

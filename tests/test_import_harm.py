@@ -14,7 +14,7 @@ from moving import as_json as in_json
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.domain.ids import MAIN, ROOT, BranchName, CheckpointId, RecordId, SegmentId, time_of
+from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, time_of
 from memory_mcp.domain.moving import Export, Parsed
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.record import Move, Origin, Record, Scope
@@ -70,7 +70,7 @@ async def test_what_a_move_would_hide_is_said() -> None:
     """A backtrack of another clone is no harm, but nobody should wonder where it all went."""
     rooms = fake_rooms()
     await added(rooms, "Orders rest in Postgres")
-    foretold = await previewed(rooms, there(a_move(leaves=(ROOT,)), rooms=rooms))
+    foretold = await previewed(rooms, there(a_move(leaves=(ROOT,), gives_up=(ROOT,)), rooms=rooms))
 
     assert (foretold.hides, foretold.touched["hides"]) == (1, ("Orders rest in Postgres",))
 
@@ -94,18 +94,11 @@ async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"content": "B" * 8_001}, "content has 8,001 characters; the limit is 8,000"),
-        ({"title": "T" * 201}, "title has 201 characters; the limit is 200"),
-        ({"category": "c" * 65}, "category has 65 characters"),
-        ({"tags": ("t",) * 33}, "33 tags; the limit is 32"),
-        ({"tags": ("t" * 65,)}, "a tag has 65 characters"),
-        ({"key": "k" * 501}, "key has 501 characters"),
-        ({"origin": Origin(commit="; rm")}, "origin.commit"),
-        ({"branch": "a b"}, "branch 'a b' cannot be a name"),
-        ({"segment": "../evil"}, "segment '../evil' cannot be a name"),
+        ({"content": "B" * 8_001}, "content: String should have at most 8000 characters"),
+        ({"title": "T" * 201}, "title: String should have at most 200 characters"),
+        ({"erases": (EVIL,)}, "record: a fact cannot erase others"),
         ({"created_at": START + timedelta(days=2)}, "It is dated 2026-02-02"),
-        ({"erases": (EVIL,)}, "It is a fact, and would erase others"),
-        ({"move": Move(act="backtrack", branch=MAIN)}, "It is a fact, and would move the head"),
+        ({"move": Move(act="backtrack", branch=MAIN)}, "a fact cannot move the head"),
     ],
     ids=lambda value: "" if isinstance(value, dict) else value[-20:],
 )
@@ -113,31 +106,14 @@ async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None
 async def test_a_record_that_no_tool_would_take_is_refused(
     fields: dict[str, Any], words: str, *, history: bool
 ) -> None:
-    """Limits hold for every door."""
+    """Limits hold for every door; tests/test_forms_of_records.py goes through every field."""
     rooms = fake_rooms()
-    evil = there(Scribe().record(**fields), rooms=rooms, history=history)
+    record = Scribe().record().model_copy(update=fields)
 
     with pytest.raises(InvalidRequestError) as caught:
-        await previewed(rooms, evil)
+        await previewed(rooms, there(record, rooms=rooms, history=history))
     assert words in str(caught.value)
     assert "Nothing was changed" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        Move(act="fork", branch=BranchName("a b")),
-        Move(act="fork", branch=MAIN, opens={BranchName("\x1b[31m"): EVIL}),
-        Move(act="fork", branch=MAIN, opens={MAIN: ROOT}),
-        Move(act="backtrack", branch=MAIN, leaves=(SegmentId("x/y"),)),
-        Move(act="checkpoint", branch=MAIN, checkpoint=CheckpointId("start")),
-    ],
-)
-async def test_a_name_that_no_command_gives_is_refused(step: Move) -> None:
-    """It would be shown, and be asked for, for ever."""
-    rooms = fake_rooms()
-    with pytest.raises(InvalidRequestError, match="cannot be a name"):
-        await previewed(rooms, there(Scribe().record("m", kind="move", move=step), rooms=rooms))
 
 
 @pytest.mark.parametrize("history", [True, False])

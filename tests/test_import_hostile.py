@@ -37,13 +37,13 @@ def twice_with_other_words(whole: Fields) -> None:
 
 
 HOSTILE: list[tuple[str, Callable[[Fields], None], str]] = [
-    ("a way out in the id", first({"id": "../../../etc/passwd"}), "no id of a record"),
-    ("an id of another kind", first({"id": "7"}), "which is no id of a record"),
+    ("a way out in the id", first({"id": "../../../etc/passwd"}), "record 1 is no record: id: has"),
+    ("an id of another kind", first({"id": "7"}), "record 1 is no record: id: has"),
     ("a number for a text", first({"content": 7}), "record 1 is no record: content"),
     ("a kind that is none", first({"kind": "virus"}), "is no record: kind"),
     ("a later schema", first({"schema_version": 2}), "schema version 2; this memory-mcp knows"),
     ("no text", first({"content": ""}), "is no record: content"),
-    ("half a character", first({"content": "\ud800"}), "holds what is no text in UTF-8"),
+    ("half a character", first({"content": "\ud800"}), "is no record: content: holds half a"),
     ("itself", lambda w: first({"supersedes": [w["records"][0]["id"]]})(w), "cannot supersede"),
     ("an id twice", twice_with_other_words, "and so has another record in it"),
     ("no object", lambda w: w["records"].__setitem__(0, 7), "record 1 is no object"),
@@ -85,9 +85,10 @@ def test_a_circle_is_refused(run: Run, project: Path, relation: str) -> None:
 def test_a_timeline_that_begins_in_itself_is_refused(run: Run, project: Path) -> None:
     """No head could come of it."""
     scribe = Scribe()
+    one, two = (SegmentId(FakeIds(each).new(scribe.clock.now())) for each in (7, 8))
     steps = [
-        Move(act="checkpoint", branch=MAIN, opens={MAIN: SegmentId(a)}, parents=(SegmentId(b),))
-        for a, b in (("a", "b"), ("b", "a"))
+        Move(act="backtrack", branch=MAIN, opens={MAIN: place}, parents=(before,))
+        for place, before in ((one, two), (two, one))
     ]
     whole = export_of(*(scribe.record("m", kind="move", move=step) for step in steps))
     (project / "it.json").write_text(json.dumps(whole), "utf-8")
@@ -165,3 +166,14 @@ def test_a_source_may_be_piped_in_and_named(run: Run) -> None:
 def test_a_source_that_is_not_there_is_said(run: Run) -> None:
     """The name is repeated: it is a slip of the pen."""
     assert "There is no file or folder 'memroy.jsonl'" in complaint(run, "import", "memroy.jsonl")
+
+
+def test_an_import_follows_no_link_of_a_repository(run: Run, project: Path, tmp_path: Path) -> None:
+    """CLAUDE.md of a clone may be a link to a key; named by itself, the same file is the user's."""
+    notes = tmp_path / "private.md"
+    notes.write_text("- The launch word is pelican.\n", "utf-8")
+    (project / "CLAUDE.md").symlink_to(notes)
+
+    assert "it is a link, which is not followed" in complaint(run, "import", "CLAUDE.md")
+    assert all_below(project / ".claude") == {}
+    assert as_json(run, "import", str(notes), "--from", "claude-md")["success"]

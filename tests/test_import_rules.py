@@ -1,12 +1,17 @@
 """What people wrote as rules comes whole: each is a memory, or it is named why it is none."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import pytest
-from command_line import Run, complaint
+from command_line import Run, as_json, complaint
 
+from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX
 from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed, Source
 from memory_mcp.domain.shown import GENERATED
 from memory_mcp.errors import InvalidRequestError
@@ -159,7 +164,7 @@ def test_what_is_piped_in_must_be_text(run: Run, monkeypatch: pytest.MonkeyPatch
     said = run("import", "-", "--from", "mem0", stdin=b'[{"memory": "Caf\xe9"}]')[2]
     assert "stdin is no text in UTF-8 (byte 16)" in said
     monkeypatch.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 5)
-    assert "stdin holds more than 5 bytes" in run("import", "-", stdin=b"123456")[2]
+    assert "stdin holds more than 50 bytes" in run("import", "-", stdin=b"1" * 51)[2]
 
 
 def test_our_own_export_is_known_however_it_is_set(run: Run, project: Path) -> None:
@@ -168,3 +173,81 @@ def test_our_own_export_is_known_however_it_is_set(run: Run, project: Path) -> N
     (project / "it.json").write_text(text, "utf-8")
 
     assert "export of version 2" in complaint(run, "import", "it.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("it.json", '[{"memory": "a"}, {"memory": "b"}, {}]'),
+        ("it.jsonl", '{"type":"entity","name":"n","entityType":"t","observations":["a","b","c"]}'),
+        ("CLAUDE.md", "- a\n- b\n- c\n"),
+    ],
+)
+def test_more_than_one_import_can_hold_is_refused(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    """An item takes some kB until the last one is checked: the limit is said, and nothing taken."""
+    (project / name).write_text(text, "utf-8")
+    with monkeypatch.context() as few:
+        few.setattr("memory_mcp.moving.values.IMPORT_ITEMS_MAX", 2)
+        said = complaint(run, "import", name)
+        assert "There are more than 2 items in it" in said
+        assert "Import it in parts; nothing was changed." in said
+    with monkeypatch.context() as few:
+        few.setattr("memory_mcp.stores.sources.IMPORT_VALUES_MAX", 1)
+        assert "holds more than 1 values or lines. Import it in parts" in complaint(
+            run, "import", name
+        )
+    with monkeypatch.context() as few:
+        few.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 9)
+        said = complaint(run, "import", name)
+        assert "up to 9 are read. Import it in parts" in said
+    assert as_json(run, "import", name)["read"] == 3
+
+
+def test_what_lies_in_no_repository_may_be_larger(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup of the user's own, ten times as large."""
+    (project.parent / "it.json").write_text('[{"memory": "a"}, {"memory": "b"}, {}]', "utf-8")
+    monkeypatch.setattr("memory_mcp.moving.values.IMPORT_ITEMS_MAX", 1)
+    monkeypatch.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 9)
+
+    assert as_json(run, "import", "../it.json")["read"] == 3
+
+
+def test_an_export_that_no_import_would_take_says_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is needed."""
+    as_json(run, "add", "Orders live in PostgreSQL.")
+    assert "copy the folders" not in run("export", "it.json")[1]
+    monkeypatch.setattr("memory_mcp.cli.exporting.IMPORT_BYTES_MAX", 9)
+    assert "larger than one import takes (90 bytes" in run("export", "it.json")[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="asks the system how much was taken")
+@pytest.mark.parametrize("shape", ["wide", "many", "values", "points"])
+def test_the_largest_sources_take_less_than_300_megabytes(project: Path, shape: str) -> None:
+    """Letters beyond 16 bits make each character of a text four bytes wide."""
+    room = IMPORT_BYTES_MAX - 100
+    wide = '{"memory": "\U0001f600 %04d ' + "some words " * 350 + '"}'
+    wides = room // len(wide.encode()) - 10
+    small = '{"memory": "the value of number %d is %d, for all that we know of it"}'
+    texts: dict[str, Callable[[], str]] = {
+        "wide": lambda: "[" + ",".join(wide % n for n in range(wides)) + "]",
+        "many": lambda: "[" + ",".join(small % (n, n) for n in range(IMPORT_ITEMS_MAX)) + "]",
+        "values": lambda: '[{"memory": "\U0001f600", "list": [' + "{}," * 240_000 + "1]}]",
+        "points": lambda: "".join(f"- \U0001f600 {n} {'word ' * 95}\n" for n in range(19_900)),
+    }
+    name = "CLAUDE.md" if shape == "points" else "it.json"
+    (project / name).write_text(texts[shape](), "utf-8")
+    command = [sys.executable, "-m", "memory_mcp", "import", "--dry-run", name]
+    child = subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    kilobytes = used.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+
+    assert child.returncode == 0
+    assert kilobytes < 300 * 1024

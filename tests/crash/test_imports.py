@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 from command_line import Run
+from doors import machine_dir
 from moving import all_below, exported, imported, of_mem0, read
 from operations import begin, go_back, seal
 from power import FailingDisk, FullDisk, PowerCut
@@ -20,6 +21,7 @@ from project import (
     WORD,
     add,
     all_records,
+    copy_project,
     doctor_is_content,
     head_agrees_with_records,
     make_project,
@@ -185,7 +187,7 @@ def test_the_doctor_names_an_import_before_it_is_completed(
     assert run("add", "Orders rest in Postgres")[0] == 0
     record = json.loads(run("export")[1])["records"][0]
     head = {"schema_version": 1, "records": 1}
-    journal = project / ".state" / JOURNAL_FILE
+    journal = machine_dir(project) / JOURNAL_FILE
     journal.write_text(f"{json.dumps(head)}\n{json.dumps(record)}\n", "utf-8")
     _, out, _ = run("doctor", *(["--repair"] if repair else []))
 
@@ -234,8 +236,7 @@ async def _cut(root: Path, parsed: Parsed, cut_at: int) -> bool:
 
 
 def _copy(template: Path, copy: Path) -> Path:
-    shutil.copytree(template, copy)
-    return copy
+    return copy_project(template, copy)
 
 
 async def _seen(template: Path, copy: Path) -> object:

@@ -22,8 +22,7 @@ async def import_(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     """Take in a source, or say what would come of it."""
     if skipped := app.reads_refused(rooms) if given.dry_run else app.writes_refused(rooms):
         return show.Shown({"success": False, "message": skipped.reason})
-    material = read_material(given.source, CLAUDE_FILES if given.kind == "claude-md" else ())
-    parsed = read_source(material, None if given.kind == "auto" else given.kind, given.source)
+    parsed = _parsed(given)
     reach = _reach(given.scope)
     with show.progress("Reading" if given.dry_run else "Importing") as advance:
         if given.dry_run:
@@ -33,6 +32,13 @@ async def import_(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     if isinstance(done, Skipped):
         return show.Shown({"success": False, "message": done.reason})
     return show.Shown(imported_fields(done), imported_text)
+
+
+def _parsed(given: argparse.Namespace) -> Parsed:
+    """What is in the source; its text, which may be long, is let go of."""
+    names = CLAUDE_FILES if given.kind == "claude-md" else ()
+    material = read_material(given.source, names, str(given.project_dir or ""))
+    return read_source(material, None if given.kind == "auto" else given.kind, given.source)
 
 
 async def _imported(

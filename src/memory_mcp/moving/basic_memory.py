@@ -14,7 +14,7 @@ from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parse
 from memory_mcp.domain.record import Kind
 from memory_mcp.moving.blocks import BARE, Block, blocks
 from memory_mcp.moving.front_matter import front_matter
-from memory_mcp.moving.values import as_texts, not_carried, text_of, time_of
+from memory_mcp.moving.values import Collector, as_texts, not_carried, text_of, time_of
 
 __all__ = ["looks_like_one", "read_basic_memory"]
 
@@ -56,17 +56,13 @@ def looks_like_one(text: str) -> bool:
 
 def read_basic_memory(material: Material) -> Parsed:
     """Every observation, relation and section of every note."""
-    memories: list[Foreign] = []
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     lost: set[str] = set()
     for document in material.documents:
         lost |= front_matter(document.text)[0].keys() - _TAKEN
         for found in _of(document):
-            if isinstance(found, Foreign):
-                memories.append(found)
-            else:
-                left_out.append(found)
-    return Parsed("basic-memory", tuple(memories), tuple(left_out), not_carried(lost))
+            items.add(found)
+    return Parsed("basic-memory", tuple(items.memories), tuple(items.left_out), not_carried(lost))
 
 
 def _of(document: Document) -> Iterator[Foreign | LeftOut]:

@@ -9,7 +9,15 @@ from typing import Any, Final
 
 from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed
 from memory_mcp.domain.record import Kind
-from memory_mcp.moving.values import Fields, as_texts, fields_of, parsed_json, text_of, time_of
+from memory_mcp.moving.values import (
+    Collector,
+    Fields,
+    as_texts,
+    fields_of,
+    parsed_json,
+    text_of,
+    time_of,
+)
 
 __all__ = ["looks_like_one", "read_claude_mem"]
 
@@ -34,16 +42,17 @@ def looks_like_one(value: object) -> bool:
 
 def read_claude_mem(material: Material) -> Parsed:
     """Every observation and summary; prompts and sessions are named."""
-    memories: list[Foreign] = []
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     for document in material.documents:
         for found in _of(fields_of(parsed_json(document.text, document.name)) or {}, document):
-            if isinstance(found, Foreign):
-                memories.append(found)
-            else:
-                left_out.append(found)
+            items.add(found)
     note = "Files that were only read, token counts and the like were not carried over."
-    return Parsed("claude-mem", tuple(memories), tuple(left_out), (note,) if memories else ())
+    return Parsed(
+        "claude-mem",
+        tuple(items.memories),
+        tuple(items.left_out),
+        (note,) if items.memories else (),
+    )
 
 
 def _of(export: Fields, document: Document) -> Iterator[Foreign | LeftOut]:

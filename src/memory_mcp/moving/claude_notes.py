@@ -15,7 +15,7 @@ from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parse
 from memory_mcp.domain.record import Kind
 from memory_mcp.moving.blocks import BARE, Block, blocks
 from memory_mcp.moving.front_matter import front_matter
-from memory_mcp.moving.values import fields_of, not_carried, text_of, time_of
+from memory_mcp.moving.values import Collector, fields_of, not_carried, text_of, time_of
 
 __all__ = ["CLAUDE_FILES", "INDEX", "read_auto_memory", "read_claude_md"]
 
@@ -41,8 +41,7 @@ _TYPES: Final[dict[str, Kind]] = {
 
 def read_claude_md(material: Material) -> Parsed:
     """Every point and paragraph of the files, with what they import."""
-    memories: list[Foreign] = []
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     imports: dict[str, None] = {}
     lost: set[str] = set()
     for document in material.documents:
@@ -50,18 +49,14 @@ def read_claude_md(material: Material) -> Parsed:
         lost |= fields.keys()
         imports |= dict.fromkeys(_imports(body))
         for found in _pieces(document, body, ""):
-            if isinstance(found, Foreign):
-                memories.append(found)
-            else:
-                left_out.append(found)
+            items.add(found)
     notes = (*_not_followed(imports), *not_carried(lost))
-    return Parsed("claude-md", tuple(memories), tuple(left_out), notes)
+    return Parsed("claude-md", tuple(items.memories), tuple(items.left_out), notes)
 
 
 def read_auto_memory(material: Material) -> Parsed:
     """Every note of the folder, and what its index says by itself."""
-    memories: list[Foreign] = []
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     names = {document.name for document in material.documents}
     lost: set[str] = set()
     for document in material.documents:
@@ -73,11 +68,8 @@ def read_auto_memory(material: Material) -> Parsed:
         else:
             founds = _loose(document, body, names)
         for found in founds:
-            if isinstance(found, Foreign):
-                memories.append(found)
-            else:
-                left_out.append(found)
-    return Parsed("claude-code", tuple(memories), tuple(left_out), not_carried(lost))
+            items.add(found)
+    return Parsed("claude-code", tuple(items.memories), tuple(items.left_out), not_carried(lost))
 
 
 def _note(document: Document, fields: dict[str, Any], body: str) -> Foreign | LeftOut:

@@ -1,10 +1,12 @@
 """mem0: a list of memories, alone or as `results` or `memories` of an answer; and its graph."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed
 from memory_mcp.moving.values import (
+    Collector,
     Fields,
     as_items,
     as_texts,
@@ -38,24 +40,25 @@ def looks_like_one(value: object) -> bool:
 
 def read_mem0(material: Material) -> Parsed:
     """Every memory, and every relation of the graph."""
-    memories: dict[str, Foreign] = {}
+    seen: set[str] = set()
     named: dict[str, Foreign] = {}
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     lost: set[str] = set()
     for document in material.documents:
         value = parsed_json(document.text, document.name)
-        for found in (*_memories(value, document, lost), *_relations(value, document)):
+        for found in chain(_memories(value, document, lost), _relations(value, document)):
             if isinstance(found, LeftOut):
-                left_out.append(found)
-            elif found.identity in memories:
-                left_out.append(LeftOut(found.item, "stands there twice"))
+                items.add(found)
+            elif found.identity in seen:
+                items.add(LeftOut(found.item, "stands there twice"))
             elif named.setdefault(name := _named(found), found) is not found and name:
-                left_out.append(
+                items.add(
                     LeftOut(found.item, "has the id of another memory in it, which says otherwise")
                 )
             else:
-                memories[found.identity] = found
-    return Parsed("mem0", tuple(memories.values()), tuple(left_out), not_carried(lost))
+                seen.add(found.identity)
+                items.add(found)
+    return Parsed("mem0", tuple(items.memories), tuple(items.left_out), not_carried(lost))
 
 
 def _items(value: object) -> list[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed
-from memory_mcp.moving.values import Fields, as_items, fields_of, text_of
+from memory_mcp.moving.values import Collector, Fields, as_items, fields_of, text_of
 
 __all__ = ["looks_like_one", "read_memory_server"]
 
@@ -33,15 +33,11 @@ def looks_like_one(text: str) -> bool:
 
 def read_memory_server(material: Material) -> Parsed:
     """Every observation and every relation, with the lines that hold neither."""
-    memories: list[Foreign] = []
-    left_out: list[LeftOut] = list(material.left_out)
+    items = Collector(material)
     for document in material.documents:
         for found in _of(document):
-            if isinstance(found, Foreign):
-                memories.append(found)
-            else:
-                left_out.append(found)
-    return Parsed("memory-server", tuple(memories), tuple(left_out))
+            items.add(found)
+    return Parsed("memory-server", tuple(items.memories), tuple(items.left_out))
 
 
 def _of(document: Document) -> Iterator[Foreign | LeftOut]:

@@ -10,7 +10,9 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter, ValidationError
 
 from memory_mcp.domain.drafts import Reach
-from memory_mcp.domain.ids import BranchName, RecordId, is_record_id
+from memory_mcp.domain.forms import reason_of
+from memory_mcp.domain.given import without_null
+from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.moving import (
     EXPORT_FORMAT,
     EXPORT_VERSION,
@@ -25,7 +27,7 @@ from memory_mcp.domain.record import SCHEMA_VERSION, Record
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.moving.front_matter import apart
 from memory_mcp.moving.own_text import INDEX_NAME
-from memory_mcp.moving.values import Fields, fields_of, parsed_json
+from memory_mcp.moving.values import Fields, fields_of, parsed_json, refuse_items
 
 __all__ = ["head_of", "is_head_of_ours", "read_own"]
 
@@ -69,7 +71,7 @@ def read_own(material: Material) -> Parsed:
     if material.folder and index is not None:
         about, read, left_out = _folder(material, index)
     elif len(material.documents) == 1:
-        about, read, left_out = _file(material.documents[0])
+        about, read, left_out = _file(material.documents[0], material.times)
     else:
         raise InvalidRequestError(
             f"There is no {INDEX_NAME} of an export in the folder. {_NOTHING_CHANGED}"
@@ -80,13 +82,14 @@ def read_own(material: Material) -> Parsed:
     return Parsed("memory-mcp", left_out=(*material.left_out, *left_out, *twice), own=own)
 
 
-def _file(document: Document) -> tuple[Export, list[tuple[str, Record]], list[LeftOut]]:
+def _file(document: Document, times: int) -> tuple[Export, list[tuple[str, Record]], list[LeftOut]]:
     fields = fields_of(parsed_json(document.text, document.name)) or {}
     about = _about(fields, document.name)
     items = fields.get("records")
     if not isinstance(items, list):
         raise _wrong(document.name, "has no list `records`")
     items = cast("list[Any]", items)
+    refuse_items(len(items), times)
     if fields.get("count") != len(items):
         raise _wrong(
             document.name, f"names {fields.get('count')!r} records, and has {len(items):,}"
@@ -106,6 +109,7 @@ def _folder(
         raise _wrong(index.name, "says that the export was cut short: export again")
     read: list[tuple[str, Record]] = []
     left_out: list[LeftOut] = []
+    refuse_items(len(material.documents), material.times)
     for document in material.documents:
         if document is index:
             continue
@@ -168,7 +172,7 @@ def _about(fields: Mapping[str, Any], name: str) -> Export:
             }
         )
     except ValidationError as error:
-        raise _wrong(name, f"does not say what it is of: {_first(error)}") from error
+        raise _wrong(name, f"does not say what it is of: {reason_of(error)}") from error
 
 
 def _record(where: str, fields: Fields | None) -> Record:
@@ -180,14 +184,9 @@ def _record(where: str, fields: Fields | None) -> Record:
             f"Update memory-mcp. {_NOTHING_CHANGED}"
         )
     try:
-        json.dumps(fields, ensure_ascii=False).encode()  # half a character fits in no file
-        record = Record.model_validate(fields)
+        record = Record.model_validate(without_null(fields))
     except ValidationError as error:
-        raise _wrong(where, f"is no record: {_first(error)}") from error
-    except (ValueError, TypeError, RecursionError) as error:
-        raise _wrong(where, "holds what is no text in UTF-8") from error
-    if not is_record_id(record.id):
-        raise _wrong(where, f"has the id {record.id!r:.60}, which is no id of a record")
+        raise _wrong(where, f"is no record: {reason_of(error)}") from error
     return record
 
 
@@ -220,11 +219,6 @@ def _refuse_circles(records: Iterable[Record]) -> None:
                 f"The export is not right: {name} goes round in a circle ({said}). "
                 f"{_NOTHING_CHANGED}"
             ) from error
-
-
-def _first(error: ValidationError) -> str:
-    first, *_ = error.errors(include_url=False)
-    return f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
 
 
 def _wrong(where: str, what: str) -> InvalidRequestError:

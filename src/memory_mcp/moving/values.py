@@ -5,15 +5,19 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
+from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
+from memory_mcp.domain.moving import Foreign, LeftOut, Material
 from memory_mcp.errors import InvalidRequestError
 
 __all__ = [
+    "Collector",
     "Fields",
     "as_items",
     "as_texts",
     "fields_of",
     "not_carried",
     "parsed_json",
+    "refuse_items",
     "text_of",
     "time_of",
 ]
@@ -22,6 +26,41 @@ Fields = Mapping[str, Any]
 
 _MILLISECONDS_FROM: Final = 100_000_000_000
 """A number of seconds this large would be the year 5138: from here on it counts milliseconds."""
+
+
+class Collector:
+    """What a reader finds, item by item: memories, and what is none."""
+
+    def __init__(self, material: Material) -> None:
+        self.memories: list[Foreign] = []
+        self.left_out = list(material.left_out)
+        self._times = material.times
+
+    def add(self, found: Foreign | LeftOut) -> None:
+        """Keep one more.
+
+        Raises:
+            InvalidRequestError: there are too many to be held at once.
+        """
+        refuse_items(len(self.memories) + len(self.left_out) + 1, self._times)
+        if isinstance(found, Foreign):
+            self.memories.append(found)
+        else:
+            self.left_out.append(found)
+
+
+def refuse_items(count: int, times: int) -> None:
+    """Require that so many items can be held at once: so many times what a repository may bring.
+
+    Raises:
+        InvalidRequestError: they cannot.
+    """
+    most = times * IMPORT_ITEMS_MAX
+    if count > most:
+        raise InvalidRequestError(
+            f"There are more than {most:,} items in it, and no more are taken in at once. Import "
+            "it in parts; nothing was changed."
+        )
 
 
 def parsed_json(text: str, name: str) -> Any:
@@ -76,7 +115,12 @@ def text_of(value: object) -> str:
     """A text, or what a number says; nothing else is one. Half a character is none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return str(value).encode(errors="replace").decode().strip()
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode(errors="replace").decode()
+    return text.strip()  # the same object, where there is nothing to mend: texts are long
 
 
 def time_of(value: object) -> datetime | None:
