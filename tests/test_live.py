@@ -1,6 +1,6 @@
 """What the vendor's documents leave open, asked of the service itself.
 
-    SUPERMEMORY_LIVE_API_KEY=… pytest -s -m live tests/test_live.py
+    SUPERMEMORY_LIVE_API_KEY=… pytest -n 0 -s -m live tests/test_live.py
 
 Each test tells its answer and asserts what our design relies on, which is less. In the default run
 the same questions go to the fake, with either of its answers, so that the questions are known to
@@ -238,7 +238,7 @@ async def test_the_service_speaks_v5(vendor: Vendor, tell: Tell) -> None:
 async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
     vendor: Vendor, tell: Tell, tmp_path: Path
 ) -> None:
-    """The whole way: added and delivered here, found there, forgotten there, and gone here too."""
+    """Delivered here, found and forgotten there; the word of the user erases it here too."""
     settings = vendor.settings(tmp_path / "here"), vendor.settings(tmp_path / "there")
     async with open_rooms(settings[0]) as here, open_rooms(settings[1]) as there:
         mirror = here.rooms.project.mirror
@@ -268,6 +268,12 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 
         assert await vendor.eventually(gone_over_there) is not None
         await _synchronised(here, pull_all=True)
+        found = await app.search_memories(here.rooms, "flamingo invoices", Filters(), 5)
+        assert isinstance(found, Found)
+        assert list(found.hits) == []
+        assert [finding.code for finding in await app.doctor(here.rooms)] == ["erasing-waits"]
+        erased = await app.erase_forgotten_elsewhere(here.rooms)
+        assert [gone.id for gone in erased.erased] == [added.record.id]
         assert added.record.id not in await here.rooms.project.records.ids()
         assert not await app.doctor(here.rooms)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from doors import Era, Json, add, agent, call, records, refused, text_of
+from doors import Era, Json, add, agent, call, failed, records, refused, seal, text_of
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ async def test_the_default_tools_are_few_and_cheap(settings: Settings, era: Era)
     wire = listed.model_dump_json(by_alias=True, exclude_none=True)
     assert [tool.name for tool in listed.tools] == [
         "add_memory", "search_memories", "memory_context", "memory_head", "checkpoint",
-        "backtrack", "update_memory", "forget_memory",
+        "backtrack", "update_memory", "forget_memory", "consolidate",
     ]  # fmt: skip
     assert len(listed.tools) <= 9
     assert len(wire) <= 1_800 * CHARS_PER_TOKEN
@@ -41,7 +41,7 @@ async def test_every_tool_says_what_it_may_do(settings: Settings, era: Era) -> N
         tools = (await client.list_tools()).tools
 
     hints = {t.name: t.annotations for t in tools if t.annotations is not None}
-    assert len(hints) == len(tools) == 9
+    assert len(hints) == len(tools) == 10
     reading = {name for name, hint in hints.items() if hint.read_only_hint}
     erasing = {name for name, hint in hints.items() if hint.destructive_hint}
     assert reading == {"search_memories", "memory_context", "memory_head"}
@@ -89,10 +89,10 @@ async def test_an_unknown_argument_is_refused_with_the_known_ones(
 ) -> None:
     """The SDK would drop it in silence, and the memory would be stored without what it said."""
     async with agent(settings, era) as client:
-        typo = await refused(client, "add_memory", content="x", suporsedes=["a"])
-        odd = await refused(client, "memory_head", verbose=True)
-        inner = await refused(client, "checkpoint", summary="x", answered={"action": "accept"})
-        context = await refused(client, "memory_context", ctx=1)
+        typo = await failed(client, "add_memory", content="x", suporsedes=["a"])
+        odd = await failed(client, "memory_head", verbose=True)
+        inner = await failed(client, "checkpoint", summary="x", answered={"action": "accept"})
+        context = await failed(client, "memory_context", ctx=1)
 
     known = "Known: content, metadata, kind, scope, supersedes, phase, gate."
     assert typo == f"add_memory has no argument 'suporsedes'. Did you mean 'supersedes'? {known}"
@@ -105,7 +105,6 @@ async def test_an_unknown_argument_is_refused_with_the_known_ones(
 _WRONG: dict[str, tuple[str, Json, str]] = {
     "number": ("add_memory", {"content": 7}, "content must be a text (got 7)"),
     "missing": ("add_memory", {}, "content is missing"),
-    "choice": ("add_memory", {"content": "x", "kind": "idea"}, "(got 'idea')"),
     "nested": ("add_memory", {"content": "x", "metadata": {"tags": "a"}}, "metadata.tags"),
     "long": ("search_memories", {"limit": "x" * 500}, "…)"),
     "text": ("search_memories", {"limit": "many"}, "limit must be a whole number (got 'many')"),
@@ -119,12 +118,43 @@ async def test_a_wrong_type_is_told_in_one_short_sentence(
 ) -> None:
     """A link to pydantic's pages helps no model."""
     async with agent(settings, "auto") as client:
-        text = await refused(client, tool, **arguments)
+        text = await failed(client, tool, **arguments)
 
     assert text.startswith(f"{tool}: ")
     assert said in text
     assert "http" not in text
     assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("search_memories", {"since": "gestern"}, "since must be a time, such as 2026-01-31 or"),
+        ("add_memory", {"content": "x", "kind": "idea"}, "'lesson'"),
+        ("checkpoint", {"summary": "x", "decision": "maybe"}, "'save'"),
+    ],
+    ids=["time", "kind", "decision"],
+)
+async def test_a_text_that_means_nothing_is_answered_with_those_that_do(
+    settings: Settings, era: Era, tool: str, arguments: Json, said: str
+) -> None:
+    """To an error clients add the whole schema, which says no more."""
+    async with agent(settings, era) as client:
+        told = await refused(client, tool, **arguments)
+
+    assert told.startswith(f"{tool}: ")
+    assert said in told
+
+
+async def test_a_phase_may_be_any_whole_number(settings: Settings, era: Era) -> None:
+    """Where all numbers are floats, 1 is 1.0."""
+    async with agent(settings, era) as client:
+        await seal(client, "One", phase=1)
+        went = await call(client, "backtrack", to=1.0, mode="continue")
+        odd = await failed(client, "backtrack", to=1.5)
+
+    assert went["success"] is True
+    assert "must be a text (got 1.5)" in odd
 
 
 _CONTENTS = {
@@ -253,9 +283,9 @@ async def test_a_broken_folder_is_told_in_one_sentence_and_is_no_crash(
     blocked = tmp_path / "a-file"
     blocked.write_text("mine")
     async with agent(replace(settings, memory_dir=blocked), era) as client:
-        said = await refused(client, "add_memory", content="x")
+        said = await failed(client, "add_memory", content="x")
     async with agent(replace(settings, state_dir=blocked), era) as client:
-        state = await refused(client, "add_memory", content="x")
+        state = await failed(client, "add_memory", content="x")
 
     assert str(blocked) in said
     assert "a file stands where a folder must be" in said
@@ -274,6 +304,6 @@ async def test_a_bug_is_not_told_to_the_model(
 
     monkeypatch.setattr("memory_mcp.app.memory_head", broken)
     async with agent(settings, era) as client:
-        said = await refused(client, "memory_head")
+        said = await failed(client, "memory_head")
 
     assert "a key" not in said

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
-from doors import Era, Json, User, add, call, process, read, recalled, refused, seal
+from doors import Era, Json, User, add, call, failed, machine_dir, process, read, recalled, seal
 from mcp import Client
 
 from memory_mcp import __version__
@@ -86,7 +86,7 @@ async def test_what_was_acknowledged_survives_a_kill(project: Path) -> None:
     """A client ends its servers without mercy; success meant durable."""
     async with Client(process(project)) as client:
         await add(client, "Orders live in PostgreSQL.")
-        for state in project.joinpath(".state").glob("index.sqlite3*"):
+        for state in machine_dir(project).glob("index.sqlite3*"):
             state.unlink()
     async with Client(process(project)) as client:
         assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
@@ -107,7 +107,7 @@ async def test_serve_takes_toolsets(project: Path, era: Era) -> None:
     async with Client(process(project, "serve", "--toolsets", "branches"), mode=era) as client:
         assert "switch_branch" in [tool.name for tool in (await client.list_tools()).tools]
     async with Client(process(project, "serve"), mode=era) as client:
-        assert "argument 'x'" in await refused(client, "memory_head", x=1)
+        assert "argument 'x'" in await failed(client, "memory_head", x=1)
 
 
 def test_stdout_carries_protocol_and_nothing_else(project: Path, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_an_interrupt_ends_it_quietly(project: Path) -> None:
         server.wait(timeout=20)  # not communicate: it closes stdin, which is another way to end
         said = server.stderr.read()
 
-    assert server.returncode == 1
+    assert server.returncode == 130
     assert "Traceback" not in said
     assert said == "memory-mcp: Interrupted. What was reported as stored is stored.\n"
 
@@ -164,22 +164,26 @@ def test_an_interrupt_ends_it_quietly(project: Path) -> None:
     ("environment", "said"),
     [
         ({"MEMORY_PHASE": "two"}, "MEMORY_PHASE is 'two'; it must be a whole number"),
-        ({"MEMORY_BRANCH": "../x"}, "branch '../x' cannot be a name"),
         ({"MEMORY_TOOLSETS": "nope"}, "MEMORY_TOOLSETS is 'nope'; it must be some of branches"),
+        ({"MEMORY_PHAES": "2"}, "MEMORY_PHAES is no setting. Did you mean MEMORY_PHASE?"),
+        ({"MEMORY_PROVIDER": "supermemory"}, ""),
     ],
 )
-def test_a_bad_setting_is_one_sentence_on_stderr(
+async def test_a_bad_setting_costs_itself_and_every_answer_says_so(
     project: Path, environment: dict[str, str], said: str
 ) -> None:
-    """A client shows its user what the server wrote there; nobody reads a traceback."""
-    server = _started(project, environment)
-    with server:
-        out, error = server.communicate("", timeout=20)
+    """A memory that is off for one wrong letter is worse than one that says what is wrong."""
+    server = process(project, **environment)
+    async with Client(server) as client:
+        answer = await call(client, "add_memory", content="Orders live in PostgreSQL.")
+        head = await read(client, "memory_head")
+        refusal = await client.call_tool("backtrack", {"to": "nowhere"})
 
-    assert out == ""
-    assert error.startswith(f"memory-mcp: {said}")
-    assert error.count("\n") == 1
-    assert server.returncode == 1
+    assert answer["outcome"] == "inserted"
+    assert answer["note"].startswith(said or "MEMORY_PROVIDER is supermemory, but there is no key")
+    assert head.endswith(f"Note: {answer['note']}")
+    assert refusal.structured_content is not None
+    assert refusal.structured_content["note"] == answer["note"]
 
 
 def _tool(number: int, name: str, arguments: Json) -> Json:

@@ -2,9 +2,11 @@
 
 MemoryMcpError
 ├── InvalidRequestError           the caller can fix it; the message says how
+│   ├── AmbiguousIdError          a part of an id that fits several
 │   ├── UnknownMemoryError
 │   ├── UnknownTargetError        no such checkpoint, phase, line or branch
 │   └── SettingError              a setting or an option has a value we do not know
+├── DeadlineError                 a call took too long; the message says what it waited for
 ├── ConflictError                 somebody else moved the head in between: look again
 ├── ModelUnavailableError         a model cannot help now: words and rules do, and it is said
 ├── RemoteError                   the cloud could not be asked: local work goes on
@@ -21,11 +23,13 @@ MemoryMcpError
 Anything else that escapes is a bug.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 __all__ = [
+    "AmbiguousIdError",
     "ConflictError",
+    "DeadlineError",
     "IndexBusyError",
     "IndexDamagedError",
     "InvalidRequestError",
@@ -63,18 +67,37 @@ class InvalidRequestError(MemoryMcpError):
     """A better request would have worked, so the caller gets to read the message."""
 
 
-class UnknownMemoryError(InvalidRequestError):
-    """No memory of that id can be seen from here; `why` says why, if that is known."""
+class AmbiguousIdError(InvalidRequestError):
+    """A part of an id that fits several of those that can be seen from here."""
 
-    def __init__(self, memory_id: str, *, nearest: Iterable[str] = (), why: str = "") -> None:
+    def __init__(self, what: str, part: str, candidates: Iterable[str]) -> None:
+        names = list(candidates)
+        more = ", …" if len(names) > _NAMED_MAX else ""
+        super().__init__(
+            f"{_short(part)!r} fits {'several' if more else len(names)} {what}: "
+            f"{', '.join(names[:_NAMED_MAX])}{more}. Give more of the id."
+        )
+
+
+class UnknownMemoryError(InvalidRequestError):
+    """No memory of that id can be seen from here; `why` says why, if that is known.
+
+    `needed`: what a part of an id must have, where this one has too little to name what it fits.
+    """
+
+    def __init__(
+        self, memory_id: str, *, nearest: Iterable[str] = (), why: str = "", needed: str = ""
+    ) -> None:
         self.memory_id = memory_id
         if why:
             super().__init__(f"Memory {_short(memory_id)!r} {why}.")
             return
         choices = ", ".join(nearest) or "none yet"
+        what = f"No memory {_short(memory_id)!r} here."
+        if needed:
+            what = f"{_short(memory_id)!r} is too little of an id: give {needed}."
         super().__init__(
-            f"No memory {_short(memory_id)!r} here. Nearest known: {choices}. "
-            "Take the memoryId from search_memories."
+            f"{what} Nearest known: {choices}. Take the memoryId from search_memories."
         )
 
 
@@ -94,8 +117,26 @@ class SettingError(InvalidRequestError):
     """A setting holds a value that means nothing. A value of None is a secret: it is not shown."""
 
     def __init__(self, name: str, value: str | None, choices: str) -> None:
+        self.name = name
         stands = "cannot be used (not shown here)" if value is None else f"is {value!r}"
         super().__init__(f"{name} {stands}; it must be {choices}. Correct it and start again.")
+
+
+class DeadlineError(MemoryMcpError):
+    """A call is not done within its time. What it was to write may still be written."""
+
+    def __init__(self, name: str, seconds: float, waits: Sequence[str], *, writes: bool) -> None:
+        held = waits[-1] if waits else "the disk or another call"
+        after = (
+            "It was not stopped and may have been stored, or will be in a moment: look with "
+            "search_memories or memory_head before you repeat it."
+            if writes
+            else "Nothing was changed; try again in a moment."
+        )
+        super().__init__(
+            f"{name} took longer than {seconds:g} s, because it waits for {held}. {after} If this "
+            "goes on, the user can run `memory-mcp doctor`; work goes on without the memory."
+        )
 
 
 class ConflictError(MemoryMcpError):
@@ -158,7 +199,7 @@ class NewerSchemaError(StoreError):
     def __init__(self, path: str, found: int, known: int) -> None:
         super().__init__(
             f"{path} has schema version {found}; this memory-mcp knows up to {known}. "
-            "Update memory-mcp (pip install -U memory-mcp); the file is left as it is."
+            "Update memory-mcp (pip install -U backtrack-memory); the file is left as it is."
         )
 
 

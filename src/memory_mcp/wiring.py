@@ -4,7 +4,7 @@ Building does no I/O beyond looking for the project: files and indexes are opene
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,12 @@ from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
-from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.app.rooms import Policy, Pool, Rooms, Session, Strangers
 from memory_mcp.disk import Disk
-from memory_mcp.domain.shown import PAGES
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ingestion.drafts import clean_branch
+from memory_mcp.locations import plain_path
 from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.model_wiring import embedder, language
 from memory_mcp.places import Places, find_places, user_folder
@@ -26,18 +26,24 @@ from memory_mcp.ports import NudgeQueue
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.setting_values import on_this_machine
 from memory_mcp.settings import Settings, home_folder
-from memory_mcp.stores.heads import LocalHeads, prepare_state
+from memory_mcp.stores.clouds import TrustedCloud
+from memory_mcp.stores.erased import LocalErased
+from memory_mcp.stores.heads import HEAD_FILE, LocalHeads
 from memory_mcp.stores.host import (
     GitProvenance,
+    GitRemote,
     SystemClock,
     SystemIds,
 )
 from memory_mcp.stores.inbox import LocalInbox
 from memory_mcp.stores.journal import LocalJournal
 from memory_mcp.stores.keys import KeySource, SystemKeyring
-from memory_mcp.stores.local import LocalRecords
+from memory_mcp.stores.ledger import Ledger
+from memory_mcp.stores.local import LocalRecords, RecordFolder
 from memory_mcp.stores.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
+from memory_mcp.stores.pulled import SqlitePulledRecords
+from memory_mcp.stores.trust import Owned, TrustedProjects
 from memory_mcp.stores.views import LocalViews
 
 __all__ = [
@@ -50,6 +56,7 @@ __all__ = [
 ]
 
 INDEX_FILE = "index.sqlite3"
+STRANGERS_FILE = "strangers.sqlite3"
 
 
 @dataclass(frozen=True)
@@ -58,14 +65,18 @@ class Built:
 
     rooms: Rooms
     places: Places
+    owned: Owned | None
     heads: LocalHeads
     records: tuple[LocalRecords, LocalRecords]
     indexes: tuple[SqliteIndex, SqliteIndex]
+    pulled: tuple[SqlitePulledRecords, ...]
 
     async def aclose(self) -> None:
         """Close what was opened."""
-        for index in self.indexes:
-            await index.aclose()
+        for file in (*self.indexes, *self.pulled):
+            await file.aclose()
+        if self.rooms.strangers:
+            await self.rooms.strangers.pool.index.aclose()
         if meaning := self.rooms.project.meaning:
             await meaning.embedder.aclose()
         if self.rooms.language:
@@ -79,45 +90,58 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     """Everything, wired. Nothing is opened yet."""
     places = find_places(settings, start)
     writer = disk or Disk()
+    below = str(places.project_dir or "")
+    if places.project_dir:
+        writer.roots = (places.project_dir,)
+    writer.private = (places.machine_dir,)
+    owned = _owned(settings, places, writer)
     clock = SystemClock()
-    folders = (
-        (places.memory_dir, places.state_dir),
-        (places.user_memory_dir, places.user_state_dir),
+    folder = RecordFolder(places.memory_dir, below)
+    records = (
+        LocalRecords(folder, writer, owned),
+        LocalRecords(RecordFolder(places.user_memory_dir), writer),
     )
-    records = tuple(LocalRecords(memory, writer) for memory, _ in folders)
-    indexes = tuple(
-        SqliteIndex(state / INDEX_FILE, fields_of, lambda state=state: prepare_state(state, writer))
-        for _, state in folders
+    folders = (places.machine_dir, places.user_state_dir)
+    indexes = tuple(_index(folder / INDEX_FILE, writer) for folder in folders)
+    pulled = tuple(
+        SqlitePulledRecords(each / OUTBOX_FILE, lambda each=each: writer.folder(each))
+        for each in folders
     )
-    heads = LocalHeads(places.state_dir, writer)
+    heads = LocalHeads(places.state_dir, writer, owned, below=below)
     source = cloud_key(settings)
-    mirrors = _mirrors(settings, source, places, writer, clock)
+    mirrors = _mirrors(settings, source, places, owned, writer)
     model = embedder(settings)
     wake = asyncio.Event()
     meanings = [Meaning(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
+    logs = [LocalErased(each, writer) for each in folders]
     pools = [
-        Pool(store, HealedIndex(index, store), mirror, meaning, changes=changes)
-        for store, index, mirror, meaning in zip(records, indexes, mirrors, meanings, strict=True)
+        Pool(store, HealedIndex(index, store, log, came), mirror, meaning, changes=changes)
+        for store, index, log, came, mirror, meaning in zip(
+            records, indexes, logs, pulled, mirrors, meanings, strict=True
+        )
     ]
     rooms = Rooms(
         project=pools[0],
         user=pools[1],
+        strangers=_strangers(places, folder, owned, writer),
         heads=heads,
         nudges=_nudges(settings, writer),
         views=_views(places, settings, writer),
-        inbox=LocalInbox(places.state_dir, writer),
-        journal=LocalJournal(places.state_dir, writer),
+        inbox=LocalInbox(places.machine_dir, writer, _trees(places)),
+        journal=LocalJournal(places.machine_dir, writer),
         clock=clock,
         ids=SystemIds(),
-        provenance=GitProvenance(places.project_dir, session=settings.session),
+        provenance=GitProvenance(places.work_tree, session=settings.session),
         scope=places.scope,
         policy=Policy(
             enabled=settings.enabled,
-            meta=settings.meta,
+            meta=settings.meta or bool(places.lost),
+            lost=bool(places.lost) or settings.lost,
             approval=settings.approval,
             phase=settings.phase,
-            unusable=_unusable(settings, source),
+            warnings=_warnings(settings, places, source),
+            reminds="hooks" not in settings.toolsets,  # else the hooks do
             weights=settings.weights,
             secrets=settings.secrets,
             merging=settings.merging,
@@ -127,14 +151,18 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         session=Session(clean_branch(settings.branch)),
         language=language(settings),
     )
-    return Built(rooms, places, heads, (records[0], records[1]), (indexes[0], indexes[1]))
+    return Built(rooms, places, owned, heads, records, (indexes[0], indexes[1]), pulled)
 
 
 def _mirrors(
-    settings: Settings, source: KeySource, places: Places, disk: Disk, clock: SystemClock
+    settings: Settings, source: KeySource, places: Places, owned: Owned | None, disk: Disk
 ) -> tuple[Mirror | None, Mirror | None]:
-    """The cloud behind the project's pool and the user's: one client, an outbox and a name each."""
-    if not settings.enabled or not cloud_chosen(settings, source) or _unusable(settings, source):
+    """The cloud behind the project's pool and the user's: one client, an outbox and a name each.
+
+    Under a name that only the repository gives it, nothing of the project goes there or comes from
+    there: an archive can claim to be anything.
+    """
+    if not settings.enabled or not cloud_chosen(settings, source) or _keyless(settings, source):
         return None, None
 
     def key() -> str:
@@ -149,26 +177,72 @@ def _mirrors(
         search_seconds=settings.remote_timeout,
         extraction=settings.extraction,
     )
-    wake = asyncio.Event()
+    wake, clock = asyncio.Event(), SystemClock()
+    trust = TrustedCloud(home_folder(settings), settings.base_url, disk)
+    user, project = places.scope.user, places.scope.project
 
-    def mirror(state: Path, project: str | None) -> Mirror:
-        namespace = namespace_of(places.scope.user, project)
+    def vouched() -> bool:
+        return owned is None or owned.vouched() or bool(settings.container_tag)
+
+    def mirror(state: Path, namespace: str, vouched: Callable[[], bool]) -> Mirror:
         address = f"{settings.base_url}/ns/{namespace}"
-        outbox = SqliteOutbox(state / OUTBOX_FILE, lambda: prepare_state(state, disk), address)
+        outbox = SqliteOutbox(state / OUTBOX_FILE, lambda: disk.prepare(state), address)
         return Mirror(
             remote=remote,
             outbox=outbox,
             namespace=namespace,
             clock=clock,
             wake=wake,
+            trust=trust,
+            vouched=vouched,
             search_seconds=settings.remote_timeout,
             extract=settings.extraction,
         )
 
     return (
-        mirror(places.state_dir, places.scope.project),
-        mirror(places.user_state_dir, None),
+        mirror(places.machine_dir, settings.container_tag or namespace_of(user, project), vouched)
+        if vouched()
+        else None,
+        mirror(places.user_state_dir, namespace_of(user, None), lambda: True),
     )
+
+
+def _owned(settings: Settings, places: Places, disk: Disk) -> Owned | None:
+    """How this machine's files are told from those of a stranger; outside of a project all are."""
+    if places.project_dir is None:
+        return None
+    projects = TrustedProjects(home_folder(settings), disk)
+    ledger = Ledger(places.machine_dir, disk)
+    return Owned(
+        places.machine_dir,
+        ledger,
+        projects,
+        records=plain_path(str(places.memory_dir), str(places.project_dir)),
+        address=GitRemote(places.project_dir).address,
+        name=places.remote,
+        project=str(places.project_dir),
+        folders=(str(places.memory_dir), str(places.state_dir)),
+    )
+
+
+def _trees(places: Places) -> tuple[Path, ...]:
+    """The folders where a repository may have put something."""
+    return tuple(each for each in (places.project_dir, places.work_tree) if each)
+
+
+def _index(path: Path, disk: Disk) -> SqliteIndex:
+    return SqliteIndex(path, fields_of, lambda: disk.prepare(path.parent))
+
+
+def _strangers(
+    places: Places, folder: RecordFolder, owned: Owned | None, disk: Disk
+) -> Strangers | None:
+    """What came with the repository and counts for nothing until the user trusts the project."""
+    if owned is None:
+        return None
+    records = LocalRecords(folder, disk, owned, strangers=True)
+    index = _index(places.machine_dir / STRANGERS_FILE, disk)
+    return Strangers(Pool(records, HealedIndex(index, records, obeys=False)), owned)
 
 
 def _nudges(settings: Settings, disk: Disk) -> NudgeQueue:
@@ -186,27 +260,35 @@ def _nudges(settings: Settings, disk: Disk) -> NudgeQueue:
 
 def _views(places: Places, settings: Settings, disk: Disk) -> LocalViews:
     """Where rendered files lie: beside the memories, and in the project's own `.claude`."""
-    own = places.project_dir
     return LocalViews(
-        places.state_dir,
+        places.machine_dir,
         places.memory_dir,
         (places.user_state_dir, places.user_memory_dir),
-        own / ".claude" / PAGES[0] if own else None,
         disk,
+        head_file=places.state_dir / HEAD_FILE,
+        project=places.project_dir,
         whose=(settings.user, str(settings.home or "")),
     )
 
 
-def _unusable(settings: Settings, source: KeySource) -> str:
-    """Why the memory cannot be used as it was asked for: the cloud or nothing, and no key."""
+def _warnings(settings: Settings, places: Places, source: KeySource) -> tuple[str, ...]:
+    """What of the memory cannot be as it was asked for, and what to do."""
+    lost = (places.lost,) if places.lost else ()
+    return (*settings.warnings, *lost, *_keyless(settings, source))
+
+
+def _keyless(settings: Settings, source: KeySource) -> tuple[str, ...]:
+    """A word on the cloud that was asked for and cannot be had, because there is no key."""
     keyless = source.origin == "none" and not on_this_machine(settings.base_url)
-    if settings.enabled and settings.provider == "supermemory" and keyless:
-        return (
-            "MEMORY_PROVIDER is supermemory, but there is no key. Ask the user to set "
-            "SUPERMEMORY_API_KEY or to run `memory-mcp login`, then to start this server again; "
-            "MEMORY_PROVIDER=auto works without a key."
+    wanted = settings.provider == "supermemory" and not settings.cloud_off
+    if settings.enabled and wanted and keyless:
+        said = (
+            "MEMORY_PROVIDER is supermemory, but there is no key: memories are kept on this "
+            "machine only. Ask the user to set SUPERMEMORY_API_KEY or to run `memory-mcp login`, "
+            "then to start this server again; MEMORY_PROVIDER=local says that it is meant so."
         )
-    return ""
+        return (said,)
+    return ()
 
 
 @asynccontextmanager
@@ -239,6 +321,8 @@ def cloud_key(settings: Settings) -> KeySource:
 def cloud_chosen(settings: Settings, source: KeySource) -> bool:
     """Whether memories are also kept in the cloud: said so, or there is all it takes."""
     match settings.provider:
+        case _ if settings.cloud_off:
+            return False
         case "local":
             return False
         case "supermemory":

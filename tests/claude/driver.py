@@ -253,6 +253,15 @@ class Session:
         for pipe in (self._process.stdin, self._process.stdout):
             _pipe(pipe).close()
 
+    def started(self) -> list[int]:
+        """Every process below it, by its id; where the system tells."""
+        found, ahead = list[int](), [self._process.pid]
+        while ahead:
+            for below in Path(f"/proc/{ahead.pop()}/task").glob("*/children"):
+                ahead += map(int, below.read_text("ascii").split())
+                found += ahead
+        return sorted(set(found))
+
     def _read(self, pipe: IO[str]) -> None:
         for line in pipe:
             self._lines.put(line)

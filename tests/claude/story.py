@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from doors import machine_dir
 from driver import ClaudeCode, Json, Turn
 
 from memory_mcp import rendered
@@ -45,12 +46,12 @@ def read(claude: ClaudeCode) -> None:
 
     Claude Code ends servers at once; what was not rendered by then is caught up with later.
     """
-    state = str(claude.project / ".state")
+    machine = machine_dir(claude.project)
     until = time.monotonic() + READING_SECONDS_MAX
-    while (inbox := claude.project / ".state" / "inbox").exists() and any(inbox.glob("*.json")):
+    while (inbox := machine / "inbox").exists() and any(inbox.glob("*.json")):
         assert time.monotonic() < until, "the server does not work its inbox off"
         time.sleep(0.05)
-    while (ready := rendered.read(state, "main")) is None or not rendered.still_holds(ready):
+    while (ready := rendered.read(str(machine), "main")) is None or not rendered.still_holds(ready):
         assert time.monotonic() < until, "the server does not render what it wrote"
         time.sleep(0.05)
 

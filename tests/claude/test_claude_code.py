@@ -1,6 +1,6 @@
 """The life of a session in the real Claude Code: what the model sees, and what it never sees again.
 
-`pytest -rs -m claude`; with `-s -k transcript` it prints what the model saw.
+`pytest -rs -m claude`; with `-n 0 -s -k transcript` it prints what the model saw.
 """
 
 import json

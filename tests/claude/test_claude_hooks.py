@@ -1,7 +1,7 @@
 """What the plugin's hooks do in the course of real sessions, and what happens when they cannot."""
 
 import pytest
-from doors import Json, records
+from doors import Json, machine_dir, records
 from driver import ClaudeCode, Turn
 from story import KEPT, context, read
 
@@ -115,9 +115,11 @@ def all_records(claude: ClaudeCode) -> list[Json]:
     return records(claude.project / ".claude" / "memory")
 
 
-def test_a_broken_state_folder_does_not_break_the_session(claude: ClaudeCode) -> None:
+def test_a_broken_machine_folder_does_not_break_the_session(claude: ClaudeCode) -> None:
     """The work goes on, the user reads one line at a time, and the model hears what to do."""
-    (claude.project / ".state").write_text("not a folder", "utf-8")
+    machine = machine_dir(claude.project)
+    machine.parent.mkdir(parents=True)
+    machine.write_text("not a folder", "utf-8")
     with claude.session() as session:
         hello = session.ask("Hello")
         asked = session.ask("Go on.", claude.call("search_memories", query="orders"))
@@ -144,7 +146,7 @@ def test_what_a_session_did_not_render_is_caught_up_with(claude: ClaudeCode) -> 
 
 def test_garbage_that_was_rendered_is_not_shown_and_heals(claude: ClaudeCode) -> None:
     """A derivative may be lost: the model is told to ask, and the next session opens well."""
-    rendered = claude.project / ".state" / "rendered" / "main.json"
+    rendered = machine_dir(claude.project) / "rendered" / "main.json"
     rendered.parent.mkdir(parents=True)
     rendered.write_bytes(b"\xff{")
     with claude.session() as session:
@@ -175,4 +177,5 @@ def test_memory_switched_off_leaves_nothing(claude: ClaudeCode) -> None:
 
     assert context(hello, "SessionStart:startup") == ""
     assert not (claude.project / ".state").exists()
+    assert not machine_dir(claude.project).exists()
     assert not (claude.project / ".claude").exists()

@@ -151,4 +151,4 @@ def _folders(root: Path) -> Iterator[Path]:
 
 
 def _of_sqlite(path: Path) -> bool:
-    return path.name.startswith("index.sqlite3") or path.suffix == ".lock"
+    return path.name.startswith(("index.sqlite3", "strangers.sqlite3")) or path.suffix == ".lock"

@@ -1,6 +1,7 @@
 """A small project to break, and the questions asked of it afterwards."""
 
 import json
+import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
+from memory_mcp.locations import machine_folder, state_home
 from memory_mcp.settings import Settings
 from memory_mcp.stores.heads import HISTORY_FILE
 from memory_mcp.timeline.moves import fold
@@ -26,10 +28,12 @@ __all__ = [
     "Seen",
     "add",
     "all_records",
+    "copy_project",
     "doctor_is_content",
     "found",
     "head_agrees_with_records",
     "head_of",
+    "machine_of",
     "make_project",
     "opened",
     "record_files",
@@ -55,6 +59,21 @@ def make_project(root: Path) -> Path:
 def settings_in(root: Path) -> Settings:
     """The settings of a session on the project that `make_project` made."""
     return Settings(project_dir=root / "shop", home=root / "home", user="ann")
+
+
+def machine_of(root: Path) -> Path:
+    """Where this machine keeps what it writes about that project."""
+    shop = root / "shop"
+    return Path(machine_folder(state_home({}, str(root / "home")), str(shop / ".state"), str(shop)))
+
+
+def copy_project(template: Path, copy: Path) -> Path:
+    """The whole machine once more: the project and all that is known of it, in another place."""
+    shutil.copytree(template, copy)
+    moved = copy / machine_of(template).relative_to(template)
+    if moved.exists():
+        moved.rename(machine_of(copy))
+    return copy
 
 
 @asynccontextmanager
@@ -170,7 +189,8 @@ def told(built: Built) -> list[str]:
 async def doctor_is_content(rooms: Rooms) -> None:
     """What the doctor finds it can repair, and then it finds nothing."""
     await app.doctor(rooms, repair=True)
-    assert await app.doctor(rooms) == []
+    found = await app.doctor(rooms)
+    assert found == [], found
 
 
 def record_files(root: Path) -> list[Path]:

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 from crew import FAKES, crew_on
 from hooked import entry, transcript
 from power import Remembered
-from project import make_project, settings_in
+from project import copy_project, machine_of, make_project, settings_in
 
 from memory_mcp import app
 from memory_mcp.hooks import files
@@ -30,7 +29,7 @@ STEPS_MIN = 12
 
 
 def state_of(root: Path) -> str:
-    return str(settings_in(root).project_dir) + "/.state"
+    return str(machine_of(root))
 
 
 def leave(root: Path, session: str) -> None:
@@ -78,7 +77,7 @@ def test_a_kill_at_any_step_leaves_the_rest_to_the_next_and_nothing_twice(tmp_pa
     leave(template, "s1")
     for cut_at in itertools.count():
         root = tmp_path / f"cut-{cut_at}"
-        shutil.copytree(template, root)
+        copy_project(template, root)
         for event in left(root):  # the copy's transcript is its own
             event.write_text(event.read_text("utf-8").replace(str(template), str(root)), "utf-8")
         first = worker(root, str(cut_at))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from operations import LESSON, OPERATIONS, Operation
@@ -14,6 +15,7 @@ from power import FailingDisk, PowerCut, Remembered
 from project import (
     Seen,
     all_records,
+    copy_project,
     doctor_is_content,
     head_agrees_with_records,
     opened,
@@ -32,7 +34,17 @@ pytestmark = pytest.mark.anyio
 STEPS_MIN = 5
 """Fewer would mean that the loop cut nothing worth cutting: one durable file is five steps."""
 
+STRIDE = 5
+"""By default every fifth step is cut, for each operation other ones."""
 
+
+@pytest.mark.parametrize(
+    "stride",
+    [
+        pytest.param(STRIDE, id="some"),
+        pytest.param(1, id="all", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     "forgetful",
     [
@@ -48,7 +60,12 @@ STEPS_MIN = 5
 )
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
-    operation: Operation, *, forgetful: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    operation: Operation,
+    *,
+    forgetful: bool,
+    stride: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """DESIGN 3.1 to 3.3: what was acknowledged stays, and no call is ever half done."""
     template = tmp_path / "template"
@@ -58,9 +75,9 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
     after = await _seen_in_a_copy(template, tmp_path / "after", operation)
     assert before != after
 
-    for cut_at in itertools.count():
+    for cut_at in itertools.count(_first_cut(operation, stride, forgetful=forgetful), stride):
         root = tmp_path / f"cut-{cut_at}"
-        shutil.copytree(template, root)
+        copy_project(template, root)
         with _synced_only(root, monkeypatch) if forgetful else nullcontext():
             acknowledged = await _cut(operation, root, cut_at)
         if acknowledged:  # what was said to be erased is, before anybody completes anything
@@ -70,6 +87,11 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
             assert cut_at >= STEPS_MIN
             return
         shutil.rmtree(root)
+
+
+def _first_cut(operation: Operation, stride: int, *, forgetful: bool) -> int:
+    """The same in every run, and not the same step of every operation."""
+    return crc32(f"{operation.name} {forgetful}".encode()) % stride
 
 
 @contextmanager
@@ -93,7 +115,7 @@ async def _cut(operation: Operation, root: Path, cut_at: int) -> bool:
 
 
 async def _seen_in_a_copy(template: Path, copy: Path, operation: Operation | None = None) -> Seen:
-    shutil.copytree(template, copy)
+    copy_project(template, copy)
     if operation:
         async with opened(copy) as built:
             await operation.run(built.rooms)

@@ -4,10 +4,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from doors import trust
 from operations import go_back, seal
 from project import (
     WORD,
     add,
+    copy_project,
     doctor_is_content,
     found,
     head_agrees_with_records,
@@ -32,6 +34,8 @@ RECORDS = Path("shop", ".claude", "memory")
 
 def _exchange(left: Path, right: Path) -> None:
     """What git does when both commit their records and merge: no name may be taken twice."""
+    for root in (left, right):
+        trust(root / "shop", root / "home")
     mine, theirs = _names(left), _names(right)
     for name in mine & theirs:
         assert (left / RECORDS / name).read_bytes() == (right / RECORDS / name).read_bytes()
@@ -74,7 +78,7 @@ async def test_two_clones_that_went_on_apart_see_the_union_of_what_holds(tmp_pat
         await add(built.rooms, "orders rest in PostgreSQL")
         await seal(built.rooms, "the model stands", phase=1)
         await add(built.rooms, "carts rest in Redis")
-    shutil.copytree(left, right)
+    copy_project(left, right)
     async with opened(left) as built:
         await add(built.rooms, "carts expire")
         await seal(built.rooms, "carts work", phase=2)
@@ -103,7 +107,7 @@ async def test_what_one_clone_abandoned_is_hidden_in_both(tmp_path: Path) -> Non
         await add(built.rooms, "carts rest in Redis")
         await seal(built.rooms, "carts work", phase=2)
         await add(built.rooms, "carts expire")
-    shutil.copytree(left, right)
+    copy_project(left, right)
     async with opened(left) as built:
         line = await go_back(built.rooms, "phase 1")
         await add(built.rooms, "carts rest in cookies")
@@ -128,11 +132,12 @@ async def test_what_one_clone_forgot_is_erased_in_both(tmp_path: Path) -> None:
     async with opened(left) as built:
         await seal(built.rooms, "the model stands", phase=1)
         await add(built.rooms, "carts rest in Redis")
-    shutil.copytree(left, right)
+    copy_project(left, right)
     async with opened(left) as built:
         await app.backtrack(built.rooms, "phase 1", "forget")
 
     # as git merges it: the left one's deletion reaches the right one only as a record
+    trust(right / "shop", right / "home")
     for path in record_files(left):
         target = right / path.relative_to(left)
         target.parent.mkdir(exist_ok=True)
@@ -174,7 +179,7 @@ async def test_a_line_stays_abandoned_when_the_other_clone_sealed_a_checkpoint_o
     async with opened(left) as built:
         await seal(built.rooms, "the model stands", phase=1)
         await add(built.rooms, "carts rest in Redis")
-    shutil.copytree(left, right)
+    copy_project(left, right)
     async with opened(left) as built:
         await go_back(built.rooms, "phase 1")
         await add(built.rooms, "carts rest in cookies")
@@ -206,7 +211,7 @@ async def test_a_forget_meets_a_merge_that_it_has_not_seen(tmp_path: Path, *, er
             built.rooms, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
         )
         assert isinstance(added, Added)
-    shutil.copytree(left, right)
+    copy_project(left, right)
     async with opened(right) as built:
         merged = await app.add_memory(built.rooms, Draft(f"The {WORD} has 4 columns."))
         assert isinstance(merged, Added)

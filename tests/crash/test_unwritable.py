@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 from operations import OPERATIONS, Operation, begin, go_back, seal
 from power import FullDisk, ReadOnlyDisk
-from project import add, doctor_is_content, head_agrees_with_records, opened, record_files, see
+from project import (
+    add,
+    copy_project,
+    doctor_is_content,
+    head_agrees_with_records,
+    opened,
+    record_files,
+    see,
+)
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
@@ -61,15 +69,16 @@ async def test_a_file_where_the_users_folder_must_be_does_not_stop_the_project(
 ) -> None:
     """The two pools are two places: one that cannot be used takes nothing from the other."""
     await begin(tmp_path)
-    shutil.rmtree(tmp_path / "home")
-    (tmp_path / "home").write_text("mine", encoding="ascii")
+    users = tmp_path / "home" / "user-ann"
+    shutil.rmtree(users, ignore_errors=True)
+    users.write_text("mine", encoding="ascii")
 
     async with opened(tmp_path) as built:
         await add(built.rooms, "vouchers expire")
         await seal(built.rooms, "vouchers work", phase=3)
         with pytest.raises(StoreUnavailableError) as caught:
             await see(built.rooms)
-    assert str(tmp_path / "home") in str(caught.value)
+    assert str(users) in str(caught.value)
     assert "Move that file away" in str(caught.value)
 
 
@@ -87,7 +96,7 @@ async def test_a_read_only_project_can_be_read_and_says_why_it_is_not_written(
         with pytest.raises(StoreUnavailableError, match="may not be written") as caught:
             await write(built.rooms)
         assert str(tmp_path) in str(caught.value)
-        assert "MEMORY_STATE_DIR" in str(caught.value)
+        assert "or set MEMORY_" in str(caught.value)
         assert await see(built.rooms) == before
 
 
@@ -119,7 +128,7 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
         before = await see(built.rooms)
     for full_after in itertools.count():
         root = tmp_path / f"full-{full_after}"
-        shutil.copytree(template, root)
+        copy_project(template, root)
         disk = FullDisk(full_after)
         async with opened(root, disk) as built:
             if refusal := await _refused(operation, built.rooms):

@@ -7,6 +7,7 @@ the tool takes the two-call way. A cancelled question means that nobody answered
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import ClassVar, Final, Literal
 
@@ -18,18 +19,23 @@ from memory_mcp.app.backtrack import preview_backtrack
 from memory_mcp.app.checkpoint import refused_checkpoint
 from memory_mcp.app.closeout import cleaned_closeout
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.app.strangers import present_strangers, trust_report
 from memory_mcp.context.session_text import closeout_text
-from memory_mcp.context.words import preview_text
+from memory_mcp.context.words import preview_text, trust_text
 from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
+from memory_mcp.server.speak import timely
 
 __all__ = [
     "Approval",
     "BacktrackChoice",
     "DecisionMade",
     "NotAsked",
+    "TrustChoice",
     "ask_approval",
     "ask_backtrack",
+    "ask_trust",
     "closeout_of",
     "rooms_of",
 ]
@@ -39,7 +45,7 @@ _NAME_DIGITS: Final = 32
 """Of a conversation: as many as those of a random UUID."""
 
 
-class Approval(BaseModel):
+class Approval(Given):
     """The user's word on a checkpoint."""
 
     decision: Literal["save", "edit", "skip"] = Field(
@@ -48,7 +54,7 @@ class Approval(BaseModel):
     summary: str = Field(default="", description="The summary; change it and choose edit")
 
 
-class DecisionMade(BaseModel):
+class DecisionMade(Given):
     """One thing that was decided. Its text alone is one as well."""
 
     model_config = ConfigDict(extra="forbid")
@@ -62,13 +68,21 @@ class DecisionMade(BaseModel):
         return {"text": given} if isinstance(given, str) else given
 
 
-class BacktrackChoice(BaseModel):
+class BacktrackChoice(Given):
     """The user's word on a backtrack, and the token of the question it answers."""
 
     asked_about: ClassVar[str] = ""
     choice: Literal["continue", "forget", "abort"] = Field(
         default="continue",
         description="continue: hide it, restorable; forget: erase it for good; abort: do nothing",
+    )
+
+
+class TrustChoice(BaseModel):
+    """The user's word on what came with a repository."""
+
+    choice: Literal["not now", "trust"] = Field(
+        default="not now", description="trust: it counts from now on, and what teammates add later"
     )
 
 
@@ -122,6 +136,7 @@ def closeout_of(
     )
 
 
+@partial(timely, name="checkpoint")
 async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
     ctx: Context[Rooms],
     summary: str,
@@ -150,6 +165,7 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
     return Elicit("\n\n".join(filter(None, ("Save this checkpoint?", summary, shown))), form)
 
 
+@partial(timely, name="backtrack")
 async def ask_backtrack(
     ctx: Context[Rooms], to: str, mode: str, lesson: str, confirm: str
 ) -> Elicit[BacktrackChoice] | NotAsked:
@@ -164,3 +180,14 @@ async def ask_backtrack(
             return Elicit(preview_text(preview), form)
         case _:
             return NotAsked()
+
+
+async def ask_trust(ctx: Context[Rooms]) -> Elicit[TrustChoice] | NotAsked:
+    """Ask once whether what came with this repository may count, where the client can ask."""
+    rooms = rooms_of(ctx)
+    strangers = rooms.strangers
+    if strangers is None or strangers.asked or rooms.policy.meta or not can_ask(ctx):
+        return NotAsked()
+    if await present_strangers(rooms) is None:
+        return NotAsked()
+    return Elicit(trust_text(await trust_report(rooms)), TrustChoice)

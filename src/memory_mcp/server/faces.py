@@ -45,6 +45,7 @@ from memory_mcp.server.completions import completion
 from memory_mcp.server.notifications import Telling, connection_of
 from memory_mcp.server.prompts import PROMPTS, listed_prompts, prompt_text
 from memory_mcp.server.resources import listed, mime_type_of, read, templates
+from memory_mcp.server.speak import timely
 
 __all__ = ["show_faces"]
 
@@ -54,18 +55,14 @@ Request = ServerRequestContext[Rooms, Any]
 _Told = dict[str, dict[str, Any]]
 
 
-def show_faces(server: MCPServer[Rooms], telling: Telling, *, consolidates: bool) -> None:
-    """Serve resources, prompts and completions, and tell clients what changes.
-
-    `consolidates`: there is a tool `consolidate`.
-    """
+def show_faces(server: MCPServer[Rooms], telling: Telling) -> None:
+    """Serve resources, prompts and completions, and tell clients what changes."""
     low = server._lowlevel_server  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # see above
     low.add_request_handler("resources/list", PaginatedRequestParams, _list_resources)
     low.add_request_handler("resources/templates/list", PaginatedRequestParams, _list_templates)
     low.add_request_handler("resources/read", ReadResourceRequestParams, _read)
     low.add_request_handler("prompts/list", PaginatedRequestParams, _list_prompts)
-    get_prompt = partial(_get_prompt, consolidates)
-    low.add_request_handler("prompts/get", GetPromptRequestParams, get_prompt)
+    low.add_request_handler("prompts/get", GetPromptRequestParams, _get_prompt)
     low.add_request_handler("completion/complete", CompleteRequestParams, _complete)
     # of 2025 only: a later client listens instead, which the SDK serves from `telling.bus`
     subscribe, unsubscribe = partial(_subscribe, telling), partial(_unsubscribe, telling)
@@ -87,7 +84,8 @@ def show_faces(server: MCPServer[Rooms], telling: Telling, *, consolidates: bool
 
 async def _list_resources(ctx: Request, _: PaginatedRequestParams) -> ListResourcesResult:
     async with _said_plainly():
-        return ListResourcesResult(resources=await listed(_asking(ctx)))
+        resources = await timely(listed, "resources/list")(_asking(ctx))
+    return ListResourcesResult(resources=resources)
 
 
 async def _list_templates(_: Request, __: PaginatedRequestParams) -> ListResourceTemplatesResult:
@@ -96,7 +94,7 @@ async def _list_templates(_: Request, __: PaginatedRequestParams) -> ListResourc
 
 async def _read(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
     async with _said_plainly(params.uri):
-        text = await read(_asking(ctx), params.uri)
+        text = await timely(read, params.uri)(_asking(ctx), params.uri)
     content = TextResourceContents(uri=params.uri, text=text, mime_type=mime_type_of(params.uri))
     return ReadResourceResult(contents=[content])
 
@@ -105,14 +103,11 @@ async def _list_prompts(_: Request, __: PaginatedRequestParams) -> ListPromptsRe
     return ListPromptsResult(prompts=list(listed_prompts()))
 
 
-async def _get_prompt(
-    consolidates: bool,  # noqa: FBT001  # bound once
-    ctx: Request,
-    params: GetPromptRequestParams,
-) -> GetPromptResult:
+async def _get_prompt(ctx: Request, params: GetPromptRequestParams) -> GetPromptResult:
     given = params.arguments or {}
     async with _said_plainly():
-        text = await prompt_text(_asking(ctx), params.name, given, consolidates=consolidates)
+        bounded = timely(prompt_text, params.name)
+        text = await bounded(_asking(ctx), params.name, given)
     said = TextContent(type="text", text=text)
     return GetPromptResult(
         description=next(each.description for each in PROMPTS if each.name == params.name),
@@ -123,7 +118,8 @@ async def _get_prompt(
 async def _complete(ctx: Request, params: CompleteRequestParams) -> CompleteResult:
     argument = params.argument
     async with _said_plainly():
-        found = await completion(_asking(ctx), params.ref, argument.name, argument.value)
+        bounded = timely(completion, "completion/complete")
+        found = await bounded(_asking(ctx), params.ref, argument.name, argument.value)
     return CompleteResult(completion=found)
 
 

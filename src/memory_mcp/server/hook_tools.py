@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.hook_limits import PROMPT_SECONDS_MAX
+from memory_mcp.errors import MemoryMcpError
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import prose
 
@@ -31,6 +32,8 @@ async def prompt_context(
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
             said = await app.prompt_context(rooms_of(ctx), prompt, session_id)
+    except MemoryMcpError as error:
+        _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory
         _LOG.warning("nothing was recalled for a prompt", exc_info=True)
     if not said:

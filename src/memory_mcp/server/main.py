@@ -4,29 +4,28 @@ import asyncio
 import errno
 import gc
 import logging
-import os
 import signal
 import socket
-import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final, Literal
 from uuid import uuid4
 
+from anyio import CancelScope
 from mcp.server import MCPServer
-from mcp.server.transport_security import TransportSecuritySettings
 
 from memory_mcp import __version__, app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.hosts import is_loopback
+from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
+from memory_mcp.wiring import build
 
 __all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
 
@@ -58,6 +57,8 @@ forget and abort they want unless they said so.
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
+_LOG_LINE: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
 _LEAVE_SECONDS_MAX: Final = 1.0
 """How long a request under way may still take: clients do not wait much longer for our end."""
 
@@ -77,24 +78,24 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Rooms]) -> AsyncGenerator[Rooms]:
-        async with open_rooms(settings) as built:
-            leaving = asyncio.Event()
-            upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
-            beside = [
-                asyncio.create_task(work(built.rooms, leaving))
-                for work in (_mirror, _encode, _work_off, app.keep_rendered)
-            ]
-            told = telling.keep_telling(built.rooms, built.places, leaving)
-            beside.append(asyncio.create_task(told))
-            try:
-                yield built.rooms
-            finally:
-                leaving.set()
-                await upkeep
-                await asyncio.wait(beside, timeout=_LEAVE_SECONDS_MAX)
-                for task in beside:
-                    task.cancel()  # what it was about to do, the next one does
-                await asyncio.wait(beside)
+        built = build(settings)
+        leaving = asyncio.Event()
+        upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
+        beside = [
+            asyncio.create_task(work(built.rooms, leaving))
+            for work in (_mirror, _encode, _work_off, app.keep_rendered)
+        ]
+        told = telling.keep_telling(built.rooms, built.places, leaving)
+        beside.append(asyncio.create_task(told))
+        try:
+            yield built.rooms
+        finally:
+            leaving.set()
+            # a client that was killed has us cancelled, and then every wait of ours would be cut
+            # short: the databases would stay open, and their threads keep the process alive
+            with CancelScope(shield=True):
+                await _left([upkeep, *beside])
+                await built.aclose()
 
     server = MCPServer[Rooms](
         "memory-mcp",
@@ -106,7 +107,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         subscriptions=telling.bus,
         middleware=[telling.hear],
     )
-    show_faces(server, telling, consolidates=any(t.name == "consolidate" for t in tools))
+    show_faces(server, telling)
     return server
 
 
@@ -120,17 +121,36 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
         host = host.lower()
         _refuse_foreign(host)
         _refuse_taken(host, port)
+        end_when_told()
+    # before the SDK does it, which wraps each line of the log into a column of a narrow table
+    logging.basicConfig(level=settings.log_level, format=_LOG_LINE)
     server = make_server(settings)
     gc.enable()
     gc.freeze()  # what was imported stays: there is no use in looking at it again
-    match transport:
-        case "stdio":
-            signal.signal(signal.SIGINT, _leave_at_once)
-            server.run("stdio")
-        case "sse":
-            server.run("sse", host=host, port=port, transport_security=_guard(host))
-        case "streamable-http":
-            server.run("streamable-http", host=host, port=port, transport_security=_guard(host))
+    signal.signal(signal.SIGINT, _leave_at_once)  # over HTTP, once connections are closed
+    if transport == "stdio":
+        end_with_client()
+        server.run("stdio")
+        return
+    from memory_mcp.server.http import serve_http  # noqa: PLC0415  # only where it is used
+
+    if transport == "sse":
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
+    serve_http(server, transport, host, port, log_level=settings.log_level)
+
+
+async def _left(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until work beside the calls has ended, as it was asked to, or else end it.
+
+    The first is upkeep, which cannot be cut short: a connection that is just being opened cannot be
+    closed, and a batch cut in two would leave its transaction open.
+    """
+    upkeep, *beside = tasks
+    await upkeep
+    await asyncio.wait(beside, timeout=_LEAVE_SECONDS_MAX)
+    for task in beside:
+        task.cancel()  # what it was about to do, the next one does
+    await asyncio.wait(beside)
 
 
 class _LeavingError(Exception):
@@ -138,11 +158,7 @@ class _LeavingError(Exception):
 
 
 async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> None:
-    """Adopt orphans beside the first answers, never before them.
-
-    It is asked to end, not cancelled: a connection that is just being opened cannot be closed, and
-    a batch cut in two would leave its transaction open.
-    """
+    """Adopt orphans beside the first answers, never before them. It is asked to end."""
 
     def stop_between_batches(_done: int, _total: int) -> None:
         if leaving.is_set():
@@ -179,14 +195,18 @@ async def _work_off(rooms: Rooms, leaving: asyncio.Event) -> None:
         await app.keep_worked_off(rooms, leaving)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that the SDK answers a second time once a stream of SSE has ended: it always does."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, RuntimeError) and "http.response.start" in str(error))
+
+
 def _leave_at_once(_signal: int, _frame: object) -> None:
     """End without waiting for stdin to close, as its reader otherwise would.
 
     What was acknowledged is on the disk already; clients send SIGTERM 100 ms after SIGINT anyway.
     """
-    sys.stderr.write("memory-mcp: Interrupted. What was reported as stored is stored.\n")
-    sys.stderr.flush()
-    os._exit(1)
+    end_now(INTERRUPTED, interrupted())
 
 
 def _refuse_foreign(host: str) -> None:
@@ -210,16 +230,3 @@ def _refuse_taken(host: str, port: int) -> None:
             f"Cannot serve on port {port} of {host}: {error.strerror}. End the program that holds "
             "it, or choose another port with --port (0: any free one)."
         ) from error
-
-
-def _guard(host: str) -> TransportSecuritySettings:
-    """Only pages and programs of this machine may call: Host and Origin are both checked."""
-    own = f"[{host}]" if ":" in host else host
-    # the SDK compares letter by letter, and takes a name without a port for another name
-    spelt = {"127.0.0.1", "localhost", "Localhost", "LOCALHOST", "[::1]", own}
-    names = sorted({*spelt, *(f"{name}:*" for name in spelt)})
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=names,
-        allowed_origins=[f"http://{name}" for name in names],
-    )

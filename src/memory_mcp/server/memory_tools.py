@@ -1,11 +1,12 @@
 """The tools that write and read memories. Descriptions are written for the model."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
@@ -13,6 +14,7 @@ from memory_mcp.context.receipts import added_fields, forgotten_fields
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import found_fields
 from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.given import Given
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import Skipped
@@ -20,16 +22,31 @@ from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer, prose
 
-__all__ = ["add_memory", "forget_memory", "memory_context", "search_memories", "update_memory"]
+__all__ = [
+    "REMINDER",
+    "add_memory",
+    "forget_memory",
+    "memory_context",
+    "search_memories",
+    "update_memory",
+]
 
 GivenKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
 ]
 HappenedKind = Literal["checkpoint", "closeout", "summary", "episode"]
+AnyKind = Literal[GivenKind, HappenedKind]
+"""One list of names: a union would cost every session two."""
 Rs = Context[Rooms]
 
+REMINDER: Final = (
+    "Much was stored without a restore point: if a piece of work is done, call checkpoint; if not, "
+    "consolidate."
+)
+"""What receipts say where no hook says it."""
 
-class Metadata(BaseModel):
+
+class Metadata(Given):
     """What describes a memory."""
 
     model_config = ConfigDict(extra="forbid")
@@ -76,33 +93,36 @@ async def add_memory(
         supersedes=tuple(supersedes or ()),
         reach=scope,
     )
-    return answer(added_fields(await app.add_memory(rooms_of(ctx), draft, gate=gate)))
+    rooms = rooms_of(ctx)
+    return _receipt(rooms, added_fields(await app.add_memory(rooms, draft, gate=gate)))
 
 
 async def search_memories(
     *,
     ctx: Rs,
-    query: Annotated[str, Field(description="Words to look for; empty: the newest")] = "",
+    query: Annotated[str, Field(description="empty: the newest")] = "",
     limit: Annotated[int, Field(description="1-10")] = RESULTS_DEFAULT,
     category: str = "",
     tags: Annotated[list[str] | None, Field(description="all must match")] = None,
-    kind: GivenKind | HappenedKind | None = None,
+    key: Annotated[str, Field(description="user:preferences:name or user:*")] = "",
+    kind: AnyKind | None = None,
     phase: int | None = None,
     scope: Annotated[Reach | None, Field(description="default: both")] = None,
-    branch: Annotated[str, Field(description="written on that branch")] = "",
+    branch: Annotated[str, Field(description="written on it")] = "",
     since: datetime | None = None,
     until: datetime | None = None,
     min_score: Annotated[float, Field(description="0.5: more likely relevant than not")] = 0.0,
     diverse: Annotated[bool, Field(description="leave out near twins")] = False,
-    why: Annotated[bool, Field(description="show the parts of each score")] = False,
+    why: Annotated[bool, Field(description="show each score's parts")] = False,
 ) -> CallToolResult:
     """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
 
-    Never returns what a backtrack abandoned, or what was superseded, forgotten or has expired. An
-    empty list means that nothing relevant is known.
+    Never returns what was abandoned, superseded or forgotten, or has expired. An empty list:
+    nothing relevant is known.
     """
     filters = Filters(
         category=category,
+        key=key.strip(),
         tags=tuple(tags or ()),
         kinds=frozenset({kind} if kind else ()),
         phase=phase,
@@ -113,7 +133,7 @@ async def search_memories(
     )
     wish = Wish(min_score=min_score, diverse=diverse)
     found = await app.search_memories(rooms_of(ctx), query, filters, limit, wish)
-    return answer(found_fields(found, why=why))
+    return answer(found_fields(found, why=why, keys=bool(key)))
 
 
 async def memory_context(
@@ -122,7 +142,7 @@ async def memory_context(
     task: Annotated[str, Field(description="What you are about to do")] = "",
     budget_tokens: int | None = None,
     since: Annotated[
-        str, Field(description="Only what changed: the since=… of an earlier context, or a time")
+        str, Field(description="Only what changed: since=… of an earlier context, or a time")
     ] = "",
 ) -> CallToolResult:
     """What matters now, within a token budget. Call it first in a session.
@@ -133,7 +153,7 @@ async def memory_context(
         case Block() as block:
             return prose(block.text)
         case Skipped(reason):
-            return answer({"success": False, "message": reason})
+            return prose(reason)
 
 
 async def update_memory(
@@ -142,13 +162,12 @@ async def update_memory(
     content: Annotated[str, Field(description="The whole new text")],
     ctx: Rs,
     title: str = "",
-    reason: Annotated[
-        str, Field(description="Why the old text is wrong; whoever states it again hears of it")
-    ] = "",
+    reason: Annotated[str, Field(description="Why the old text is wrong")] = "",
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
-    outcome = await app.update_memory(rooms_of(ctx), memory_id, content, title, reason)
-    return answer(added_fields(outcome))
+    rooms = rooms_of(ctx)
+    outcome = await app.update_memory(rooms, memory_id, content, title, reason)
+    return _receipt(rooms, added_fields(outcome))
 
 
 async def forget_memory(
@@ -161,8 +180,19 @@ async def forget_memory(
     reason: Annotated[str, Field(description="Why it is wrong, if it is")] = "",
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
-    outcome = await app.forget_memory(rooms_of(ctx), memory_id, reason, erase=mode == "erase")
-    return answer(forgotten_fields(outcome))
+    rooms = rooms_of(ctx)
+    outcome = await app.forget_memory(rooms, memory_id, reason, erase=mode == "erase")
+    return _receipt(rooms, forgotten_fields(outcome))
+
+
+def _receipt(rooms: Rooms, fields: Mapping[str, Any]) -> CallToolResult:
+    """What came of a call that writes; every now and then with a reminder to sum up."""
+    interval = rooms.policy.opening.interval if rooms.policy.reminds else 0
+    if fields.get("success", True) and interval:
+        written = rooms.session.wrote(rooms.conversation)
+        if written and written % interval == 0:
+            return answer({**fields, "reminder": REMINDER})
+    return answer(fields)
 
 
 def _aware(at: datetime | None) -> datetime | None:

@@ -42,16 +42,6 @@ Write what a newcomer would need, in plain sentences; no chatter, no secrets, no
 says already. Leave out what was tried and given up, unless it is a lesson. Set final=true if the \
 session ends here."""
 
-_CONSOLIDATE_BY_HAND: Final = """\
-Consolidate this session, so that the next one can go on from here. Call add_memory:
-- once with kind=event and category=history: one dated paragraph of what happened, with the outcome;
-- once for each thing that is true now and is not stored yet: a decision with its reason \
-(kind=decision), a fact, an open end (category=issue);
-- once for each insight that holds beyond this session (kind=lesson if something went wrong).
-One self-contained statement each, in plain sentences; no chatter, no secrets, nothing the code \
-says already. Leave out what was tried and given up, unless it is a lesson. Where a receipt says \
-that a memory was out of date, call update_memory."""
-
 _CLOSE_PHASE: Final = """\
 Close {phase} with a checkpoint. First gather, from this session and from memory \
 (search_memories{filter}):
@@ -100,10 +90,10 @@ class _Prompt:
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
-    write: Callable[[Rooms, Given, bool], Awaitable[str]]
+    write: Callable[[Rooms, Given], Awaitable[str]]
 
 
-async def _session_start(rooms: Rooms, given: Given, _consolidates: bool) -> str:  # noqa: FBT001
+async def _session_start(rooms: Rooms, given: Given) -> str:
     task = given.get("task", "").strip()[:QUERY_CHARS_MAX]
     tokens = CONTEXT_TOKENS_DEFAULT if task else rooms.policy.opening.bootstrap_tokens
     match await app.memory_context(rooms, task, tokens):
@@ -114,13 +104,13 @@ async def _session_start(rooms: Rooms, given: Given, _consolidates: bool) -> str
             return reason
 
 
-async def _consolidate_session(rooms: Rooms, _given: Given, consolidates: bool) -> str:  # noqa: FBT001
+async def _consolidate_session(rooms: Rooms, _given: Given) -> str:
     if skipped := app.writes_refused(rooms):
         return skipped.reason
-    return _CONSOLIDATE if consolidates else _CONSOLIDATE_BY_HAND
+    return _CONSOLIDATE
 
 
-async def _close_phase(rooms: Rooms, given: Given, _consolidates: bool) -> str:  # noqa: FBT001
+async def _close_phase(rooms: Rooms, given: Given) -> str:
     if skipped := app.writes_refused(rooms):
         return skipped.reason
     phase = given.get("phase", "").strip() or _plain(rooms.policy.phase)
@@ -140,8 +130,8 @@ async def _close_phase(rooms: Rooms, given: Given, _consolidates: bool) -> str: 
     )
 
 
-async def _review_backtrack(rooms: Rooms, given: Given, _consolidates: bool) -> str:  # noqa: FBT001
-    if rooms.policy.meta and rooms.policy.enabled and not rooms.policy.unusable:
+async def _review_backtrack(rooms: Rooms, given: Given) -> str:
+    if rooms.policy.meta and rooms.policy.enabled:
         return _STAYS
     to = " ".join(given.get("to", "").split())[:_SHOWN]
     unknown = "."
@@ -229,8 +219,8 @@ def listed_prompts() -> Sequence[Prompt]:
     ]
 
 
-async def prompt_text(rooms: Rooms, name: str, given: Given, *, consolidates: bool) -> str:
-    """The text of a prompt. `consolidates`: there is a tool `consolidate` in this session.
+async def prompt_text(rooms: Rooms, name: str, given: Given) -> str:
+    """The text of a prompt.
 
     Raises:
         InvalidRequestError: there is no prompt, or no argument, of that name.
@@ -243,7 +233,7 @@ async def prompt_text(rooms: Rooms, name: str, given: Given, *, consolidates: bo
     for argument in given:
         if argument not in known:
             raise InvalidRequestError(_unknown(f"{name} has no argument", argument, known))
-    return await prompt.write(rooms, given, consolidates)
+    return await prompt.write(rooms, given)
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> str:

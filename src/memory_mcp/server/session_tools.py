@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
@@ -13,13 +13,14 @@ from memory_mcp.context.episode_text import episode_fields
 from memory_mcp.context.session_text import consolidation_fields
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.given import Given, spoken
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer
 
 __all__ = ["consolidate", "episodic_capture"]
 
 
-class Message(BaseModel):
+class Message(Given):
     """One message of the session."""
 
     model_config = ConfigDict(extra="forbid")
@@ -33,6 +34,7 @@ async def episodic_capture(
     *,
     turns: Annotated[
         list[Message],
+        BeforeValidator(spoken),
         Field(description="The last dozen messages, oldest first, without tool output"),
     ],
     turn: Annotated[int, Field(description="Number of the last one in the session, from 1")],
@@ -53,19 +55,18 @@ async def consolidate(
     *,
     ctx: Context[Rooms],
     history_entry: Annotated[str, Field(description="What happened, as one paragraph")] = "",
-    memory_update: Annotated[
-        str, Field(description="What is true now: replaces what this session said before")
-    ] = "",
+    memory_update: Annotated[str, Field(description="What is true now")] = "",
     insights: Annotated[
         str | list[str],
-        Field(description="What was learnt, all of it: replaces this session's earlier insights"),
+        Field(description="All that was learnt"),
     ] = "",
-    session_id: Annotated[str, Field(description="Another session's, if it is not yours")] = "",
-    final: Annotated[bool, Field(description="The session ends here")] = False,
+    session_id: Annotated[str, Field(description="If not yours")] = "",
+    final: Annotated[bool, Field(description="It ends here")] = False,
 ) -> CallToolResult:
     """Hand on what a later session needs, now and then and at the end.
 
-    Without a text it answers what was handed on last.
+    memory_update and insights replace this session's earlier ones. Without text it answers
+    what was handed on last.
     """
     texts = [insights] if isinstance(insights, str) else insights
     given = ToConsolidate(
@@ -75,7 +76,11 @@ async def consolidate(
         session=session_id.strip(),
         final=final,
     )
-    return answer(consolidation_fields(await app.consolidate(rooms_of(ctx), given)))
+    rooms = rooms_of(ctx)
+    outcome = await app.consolidate(rooms, given)
+    if history_entry or memory_update or given.insights:
+        rooms.session.handed_on(rooms.conversation)
+    return answer(consolidation_fields(outcome))
 
 
 def _aware(at: datetime | None) -> datetime | None:

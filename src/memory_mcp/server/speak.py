@@ -1,28 +1,50 @@
 """The one place that turns our errors, and wrong arguments, into what a model reads.
 
-The SDK shows a model only what is raised as `ToolError`; anything else is a bug and stays in the
-log. Unknown arguments, which the SDK would drop in silence, are refused with the known ones.
+What a better request or the user's choice would have avoided is an answer like any other, in the
+form of its tool: clients add the whole schema to an error. What cannot be helped is an error, and
+so are arguments of another shape than the schema's. The SDK shows a model only what is raised as
+`ToolError`; anything else is a bug and stays in the log. Unknown arguments, which the SDK would
+drop in silence, are refused with the known ones.
+
+Every call has a deadline, set here around the tool itself: the user may think about a question for
+as long as they like.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, cast
+from functools import partial, wraps
+from typing import Any, Final, Literal, ParamSpec, TypeVar, cast
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 from pydantic_core import to_json
 
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.given import Given
+from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import without_empty
-from memory_mcp.errors import MemoryMcpError
+from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
+from memory_mcp.waiting import within
 
-__all__ = ["SpeakingTool", "answer", "prose", "speaking"]
+__all__ = ["SpeakingTool", "answer", "prose", "speaking", "timely"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Form = Literal["data", "prose"]
+"""What a tool answers: fields, or text alone."""
 
 
 class SpeakingTool(Tool):
-    """A tool whose anticipated failures reach the model as sentences."""
+    """A tool whose anticipated failures reach the model as sentences.
+
+    `says`: whether it answers in data or in prose.
+    """
+
+    says: Form = "data"
 
     async def run(
         self,
@@ -31,6 +53,7 @@ class SpeakingTool(Tool):
         convert_result: bool = False,  # noqa: FBT001, FBT002  # the SDK's signature
     ) -> Any:
         """Run, and say what went wrong in our words."""
+        arguments = {name: given for name, given in arguments.items() if given is not None}
         known = list(self.fn_metadata.arg_model.model_fields)
         for name in arguments:
             if name not in known:
@@ -39,35 +62,60 @@ class SpeakingTool(Tool):
                 raise ToolError(
                     f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
                 )
-        # null says what leaving it out says, where that may be
-        left_out = self._may_be_left_out()
-        arguments = {n: v for n, v in arguments.items() if v is not None or n not in left_out}
+        warnings = cast("Rooms", context.request_context.lifespan_context).policy.warnings
         try:
-            return await super().run(arguments, context, convert_result)
+            return _noted(await super().run(arguments, context, convert_result), warnings)
         except UnexpectedToolError as error:
-            if isinstance(error.__cause__, MemoryMcpError):
-                raise ToolError(str(error.__cause__)) from error
-            raise
+            match error.__cause__:
+                case InvalidRequestError() | ConflictError() as refusal:
+                    return _noted(self._refused(str(refusal)), warnings)
+                case MemoryMcpError() as failure:
+                    raise ToolError(str(failure)) from error
+                case _:
+                    raise
         except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(_complaint(self.name, error.__cause__)) from error.__cause__
-            raise
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            complaint = _complaint(self.name, error.__cause__)
+            if all(e["type"] in _MEANINGLESS for e in error.__cause__.errors()):
+                return _noted(self._refused(complaint), warnings)
+            raise ToolError(complaint) from error.__cause__
 
-    def _may_be_left_out(self) -> set[str]:
-        fields = self.fn_metadata.arg_model.model_fields
-        return {name for name, field in fields.items() if not field.is_required()}
+    def _refused(self, why: str) -> CallToolResult:
+        return answer({"success": False, "error": why}) if self.says == "data" else prose(why)
 
 
-def speaking(function: Callable[..., Any], annotations: ToolAnnotations) -> SpeakingTool:
-    """The tool of a function, with the smallest schema that says the same."""
+def speaking(
+    function: Callable[..., Any], annotations: ToolAnnotations, says: Form = "data"
+) -> SpeakingTool:
+    """The tool of a function, with the smallest schema that says the same, and its deadline."""
     tool = cast(
         "SpeakingTool",
         SpeakingTool.from_function(function, annotations=annotations, structured_output=False),
     )
+    # within the model: the SDK also takes an object that came as JSON in a text
+    plain = tool.fn_metadata.arg_model
+    made = create_model(plain.__name__, __base__=(plain, Given))
+    tool.fn_metadata.arg_model = cast("type[ArgModelBase]", made)
     tool.description = " ".join((function.__doc__ or "").split())
     tool.parameters = _slim(tool.parameters, tool.parameters.get("$defs", {}))
     tool.parameters["additionalProperties"] = False
+    tool.says = says
+    tool.fn = timely(function, tool.name, writes=not annotations.read_only_hint)
     return tool
+
+
+def timely(
+    function: Callable[P, Awaitable[T]], name: str, *, writes: bool = False
+) -> Callable[P, Awaitable[T]]:
+    """The function, with the deadline that it has as (a part of) a call."""
+    seconds = WRITE_CALL_SECONDS_MAX if writes else READ_CALL_SECONDS_MAX
+
+    @wraps(function)
+    async def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await within(seconds, partial(function, *args, **kwargs), name=name, writes=writes)
+
+    return bounded
 
 
 def answer(fields: Mapping[str, Any]) -> CallToolResult:
@@ -84,6 +132,17 @@ def prose(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)])
 
 
+def _noted(said: object, warnings: Sequence[str]) -> object:
+    """The answer, with a note of what is wrong with the settings, if there is anything."""
+    if not warnings or not isinstance(said, CallToolResult):  # a question to the user, for one
+        return said
+    note = " ".join(warnings)
+    if said.structured_content is not None:
+        return answer({**said.structured_content, "note": note})
+    text = "".join(each.text for each in said.content if isinstance(each, TextContent))
+    return said if text.startswith("{") else prose(f"{text}\n\nNote: {note}")
+
+
 def _complaint(tool: str, error: ValidationError) -> str:
     wrong = error.errors(include_url=False)
     return f"{tool}: " + "; ".join(
@@ -93,7 +152,11 @@ def _complaint(tool: str, error: ValidationError) -> str:
     )
 
 
+_TIME: Final = "must be a time, such as 2026-01-31 or 2026-01-31T14:30:00Z"
 _WRONG: Final = {
+    "datetime_from_date_parsing": _TIME,
+    "datetime_parsing": _TIME,
+    "datetime_object_invalid": _TIME,
     "string_type": "must be a text",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
@@ -111,6 +174,8 @@ _WRONG: Final = {
     "missing": "is missing",
 }
 """What is wrong, in our words; anything else in those of the validator."""
+_MEANINGLESS: Final = ("literal_error", *(kind for kind, said in _WRONG.items() if said == _TIME))
+"""A text, as was asked for, but one that means nothing: an answer names those that do."""
 
 
 def _short(value: object) -> str:
@@ -125,11 +190,13 @@ def _slim(schema: _Schema, definitions: Mapping[str, Any]) -> _Schema:
     """Without titles, empty defaults, null alternatives and references: shorter, more portable."""
     if reference := schema.get("$ref"):
         said = {name: schema[name] for name in ("description",) if name in schema}
-        return _slim(definitions[reference.rsplit("/", 1)[-1]], definitions) | said
+        found: _Schema = dict(definitions[reference.rsplit("/", 1)[-1]])
+        found.pop("description", None)  # for whoever reads the code: the field says what it is
+        return _slim(found, definitions) | said
     slim: _Schema = {}
     for name, value in schema.items():
         match name, value:
-            case ("$defs", _) | ("title", str()) | ("default", None | "" | []):
+            case ("$defs", _) | ("title", str()) | ("default", None | "" | [] | False):
                 pass
             case "anyOf", [*options]:
                 slim |= _one_of(cast("list[_Schema]", options), definitions)

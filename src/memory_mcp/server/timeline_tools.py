@@ -26,8 +26,10 @@ from memory_mcp.server.asks import (
     BacktrackChoice,
     DecisionMade,
     NotAsked,
+    TrustChoice,
     ask_approval,
     ask_backtrack,
+    ask_trust,
     closeout_of,
     rooms_of,
 )
@@ -37,11 +39,19 @@ __all__ = ["backtrack", "checkpoint", "memory_head", "switch_branch"]
 
 Rs = Context[Rooms]
 
+
+def _as_text(given: object) -> object:
+    """A phase as it is written; some clients know no whole numbers."""
+    if isinstance(given, float) and given.is_integer():
+        return str(int(given))
+    return str(given) if isinstance(given, int) else given
+
+
 # exactly `str` to the SDK, which would parse "null" or "[1]" for any other type
 Target = Annotated[
     str,
-    BeforeValidator(lambda given: str(given) if isinstance(given, int) else given),
-    WithJsonSchema({"type": ["string", "integer"]}),
+    BeforeValidator(_as_text),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
     Field(description="checkpoint id, phase, left line, or 'start'"),
 ]
 
@@ -50,16 +60,26 @@ Target = Annotated[
 Several = BeforeValidator(lambda given: [given] if isinstance(given, str | dict) else given)
 
 
-async def memory_head(*, ctx: Rs) -> CallToolResult:
+async def memory_head(
+    *, ctx: Rs, answered: Annotated[ElicitationResult[TrustChoice | NotAsked], Resolve(ask_trust)]
+) -> CallToolResult:
     """Where the project stands.
 
     Phase, checkpoints and what a backtrack to each would hide, approvals pending, lines to restore.
     """
-    match await app.memory_head(rooms_of(ctx)):
+    rooms = rooms_of(ctx)
+    match answered:
+        case AcceptedElicitation(data=NotAsked()):
+            pass
+        case AcceptedElicitation(data=TrustChoice(choice="trust")):
+            await app.trust_project(rooms)
+        case _:
+            app.leave_untrusted(rooms)
+    match await app.memory_head(rooms):
         case HeadReport() as report:
             return prose(head_text(report))
         case Skipped(reason):
-            return answer({"success": False, "message": reason})
+            return prose(reason)
 
 
 async def checkpoint(
@@ -71,7 +91,7 @@ async def checkpoint(
     decisions: Annotated[
         Sequence[DecisionMade],
         Several,
-        Field(description="Decided in it and worth recalling, with why"),
+        Field(description="Decided in it, worth recalling, with why"),
     ] = (),
     artifacts: Annotated[Sequence[str], Several, Field(description="Files and results made")] = (),
     issues: Annotated[Sequence[str], Several, Field(description="Still open")] = (),
@@ -105,6 +125,7 @@ async def checkpoint(
     sealed = await app.checkpoint(
         rooms, summary, phase, again=again, approval=approval, closeout=closeout
     )
+    rooms.session.handed_on(rooms.conversation)
     return answer(checkpoint_fields(sealed))
 
 

@@ -17,8 +17,8 @@ from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head,
 __all__ = ["default_tools", "toolset"]
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-_ERASES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+_ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
+_ERASES = ToolAnnotations(destructive_hint=True, open_world_hint=False)
 
 
 def default_tools() -> list[SpeakingTool]:
@@ -26,12 +26,13 @@ def default_tools() -> list[SpeakingTool]:
     return [
         speaking(add_memory, _ADDS),
         speaking(search_memories, _READS),
-        speaking(memory_context, _READS),
-        speaking(memory_head, _READS),
+        speaking(memory_context, _READS, "prose"),
+        speaking(memory_head, _READS, "prose"),
         speaking(checkpoint, _ADDS),
         speaking(backtrack, _ERASES),
         speaking(update_memory, _ADDS),
         speaking(forget_memory, _ERASES),
+        speaking(consolidate, _ADDS),
     ]
 
 
@@ -41,8 +42,8 @@ def toolset(name: str) -> list[SpeakingTool]:
         case "branches":
             return [speaking(switch_branch, _ADDS)]
         case "session":
-            return [speaking(episodic_capture, _ADDS), speaking(consolidate, _ADDS)]
+            return [speaking(episodic_capture, _ADDS)]
         case "hooks":
-            return [speaking(prompt_context, _READS)]
+            return [speaking(prompt_context, _READS, "prose")]
         case _:
             raise AssertionError(name)  # the settings know the toolsets
