@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from doors import machine_dir
+
 from memory_mcp import rendered
 
 __all__ = ["SESSION", "context_of", "dropped", "entry", "hook", "render", "run_hook", "transcript"]
@@ -50,7 +52,7 @@ def context_of(answer: dict[str, Any], event: str) -> str:
 
 def dropped(project: Path) -> list[dict[str, Any]]:
     """The events in the inbox, oldest first."""
-    files = sorted((project / ".state" / "inbox").glob("*.json"))
+    files = sorted((machine_dir(project) / "inbox").glob("*.json"))
     return [json.loads(file.read_bytes()) for file in files]
 
 
@@ -65,7 +67,9 @@ def render(
     """A bootstrap that lies ready and holds, of this user if no other is named."""
     state = project / ".state"
     memories = project / ".claude" / "memory"
-    (state / "rendered").mkdir(parents=True, exist_ok=True)
+    machine = machine_dir(project, home or "")
+    (machine / "rendered").mkdir(parents=True, exist_ok=True)
+    state.mkdir(parents=True, exist_ok=True)
     memories.mkdir(parents=True, exist_ok=True)
     head = state / "memory-head.json"
     if not head.exists():
@@ -80,7 +84,7 @@ def render(
         until=None,
         watched=rendered.watch(str(head), [str(memories)], user, home),
     )
-    file = Path(rendered.file_of(str(state), branch))
+    file = Path(rendered.file_of(str(machine), branch))
     file.write_text(json.dumps(ready), "utf-8")
     return file
 
@@ -94,9 +98,9 @@ def entry(uuid: str, parent: str | None, role: str, content: object, **more: Any
     }  # fmt: skip
 
 
-def transcript(home: Path, *entries: dict[str, Any], session: str = SESSION) -> Path:
-    """A transcript where Claude Code keeps it."""
-    file = home / "projects" / "-shop" / f"{session}.jsonl"
+def transcript(client: Path, *entries: dict[str, Any], session: str = SESSION) -> Path:
+    """A transcript where Claude Code keeps it, if that folder is its own (CLAUDE_CONFIG_DIR)."""
+    file = client / "projects" / "-shop" / f"{session}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{json.dumps(each)}\n" for each in entries), "utf-8")
     return file

@@ -69,6 +69,20 @@ def test_a_meta_session_writes_nothing_from_the_command_line_either(
     assert records(project) == []
 
 
+def test_a_work_tree_that_lost_its_main_one_is_named_by_every_command(
+    run: Run, tmp_path: Path
+) -> None:
+    """What is stored in it would be found by nobody once git is repaired."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path}/gone/.git/worktrees/tree\n")
+    for command, status in (("add", 1), ("search", 0), ("head", 0), ("context", 0)):
+        found, out, error = run("--project", str(tmp_path / "tree"), command, *_EVERY[command])
+        assert found == status
+        assert "git worktree repair" in error
+        assert ("Nothing was stored" in out) == (command == "add")
+    assert names_in(tmp_path / "tree") == [".git"]
+
+
 def modules_of(*arguments: str) -> set[str]:
     """The top-level packages that a command has imported by its end."""
     script = (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hooked import context_of, dropped, render, run_hook
+from hooked import context_of, dropped, render, run_hook, transcript
 
 TEXT = "Größe 5 µm, 日本語, 🙂 and a lone \ud83d half"
 
@@ -83,18 +83,19 @@ def test_json_comes_as_shells_and_editors_write_it(
     assert len(dropped(project)) == 1
 
 
-def test_a_path_with_backslashes_is_carried_as_it_is(project: Path) -> None:
-    """It is for the one who works it off to say whether there is such a file."""
-    path = "C:\\Users\\Jürgen Müller\\.claude\\projects\\C--shop\\0f9a.jsonl"
-    data = json.dumps({"transcript_path": path, "session_id": "C:\\x"}).encode()
-    done = run_hook("session-end", data, CLAUDE_PROJECT_DIR=str(project))
+def test_a_path_in_any_language_is_carried_as_it_is(project: Path, tmp_path: Path) -> None:
+    """A user's name stands in it, and stdin is bytes: no code page has a say."""
+    file = transcript(tmp_path / "Jürgen Müller 寿司", session="C--x")
+    data = json.dumps({"transcript_path": str(file), "session_id": "C--x"}).encode()
+    here = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_CONFIG_DIR": str(file.parents[2])}
+    done = run_hook("session-end", data, **here)
     (event,) = dropped(project)
 
     assert (done.stdout, done.stderr) == (b"", b"")
-    assert event["transcript_path"] == path
+    assert event["transcript_path"] == str(file)
 
 
-def test_no_process_and_no_shell_is_started(project: Path) -> None:
+def test_no_process_and_no_shell_is_started(project: Path, tmp_path: Path) -> None:
     """Each would open a console window for a moment, at every turn."""
     script = (
         "import sys\n"
@@ -106,13 +107,16 @@ def test_no_process_and_no_shell_is_started(project: Path) -> None:
         "from memory_mcp.hook import main\n"
         "main([sys.argv[1]])\n"
     )
+    file = transcript(tmp_path, session="s")
+    given = {"compact_summary": "x", "transcript_path": str(file), "session_id": "s"}
+    here = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_CONFIG_DIR": str(tmp_path)}
     for event in ("session-start", "post-compact", "stop", "session-end"):
         done = subprocess.run(
             [sys.executable, "-c", script, event],
-            input=b'{"compact_summary": "x", "transcript_path": "/t.jsonl", "session_id": "s"}',
+            input=json.dumps(given).encode(),
             capture_output=True,
             check=True,
-            env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
+            env={**os.environ, **here},
         )
         assert done.stderr == b"", event
     assert len(dropped(project)) == 2

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doors import machine_dir
 from hooked import context_of, hook, render
 
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED
@@ -132,7 +133,7 @@ def test_a_copy_of_a_project_does_not_print_the_memory_of_the_other(
 ) -> None:
     """What the text was made from is still as it was, in the other project."""
     file = render(project, "- so")
-    other = tmp_path / "copy" / ".state" / "rendered"
+    other = machine_dir(tmp_path / "copy") / "rendered"
     other.mkdir(parents=True)
     (other / "main.json").write_bytes(file.read_bytes())
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doors import machine_dir
 from hooked import SESSION, context_of, dropped, entry, hook, transcript
 
 from memory_mcp.disk import Disk
@@ -40,6 +41,7 @@ def test_a_stop_that_a_hook_caused_is_no_turn_and_is_never_answered(project: Pat
     """Else the reminder would continue the turn for ever."""
     assert stops(project, 4, "1", stop_hook_active=True) == [False] * 4
     assert not (project / ".state").exists()
+    assert not machine_dir(project).exists()
 
 
 def test_sessions_are_counted_apart_and_a_new_one_begins_at_nothing(project: Path) -> None:
@@ -52,13 +54,16 @@ def test_sessions_are_counted_apart_and_a_new_one_begins_at_nothing(project: Pat
     hook("session-end", {"session_id": "one"}, project)
 
     assert stops(project, 1, "2", session_id="one") == [False]
-    assert sorted(file.parent.name for file in project.rglob("*.json")) == ["sessions"] * 5
+    assert (
+        sorted(file.parent.name for file in machine_dir(project).rglob("*.json"))
+        == ["sessions"] * 5
+    )
 
 
 def test_what_cannot_be_noted_is_not_asked(project: Path) -> None:
     """It would be asked again at each turn."""
-    (project / ".state").mkdir()
-    (project / ".state" / "sessions").write_text("mine", "utf-8")
+    machine_dir(project).mkdir(parents=True)
+    (machine_dir(project) / "sessions").write_text("mine", "utf-8")
     answer = hook("stop", {}, project, MEMORY_CHECKPOINT_INTERVAL="1")
 
     assert list(answer) == ["systemMessage"]
@@ -67,7 +72,7 @@ def test_what_cannot_be_noted_is_not_asked(project: Path) -> None:
 def test_a_consolidation_counts_anew(project: Path) -> None:
     """The receipt says after how many turns the next one is due."""
     assert stops(project, 2) == [False, False]
-    inbox = LocalInbox(project / ".state", Disk())
+    inbox = LocalInbox(machine_dir(project), Disk())
     asyncio.run(inbox.note_consolidated(SESSION))
 
     assert stops(project, 3) == [False, False, True]
@@ -85,7 +90,8 @@ def conversation(*prompts: tuple[str, str | None]) -> list[dict[str, Any]]:
 def at_stop(project: Path, home: Path, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What lies in the inbox after a stop with this transcript."""
     file = transcript(home, *entries)
-    assert hook("stop", {"transcript_path": str(file)}, project) == {}
+    here = {"CLAUDE_CONFIG_DIR": str(home)}
+    assert hook("stop", {"transcript_path": str(file)}, project, **here) == {}
     return dropped(project)
 
 
@@ -160,7 +166,7 @@ def test_a_transcript_full_of_anything_is_read_past(project: Path, tmp_path: Pat
         b'{"uuid": "c", "parentUuid": "c", "type": "user", "message": {"content": "hi"}}\n'
     )
 
-    assert hook("stop", {"transcript_path": str(file)}, project) == {}
-    assert hook("stop", {"transcript_path": str(tmp_path)}, project) == {}
-    assert hook("stop", {"transcript_path": 3}, project) == {}
+    for path in (str(file), str(tmp_path), 3):
+        here = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+        assert hook("stop", {"transcript_path": path}, project, **here) == {}
     assert dropped(project) == []

@@ -77,6 +77,7 @@ def test_a_file_that_was_not_there_is_made_and_goes_again(
     assert path.stat().st_mode & 0o077 == (0 if scope != "project" else 0o044)
     assert as_json(run, "uninstall", client, "--scope", scope)["changed"] is True
     assert (files_in(home), files_in(project)) == before
+    assert [each for each in home.rglob("*") if each.name not in (".config", ".claude")] == []
     assert sorted(each.name for each in project.iterdir()) == [".git"]
 
 
@@ -144,11 +145,11 @@ def test_the_command_is_the_one_that_was_started(
 
 
 _SOURCES: list[tuple[str | None, list[str]]] = [
-    (None, ["memory-mcp"]),
+    (None, ["backtrack-memory"]),
     ('{"url": "file:///w/x.whl", "archive_info": {}}',
-     ["--from", "memory-mcp @ file:///w/x.whl", "memory-mcp"]),
+     ["--from", "backtrack-memory @ file:///w/x.whl", "memory-mcp"]),
     ('{"url": "https://h/r", "vcs_info": {"vcs": "git", "commit_id": "a1"}}',
-     ["--from", "memory-mcp @ git+https://h/r@a1", "memory-mcp"]),
+     ["--from", "backtrack-memory @ git+https://h/r@a1", "memory-mcp"]),
 ]  # fmt: skip
 
 
@@ -185,7 +186,7 @@ def test_what_was_fetched_for_one_run_is_fetched_by_the_client(
     assert as_json(run, "install", "cursor")["command"] == "uvx"
     assert as_json(run, "uninstall", "claude-desktop")["changed"] is True
     (folder / "uvx").unlink()
-    words = ["run", "--spec", *words[1:]] if source else ["run", "memory-mcp"]
+    words = ["run", "--spec", *words[1:]] if source else ["run", "backtrack-memory"]
     assert as_json(run, "install", "claude-code")["args"] == words
     assert as_json(run, "uninstall", "claude-code")["changed"] is True
 
@@ -200,7 +201,7 @@ def test_the_plugin_is_named_by_its_real_folder(run: Run, monkeypatch: pytest.Mo
     assert as_json(run, "install", "claude-code")["notes"] == notes
     monkeypatch.setattr(sys, "prefix", "/home/ada/.cache/uv/archive-v0/q1w2")
     notes = as_json(run, "install", "claude-code", "--name", "x", "--dry-run")["notes"]
-    assert "install memory-mcp for good first" in notes[-1]
+    assert "install it for good first (uv tool install backtrack-memory)" in notes[-1]
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(run: Run, home: Path) -> None:

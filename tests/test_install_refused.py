@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from client_places import files_in, given, home, linux, servers
 from command_line import Run, as_json, complaint
+from moving import all_below
 
 from memory_mcp.cli import client_files
 from memory_mcp.cli.client_files import ClientFile
@@ -148,9 +149,9 @@ def test_what_another_program_writes_meanwhile_is_not_written_over(
     original = client_files.open_client_file
 
     def meddled(most: int) -> Callable[..., ClientFile]:
-        def opened(asked: Path, *, private: bool) -> ClientFile:
+        def opened(asked: Path, *, private: bool, root: str) -> ClientFile:
             nonlocal turns
-            found = original(asked, private=private)
+            found = original(asked, private=private, root=root)
             if turns < most:
                 turns += 1
                 given(path, f'{{"turn": {turns}}}'.encode())
@@ -207,6 +208,8 @@ def test_what_is_local_is_told_for_all_work_trees_of_a_clone(
     bare = tmp_path / "shop.git"
     for clone, linked in ((project / ".git", "linked"), (bare, "of-bare")):
         given(clone / "worktrees" / linked / "commondir", b"../..\n")
+        back = f"{tmp_path / linked / '.git'}\n"
+        given(clone / "worktrees" / linked / "gitdir", back.encode())
         pointer = f"gitdir: {clone / 'worktrees' / linked}\n"
         given(tmp_path / linked / ".git", pointer.encode())
     given(project / ".git" / "modules" / "part" / "HEAD", b"ref: refs/heads/main\n")
@@ -225,6 +228,16 @@ def test_what_is_local_is_told_for_all_work_trees_of_a_clone(
     assert as_json(run, "--project", str(project), "uninstall", "claude-code", "--scope", "local")[
         "changed"
     ]
+
+
+def test_nothing_is_local_to_a_work_tree_that_lost_its_main_one(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    """The entry would be under a name that Claude Code looks for no more once git is repaired."""
+    given(tmp_path / "tree" / ".git", f"gitdir: {tmp_path}/gone/.git/worktrees/tree\n".encode())
+    told = ("install", "claude-code", "--scope", "local")
+    assert "git worktree repair" in complaint(run, "--project", str(tmp_path / "tree"), *told)
+    assert not (home / ".claude.json").exists()
 
 
 def test_what_cannot_be_meant_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,3 +270,42 @@ def test_texts_are_utf_8_whatever_the_locale_says(home: Path, project: Path) -> 
 
     assert done.stderr == b""
     assert json.loads((project / ".mcp.json").read_text("utf-8"))["größe"] == "鍵"
+
+
+@pytest.mark.parametrize(("client", "place"), [
+    ("cursor", ".cursor"), ("vscode", ".vscode"), ("cursor", ".cursor/mcp.json"),
+    ("claude-code", ".mcp.json"), ("claude-code", ".mcp.json.memory-mcp.bak"),
+])  # fmt: skip
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_link_of_a_repository_is_named_and_not_followed(
+    run: Run, home: Path, project: Path, client: str, place: str, *, inside: bool
+) -> None:
+    """`.cursor` of a clone may be a link to ~/.ssh: nothing is read, written or copied there."""
+    target = (project if inside else home) / "kept" / Path(place).name
+    if place in (".cursor", ".vscode"):
+        given(target / "mcp.json", b"{}")
+    else:
+        given(target, b"{}")
+    link = project / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(target)
+    if place.endswith(".bak"):
+        given(project / ".mcp.json", b"{}")
+    before = all_below(target.parent)
+
+    for command in ("install", "uninstall"):
+        said = run(command, client, "--scope", "project")[2]
+        if command == "install" or not place.endswith(".bak"):
+            assert str(link) in said
+            assert "it is a link, which is not followed" in said
+            assert "run this again" in said
+    assert all_below(target.parent) == before
+    assert link.is_symlink()
+
+
+def test_a_pipe_in_a_repository_keeps_no_install_waiting(run: Run, project: Path) -> None:
+    """Nobody would ever write to it."""
+    (project / ".mcp.json").write_bytes(b"{}")
+    os.mkfifo(project / ".mcp.json.memory-mcp.bak")
+    said = complaint(run, "install", "claude-code", "--scope", "project")
+    assert "it is no regular file" in said

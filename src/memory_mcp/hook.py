@@ -26,6 +26,7 @@ from memory_mcp.hooks.files import (
 )
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, opening, shown_ids
 from memory_mcp.hooks.place import Place, find_place
+from memory_mcp.hooks.tail import is_transcript
 from memory_mcp.hooks.turns import stopped
 
 __all__ = ["EVENTS", "main"]
@@ -74,8 +75,8 @@ def _answer(name: str) -> _Answer:
     if not place.enabled:
         return {}
     session = _text(event, "session_id")
-    if place.state and session and not _server_begins(name, event):
-        place = place.on(read_session(place.state, session).get("branch"))
+    if place.machine and session and not _server_begins(name, event):
+        place = place.on(read_session(place.machine, session).get("branch"))
     return EVENTS[name](place, event)
 
 
@@ -88,14 +89,14 @@ def _session_start(place: Place, event: _Event) -> _Answer:
     """The bootstrap, again after a compaction; noted is what the agent has read in it."""
     text = opening(place)
     session = _text(event, "session_id")
-    writing = bool(place.state) and not place.meta
+    writing = bool(place.machine) and not place.meta
     if event.get("source") == "compact" and writing:  # the hook with the summary runs after this
         text = f"{text}\n{COMPACTED}"
     branch: dict[str, Any] = {"branch": None} if _server_begins("session-start", event) else {}
     if session and writing and (branch or shown_ids(text)):
-        before = [] if event.get("source") == "compact" else known_ids(place.state, session)
+        before = [] if event.get("source") == "compact" else known_ids(place.machine, session)
         shown = list(dict.fromkeys([*before, *shown_ids(text)]))[-IDS_NOTED_MAX:]
-        amend_session(place.state, session, shown=shown or None, **branch)
+        amend_session(place.machine, session, shown=shown or None, **branch)
     return _context("SessionStart", text)
 
 
@@ -103,9 +104,9 @@ def _post_compact(place: Place, event: _Event) -> _Answer:
     """The summary goes to the inbox: it is the session's own word on where it stands."""
     summary = _text(event, "compact_summary").strip()
     session = _text(event, "session_id")
-    if place.meta or not place.state or not summary:
+    if place.meta or not place.machine or not summary:
         return {}
-    drop(place.state, {"event": "post-compact", "session": session, "branch": place.branch,
+    drop(place.machine, {"event": "post-compact", "session": session, "branch": place.branch,
                        "compact_summary": summary[:_SUMMARY_CHARS_MAX]})  # fmt: skip
     return {}
 
@@ -116,14 +117,21 @@ def _stop(place: Place, event: _Event) -> _Answer:
 
 
 def _session_end(place: Place, event: _Event) -> _Answer:
-    """Word of the end goes to the inbox; reading the transcript is left to whoever has the time."""
+    """Word of the end goes to the inbox; reading the transcript is left to whoever has the time.
+
+    Whether it is one is seen here: only the client's own environment tells where it keeps them.
+    """
     session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
-    if place.meta or not place.state:
+    if place.meta or not place.machine or not os.path.lexists(transcript):
         return {}
-    if transcript:
-        drop(place.state, {"event": "session-end", "session": session, "branch": place.branch,
-                           "transcript_path": transcript,
-                           "reason": _text(event, "reason")})  # fmt: skip
+    if not is_transcript(transcript, session, (place.project, place.work_tree), place.client):
+        raise ValueError(
+            f"{transcript!r} is no transcript of this session in "
+            f"{os.path.join(place.client, 'projects')!r}, or lies in the work tree: it is not read"
+        )
+    drop(place.machine, {"event": "session-end", "session": session, "branch": place.branch,
+                       "transcript_path": transcript,
+                       "reason": _text(event, "reason")})  # fmt: skip
     return {}
 
 

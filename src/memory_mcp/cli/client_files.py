@@ -9,18 +9,20 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from stat import S_IMODE, S_ISREG, S_IWUSR
 from typing import Final
 
 from memory_mcp.disk import Access, Disk
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
+from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
 __all__ = ["ClientFile", "open_client_file"]
 
 _COPY: Final = ".memory-mcp"
 """<name>.memory-mcp.bak; where that holds something else already, <name>.memory-mcp.2.bak, …"""
-_FOLDERS: Final = (".cursor", ".vscode")
+_FOLDERS: Final = (".cursor", ".vscode", "Claude", "User", "Code")
 """Made for the file, where they were not there; an empty one is of no use to anybody."""
 _BYTES_MAX: Final = 64 * 1024 * 1024
 """Claude Code keeps its history in the same file; this is a hundred times what is usual."""
@@ -38,6 +40,8 @@ class ClientFile:
     access: Access
     copies: tuple[Path, ...]
     """What earlier installs kept, the newest first."""
+    root: str = ""
+    """From here down no link is followed; empty where the file is the user's own."""
 
     @property
     def text(self) -> str | None:
@@ -48,7 +52,7 @@ class ClientFile:
         found: list[str] = []
         for copy in self.copies:
             with suppress(OSError, UnicodeDecodeError):
-                found.append(copy.read_bytes().decode())
+                found.append(read_file(str(copy), _BYTES_MAX, self.root).decode())
         return tuple(found)
 
     def replace(self, text: str | None, *, locked: bool, keep: bool = False) -> Path | None:
@@ -61,19 +65,19 @@ class ClientFile:
             StoreUnavailableError: the file system refused; it is what it was.
         """
         with _lock(self.path, wanted=locked):
-            if _bytes(self.path) != self.data:
+            if self._bytes(self.path) != self.data:
                 raise ConflictError(
                     f"{self.path} was changed by another program just now, and is left as it is. "
                     "Run this again."
                 )
             copy = self._kept() if keep else None
             if text is not None:
-                _refused(self.path, lambda: Disk().write(self.path, text.encode(), self.access))
+                _refused(self.path, lambda: self._disk.write(self.path, text.encode(), self.access))
                 return copy
-            _refused(self.path, lambda: Disk().remove(self.path))
-            if self.path.parent.name in _FOLDERS:
-                with suppress(OSError):  # others keep something there
-                    self.path.parent.rmdir()
+            _refused(self.path, lambda: self._disk.remove(self.path))
+            with suppress(OSError):  # others keep something there
+                for folder in takewhile(lambda each: each.name in _FOLDERS, self.path.parents):
+                    folder.rmdir()
             return copy
 
     def _kept(self) -> Path | None:
@@ -82,36 +86,54 @@ class ClientFile:
         if data is None:
             return None
         for copy in self.copies:
-            if _bytes(copy) == data:
+            if self._bytes(copy) == data:
                 return copy
         number = max((_number(copy) for copy in self.copies), default=0) + 1
         copy = _copy(self.path, number)
-        _refused(copy, lambda: Disk().write(copy, data, self.access))
+        _refused(copy, lambda: self._disk.write(copy, data, self.access))
         for between in self.copies[:-1]:  # the first and the newest are those that are looked for
             with suppress(StoreUnavailableError):
-                Disk().remove(between)
+                self._disk.remove(between)
         return copy
 
     def drop_copies(self) -> Path | None:
         """Remove those copies that hold what the file holds again; the newest that is left."""
-        now = _bytes(self.path)
-        for copy in [copy for copy in self.copies if _bytes(copy) == now]:
-            _refused(copy, lambda copy=copy: Disk().remove(copy))
+        now = self._bytes(self.path)
+        for copy in [copy for copy in self.copies if self._bytes(copy) == now]:
+            _refused(copy, lambda copy=copy: self._disk.remove(copy))
         return next((copy for copy in self.copies if copy.exists()), None)
 
+    @property
+    def _disk(self) -> Disk:
+        disk = Disk()
+        disk.roots = (Path(self.root),) if self.root else ()
+        return disk
 
-def open_client_file(path: Path, *, private: bool) -> ClientFile:
-    """Read a configuration, through a symbolic link; `private` says how it is made, if it is not.
+    def _bytes(self, path: Path) -> bytes | None:
+        return _bytes(path, self.root)
+
+
+def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile:
+    """Read a configuration; `private` says how it is made, if it is not there.
+
+    One below `root`, a project's folder, is reached without a link: others may have put it there.
+    One of the user's own is read through its links.
 
     Raises:
-        InvalidRequestError: there is something that is no file, or too large a one.
+        InvalidRequestError: there is a link, something that is no file, or too large a one.
         StoreUnavailableError: it cannot be read, or may not be written.
     """
     try:
-        path = path.resolve()
+        refuse_links(root, str(path))
+        path = path if root else path.resolve()
         status = path.stat()
     except FileNotFoundError:
-        return ClientFile(path, None, Access(0o600 if private else 0o644), _copies(path))
+        return ClientFile(path, None, Access(0o600 if private else 0o644), _copies(path), root)
+    except UnsafeFileError as error:
+        raise InvalidRequestError(
+            f"{path} is left as it is: {error.filename}: {error.why}. Put a real folder or file in "
+            "its place, or take another --scope, and run this again."
+        ) from error
     except (OSError, RuntimeError) as error:
         raise _unreadable(path, error) from error
     if not S_ISREG(status.st_mode):
@@ -124,7 +146,7 @@ def open_client_file(path: Path, *, private: bool) -> ClientFile:
             "again."
         )
     access = Access(S_IMODE(status.st_mode), status.st_uid, status.st_gid)
-    return ClientFile(path, _bytes(path), access, _copies(path))
+    return ClientFile(path, _bytes(path, root), access, _copies(path), root)
 
 
 def _decoded(path: Path, data: bytes) -> str:
@@ -137,9 +159,9 @@ def _decoded(path: Path, data: bytes) -> str:
         ) from error
 
 
-def _bytes(path: Path) -> bytes | None:
+def _bytes(path: Path, root: str) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_file(str(path), _BYTES_MAX, root)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -29,9 +29,9 @@ from memory_mcp.clients.tables import (
     target,
 )
 from memory_mcp.errors import ConflictError, InvalidRequestError
+from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
 from memory_mcp.places import current_folder
 from memory_mcp.settings import Settings, client_variables, with_toolsets
-from memory_mcp.stores.host import git_main_folder, git_work_tree
 
 __all__ = ["install", "uninstall"]
 
@@ -59,9 +59,11 @@ class _Place:
             )
         self.name = entries.name_of(given.name)
         self.dry: bool = given.dry_run
-        found: Target = target(self.key, self.scope, _folders(settings, self.scope))
+        folders = _folders(settings, self.scope)
+        found: Target = target(self.key, self.scope, folders)
         self.path = (*found.path, self.name)
         self.asked = Path(found.file)
+        self.root = str(folders.project) if self.scope == "project" else ""
 
     @property
     def locked(self) -> bool:
@@ -74,7 +76,7 @@ class _Place:
         return f"The server {self.name!r}"
 
     def opened(self) -> ClientFile:
-        return open_client_file(self.asked, private=self.scope != "project")
+        return open_client_file(self.asked, private=self.scope != "project", root=self.root)
 
     def fields(self, file: ClientFile, *, success: bool = True, **more: Any) -> Shown:
         more["notes"] = [note for note in more.get("notes", ()) if note]
@@ -167,7 +169,7 @@ def _plugin(place: _Place) -> str:
     folder = inside if inside.is_dir() else Path(__file__).parents[3]
     how = f'claude plugin marketplace add "{folder}" && claude plugin install memory-mcp@memory-mcp'
     if entries.is_passing(Path(sys.prefix)):
-        how = "install memory-mcp for good first (uv tool install), and run this again."
+        how = "install it for good first (uv tool install backtrack-memory), and run this again."
     return f"The plugin has hooks as well; in place of this entry: {how}"
 
 
@@ -220,9 +222,14 @@ def _as_text(fields: Fields) -> str:
 
 
 def _folders(settings: Settings, scope: Scope) -> Folders:
-    project = settings.project_dir or git_work_tree(current_folder().absolute())
+    found = settings.project_dir or find_work_tree(str(current_folder().absolute()))
+    project = Path(found) if found else None
     if project and scope == "local":  # Claude Code keeps these for all work trees together
-        project = git_main_folder(project.resolve())
+        whole = str(project.resolve())
+        try:
+            project = Path(find_main_work_tree(find_work_tree(whole) or whole))
+        except LostWorkTreeError as error:
+            raise InvalidRequestError(f"{error}, and run this again.") from error
     seen = Folders(
         platform=_PLATFORMS.get(sys.platform, "linux"),
         home=Path.home(),
@@ -268,19 +275,19 @@ def _fetched(told: tuple[str, ...], *, shared: bool) -> tuple[Command, str]:
     name = Path(path).stem
     runs = ("run", "--spec") if name == "pipx" else ("--from",)
     source = _source()
-    words = (*runs, source, entries.PROGRAM) if source else (*runs[:-1], entries.PROGRAM)
+    words = (*runs, source, entries.PROGRAM) if source else (*runs[:-1], entries.PACKAGE)
     note = f"This memory-mcp was fetched for one run only, so {name} fetches it for the client too."
     return Command(name if shared else path, (*words, *told)), note
 
 
 def _source() -> str:
     """Where it was fetched from, unless by its name: then another one may bear that name."""
-    told = distribution(entries.PROGRAM).read_text("direct_url.json")
+    told = distribution(entries.PACKAGE).read_text("direct_url.json")
     if not told:
         return ""
     found = json.loads(told)
     url, vcs = found["url"], found.get("vcs_info")
-    return f"{entries.PROGRAM} @ " + (f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url)
+    return f"{entries.PACKAGE} @ " + (f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url)
 
 
 def _running() -> Path | None:

@@ -1,13 +1,12 @@
 """`memory-mcp consolidate`, `phase`, `identity`, and what a checkpoint is given to close with."""
 
 import argparse
-import sys
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -15,12 +14,13 @@ from pydantic import (
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.cli.show import Shown
+from memory_mcp.cli.show import Shown, typed
 from memory_mcp.cli.writing import text_of
 from memory_mcp.context.receipts import added_fields
 from memory_mcp.context.session_text import consolidation_fields, phase_fields, phases_text
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.consolidation import ToConsolidate
+from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.phases import Phases
 from memory_mcp.errors import InvalidRequestError
@@ -28,11 +28,11 @@ from memory_mcp.setting_values import plain
 
 __all__ = ["closeout_of", "consolidate", "identity", "phase"]
 
-Given = argparse.Namespace
-Form = TypeVar("Form", bound=BaseModel)
+Options = argparse.Namespace
+Form = TypeVar("Form", bound=Given)
 
 
-class _Strict(BaseModel):
+class _Strict(Given):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -53,10 +53,10 @@ _Texts = Annotated[list[str], _several]
 class _Closeout(_Strict):
     """The form of `checkpoint --closeout`, as the tool takes it."""
 
-    decisions: Annotated[list[_Decided], _several] = []
-    artifacts: _Texts = []
-    issues: _Texts = []
-    agents: _Texts = []
+    decisions: Annotated[list[_Decided], _several] = Field(default_factory=list[_Decided])
+    artifacts: _Texts = Field(default_factory=list[str])
+    issues: _Texts = Field(default_factory=list[str])
+    agents: _Texts = Field(default_factory=list[str])
 
 
 class _Consolidation(_Strict):
@@ -69,7 +69,7 @@ class _Consolidation(_Strict):
     final: bool = False
 
 
-def closeout_of(given: Given) -> Closeout:
+def closeout_of(given: Options) -> Closeout:
     """What is to be written with a checkpoint, from its options and from JSON.
 
     Raises:
@@ -88,7 +88,7 @@ def closeout_of(given: Given) -> Closeout:
     )
 
 
-async def consolidate(rooms: Rooms, given: Given) -> Shown:
+async def consolidate(rooms: Rooms, given: Options) -> Shown:
     """Hand on what a later session needs; without anything, what was handed on last.
 
     Raises:
@@ -107,7 +107,7 @@ async def consolidate(rooms: Rooms, given: Given) -> Shown:
     return Shown(consolidation_fields(outcome), _latest_text)
 
 
-async def phase(rooms: Rooms, given: Given) -> Shown:
+async def phase(rooms: Rooms, given: Options) -> Shown:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
         return Shown(phase_fields(await app.move_to_phase(rooms, given.number)))
@@ -124,7 +124,7 @@ async def phase(rooms: Rooms, given: Given) -> Shown:
             return Shown({"success": False, "message": reason})
 
 
-async def identity(rooms: Rooms, given: Given) -> Shown:
+async def identity(rooms: Rooms, given: Options) -> Shown:
     """Show what the project is, or say it anew."""
     if text := text_of(given.text):
         return Shown(added_fields(await app.set_identity(rooms, text)))
@@ -152,7 +152,7 @@ def _latest_text(fields: Any) -> str:
 def _read(form: type[Form], text: str) -> Form:
     """What was typed as JSON, or piped in for a dash."""
     try:
-        return TypeAdapter(form).validate_json(sys.stdin.read() if text == "-" else text)
+        return TypeAdapter(form).validate_json(typed() if text == "-" else text)
     except ValidationError as error:
         first, *_ = error.errors(include_url=False)
         where = ".".join(map(str, first["loc"]))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.ending import interruptible
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.setting_values import key_in, on_this_machine
 from memory_mcp.settings import Settings
@@ -33,6 +34,8 @@ def login(settings: Settings) -> Shown:
     if not settings.enabled:
         return _OFF
     url = settings.base_url
+    if settings.cloud_off.endswith("_URL"):  # the key would be kept for another address
+        raise InvalidRequestError(f"{settings.cloud_off} is wrong. Correct it, and log in then.")
     key = key_in("The key", _asked(url))
     if key is None:
         raise InvalidRequestError(
@@ -46,6 +49,8 @@ def login(settings: Settings) -> Shown:
 
 def _next(settings: Settings) -> str:
     source = cloud_key(settings)
+    if settings.cloud_off:
+        return f"{settings.cloud_off} is wrong, so it is not used until that is corrected."
     if not cloud_chosen(settings, source):
         return "MEMORY_PROVIDER is local, so it is not used until that changes."
     if source.origin == "environment":
@@ -59,13 +64,14 @@ def _asked(url: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", getpass.GetPassWarning)
-            return getpass.getpass(f"Key for {url} (not shown): ")
+            with interruptible():
+                return getpass.getpass(f"Key for {url} (not shown): ")
     except getpass.GetPassWarning:
         raise InvalidRequestError(
             "This terminal would show the key. Pipe it in: memory-mcp login < FILE."
         ) from None
     except EOFError:
-        raise KeyboardInterrupt from None
+        return ""
 
 
 def logout(settings: Settings) -> Shown:
@@ -99,11 +105,13 @@ def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
         "why": _why(settings, source.origin),
         "key": source.origin,
         "baseUrl": settings.base_url,
+        "container": settings.container_tag or None,
         "extraction": settings.extraction,
         "timeoutSeconds": settings.remote_timeout,
         "judge": "model" if judge else "rules",
         "judgeModel": judge.model if judge else None,
         "judgeUrl": judge.url if judge else None,
+        "warnings": list(settings.warnings),
     }
 
 
@@ -112,10 +120,11 @@ def _why(settings: Settings, origin: KeyOrigin) -> str:
     match settings.provider:
         case "local":
             return "MEMORY_PROVIDER is local: nothing is sent"
-        case "supermemory" if keyless:
-            return f"MEMORY_PROVIDER is supermemory, but there is no key: {_HOW}"
+        case _ if settings.cloud_off:
+            return f"{settings.cloud_off} is wrong: nothing is sent until it is corrected"
         case "supermemory":
-            return "MEMORY_PROVIDER is supermemory"
+            but = f", but there is no key, so all stays here: {_HOW}" if keyless else ""
+            return f"MEMORY_PROVIDER is supermemory{but}"
         case "auto" if keyless:
             return f"there is no key for the cloud; to use it, {_HOW}"
         case "auto" if origin == "none":
@@ -124,11 +133,18 @@ def _why(settings: Settings, origin: KeyOrigin) -> str:
             return "there is a key"
 
 
+def _container(tag: str | None) -> str:
+    if tag is None:
+        return "one for each user and project"
+    return f"{tag}, for the project's memories (SUPERMEMORY_CONTAINER_TAG)"
+
+
 def _as_text(fields: Fields) -> str:
     lines = {
         "Provider": f"{fields['provider']} ({fields['why']})",
         "Key": _ORIGINS[fields["key"]],
         "Address": fields["baseUrl"],
+        "Container": _container(fields["container"]),
         "Extraction": "on" if fields["extraction"] else "off",
         "Timeout": f"{fields['timeoutSeconds']:g} s",
         "Judge": "rules (MEMORY_LLM_MODEL is not set)",

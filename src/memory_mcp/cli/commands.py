@@ -1,7 +1,7 @@
 """What each command does: settings, rooms, one use case, and its outcome shown."""
 
 import argparse
-import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +20,8 @@ from memory_mcp.cli.nudging import nudge
 from memory_mcp.cli.profile import profile
 from memory_mcp.cli.searching import search
 from memory_mcp.cli.syncing import sync
+from memory_mcp.cli.terminal import say
+from memory_mcp.cli.trusting import trust, trusted_list
 from memory_mcp.cli.writing import add, forget, update
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
@@ -30,6 +32,7 @@ from memory_mcp.context.words import (
     preview_text,
 )
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
+from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.setting_values import folder_named
 from memory_mcp.settings import Settings, read_settings, with_toolsets
@@ -53,11 +56,13 @@ def run(given: Given) -> int:
             case "demo":
                 from memory_mcp.cli.demo import demo  # noqa: PLC0415  # imports the MCP SDK
 
-                return asyncio.run(demo(as_json=as_json))
+                return run_to_end(demo(as_json=as_json))
+            case "trust" if given.list:
+                shown = trusted_list(settings)
             case name if name in _WITHOUT_ROOMS:
                 shown = _WITHOUT_ROOMS[name](settings, given)
             case name:
-                shown = asyncio.run(_in_rooms(settings, given, _COMMANDS[name]))
+                shown = run_to_end(_in_rooms(settings, given, _COMMANDS[name]))
         return show.show(shown, as_json=as_json)
     except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
         if show.reader_left(error):
@@ -66,11 +71,14 @@ def run(given: Given) -> int:
     except MemoryMcpError as error:
         return show.error(str(error), as_json=as_json)
     except KeyboardInterrupt:
-        return show.error("Interrupted. What was reported as stored is stored.", as_json=as_json)
+        show.error(interrupted(), as_json=as_json)
+        return INTERRUPTED
 
 
 def _settings(given: Given) -> Settings:
     settings = read_settings()
+    for warning in settings.warnings:
+        say(f"memory-mcp: {warning}", to=sys.stderr)
     if project := getattr(given, "project", None):
         folder = folder_named("--project", project)
         if not folder.is_dir():
@@ -93,7 +101,10 @@ def _serve(settings: Settings, given: Given) -> int:
 async def _in_rooms(
     settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Shown]]
 ) -> Shown:
+    given.project_dir = settings.project_dir
     async with open_rooms(settings) as built:
+        if lost := built.places.lost:
+            say(f"memory-mcp: {lost}", to=sys.stderr)
         with suppress(StoreError):  # the command says what is wrong, if that concerns it
             if command is not doctor:  # which names what it finds, and mends it if it is asked to
                 await app.complete_import(built.rooms)
@@ -206,6 +217,7 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
     "reindex": reindex,
     "sync": sync,
     "doctor": doctor,
+    "trust": trust,
     "nudge": nudge,
 }
 

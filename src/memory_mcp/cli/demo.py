@@ -4,7 +4,6 @@ Everything happens in a temporary folder that is gone afterwards. The client is 
 the MCP SDK, so what is shown is what any agent gets.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -15,6 +14,8 @@ from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 from rich.console import Console
 from rich.table import Table
+
+from memory_mcp.cli.terminal import printable, say_json
 
 __all__ = ["demo"]
 
@@ -33,7 +34,7 @@ _LESSON = "Redis for sessions was tried and given up: one more cluster to run."
 
 async def demo(*, as_json: bool) -> int:
     """Show what is recalled before and after a backtrack, and after the restore."""
-    stage = _Stage(Console(highlight=False, soft_wrap=True, quiet=as_json))
+    stage = _Stage(Console(highlight=False, emoji=False, soft_wrap=True, quiet=as_json))
     with tempfile.TemporaryDirectory(prefix="memory-mcp-demo-") as folder:
         stage.says("A session in a new project", "(its folder is temporary)")
         async with Client(_server(folder)) as agent:
@@ -62,11 +63,10 @@ async def demo(*, as_json: bool) -> int:
             await stage.recalls(agent, "Recalled after the restore")
             stage.says("\nWhat opens the next session", "(memory_context)")
             opened = await agent.call_tool("memory_context", {})
-            stage.out.print(_text(opened.content), markup=False)
+            stage.out.print(printable(_text(opened.content)), markup=False)
     stage.says("\nNow give it to your agent:", "claude mcp add memory -- memory-mcp")
     if as_json:
-        steps = json.dumps({"success": True, "steps": stage.steps}, ensure_ascii=False, indent=2)
-        sys.stdout.write(f"{steps}\n")
+        say_json({"success": True, "steps": stage.steps})
     return 0
 
 

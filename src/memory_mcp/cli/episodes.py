@@ -1,24 +1,26 @@
 """The command `episode`: the door for hooks that run when a session pauses or ends."""
 
 import argparse
-import sys
 from dataclasses import replace
 from datetime import UTC
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.cli.show import Shown
+from memory_mcp.cli.show import Shown, typed
 from memory_mcp.context.episode_text import episode_fields
 from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.given import spoken, without_null
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.setting_values import plain
 
 __all__ = ["episode"]
 
-_TURNS: Final = TypeAdapter(list[Turn])
+_TURNS: Final = TypeAdapter(
+    Annotated[list[Turn], BeforeValidator(lambda given: spoken(without_null(given)))]
+)
 
 
 async def episode(rooms: Rooms, given: argparse.Namespace) -> Shown:
@@ -27,7 +29,7 @@ async def episode(rooms: Rooms, given: argparse.Namespace) -> Shown:
     Raises:
         InvalidRequestError: the turns are no JSON of the form that the help names.
     """
-    text: str = sys.stdin.read() if given.turns == "-" else given.turns
+    text: str = typed() if given.turns == "-" else given.turns
     turns = _read(text)
     if given.session:
         rooms = replace(rooms, conversation=plain(given.session))

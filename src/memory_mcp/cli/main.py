@@ -6,7 +6,6 @@ the MCP SDK are imported inside `serve` alone, so that every other command start
 
 import argparse
 import gc
-import json
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -25,6 +24,7 @@ from memory_mcp.cli.options import (
     search_options,
     serve_options,
     sync_options,
+    trust_options,
     update_options,
 )
 from memory_mcp.cli.options_clients import install_options, uninstall_options
@@ -36,6 +36,7 @@ from memory_mcp.cli.options_closing import (
 )
 from memory_mcp.cli.options_hook import hook_options
 from memory_mcp.cli.options_moving import export_options, import_options
+from memory_mcp.cli.terminal import say, say_json
 from memory_mcp.hook import main as run_hook
 
 __all__ = ["main", "make_parser"]
@@ -53,10 +54,10 @@ class _WrongUsageError(Exception):
     def said(self, *, as_json: bool) -> int:
         """Say it where it is looked for: programs read stdout, people get the usage on stderr."""
         if as_json:
-            sys.stdout.write(f"{json.dumps({'success': False, 'error': str(self)})}\n")
+            say_json({"success": False, "error": str(self)})
         else:
             self._parser.print_usage(sys.stderr)
-            sys.stderr.write(f"{self._parser.prog}: error: {self}\n")
+            say(f"{self._parser.prog}: error: {self}", to=sys.stderr)
         return 2
 
 
@@ -131,6 +132,7 @@ def make_parser() -> argparse.ArgumentParser:
     command("reindex", "make the index anew and take in records of another clone")
     doctor = command("doctor", "check every invariant of the files and the index")
     doctor.add_argument("--repair", action="store_true", help="mend what can be mended")
+    trust_options(command("trust", "let what came with this repository count, or no longer"))
     sync_options(command("sync", "deliver to the cloud and take in what is new there, now"))
     command("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
     command("logout", "remove that key")

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
-from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.cli.show import Fields, Shown, bar
+from memory_mcp.cli.terminal import say
 from memory_mcp.inference.absent import AbsentEmbedder
 from memory_mcp.inference.extra import NO_EXTRA, extra_installed
 from memory_mcp.model_wiring import embedder, model_store
@@ -115,18 +116,17 @@ def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
     if not sys.stderr.isatty():
         yield (lambda _what, _done, _size: None) if quiet else _lines(before)
         return
-    from rich.console import Console  # noqa: PLC0415  # only for a terminal
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415  # only there
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        tasks = {"": bar.add_task(before, total=None)}
+    with bar(*columns) as shown:
+        tasks = {"": shown.add_task(before, total=None)}
 
         def tell(what: str, done: int, size: int) -> None:
             if what not in tasks:  # a bar that knew its end does not forget it
-                bar.remove_task(tasks.popitem()[1])
-                tasks[what] = bar.add_task(before + what, total=None)
-            bar.update(tasks[what], completed=done, total=size or None)
+                shown.remove_task(tasks.popitem()[1])
+                tasks[what] = shown.add_task(before + what, total=None)
+            shown.update(tasks[what], completed=done, total=size or None)
 
         yield tell
 
@@ -141,6 +141,6 @@ def _lines(before: str) -> "Tell":
             return
         said, next_at = what, time.monotonic() + _LINE_SECONDS
         progress = f", {done / _MB:.1f} of {size / _MB:.1f} MB" if size else ""
-        sys.stderr.write(f"{before}{what}{progress}\n")
+        say(f"{before}{what}{progress}", to=sys.stderr)
 
     return tell

@@ -1,13 +1,12 @@
 """`memory-mcp nudge`: leaving a nudge, looking at what waits, removing it."""
 
 import argparse
-import sys
 from typing import Any, Final
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli.searching import time_of
-from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.cli.show import Fields, Shown, typed
 from memory_mcp.context.words import counted
 from memory_mcp.domain.nudge import Cleared, Left, Nudge, Waiting
 from memory_mcp.domain.outcomes import Skipped
@@ -31,7 +30,7 @@ async def nudge(rooms: Rooms, given: argparse.Namespace) -> Shown:
 
 
 async def _add(rooms: Rooms, given: argparse.Namespace) -> Shown:
-    text = sys.stdin.read() if given.text == "-" else given.text
+    text = typed() if given.text == "-" else given.text
     expires = time_of("--expires", given.expires)
     match await app.add_nudge(rooms, text, given.priority, expires):
         case Left(left, notes):

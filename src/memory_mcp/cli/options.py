@@ -17,6 +17,7 @@ __all__ = [
     "search_options",
     "serve_options",
     "sync_options",
+    "trust_options",
     "update_options",
 ]
 
@@ -61,6 +62,8 @@ def search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
     parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
     parser.add_argument("--kind", default="")
+    parser.add_argument("--key", default="", metavar="KEY",
+                        help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
     filters_options(parser)
     parser.add_argument("--scope", choices=("project", "user"), help="default: both")
     parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
@@ -122,6 +125,16 @@ def sync_options(parser: argparse.ArgumentParser) -> None:
     only.add_argument(
         "--pull", action="store_true", help="look at all that is there, as after a loss"
     )
+    only.add_argument("--erase", action="store_true",
+                      help="erase what another machine forgot; no network")  # fmt: skip
+
+
+def trust_options(parser: argparse.ArgumentParser) -> None:
+    """What `trust` takes."""
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--yes", action="store_true", help="trust it without being asked")
+    only.add_argument("--list", action="store_true", help="the projects that are trusted")
+    only.add_argument("--revoke", action="store_true", help="trust this project no longer")
 
 
 def actions_of(parser: argparse.ArgumentParser) -> Callable[[str, str], argparse.ArgumentParser]:

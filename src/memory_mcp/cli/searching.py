@@ -20,6 +20,7 @@ async def search(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     """Find what holds."""
     filters = Filters(
         category=given.category,
+        key=given.key.strip(),
         tags=tuple(given.tags),
         kinds=frozenset({kind_of(given.kind)} if given.kind else ()),
         phase=given.phase,
@@ -30,7 +31,7 @@ async def search(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     )
     wish = Wish(min_score=given.min_score, diverse=given.diverse)
     found = await app.search_memories(rooms, given.query, filters, given.limit, wish)
-    return show.Shown(found_fields(found, why=given.why), show.results)
+    return show.Shown(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
 
 
 def kind_of(given: str) -> Kind:

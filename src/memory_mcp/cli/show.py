@@ -1,19 +1,26 @@
-"""Showing outcomes: for a person on a terminal, plain when piped, JSON when asked for."""
+"""Showing outcomes: as words for a person, as JSON when asked for."""
 
-import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from signal import SIGINT, default_int_handler, signal
-from typing import Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+
+from memory_mcp.cli.terminal import say, say_json
+from memory_mcp.domain.given import without_null
+from memory_mcp.ending import interruptible
+from memory_mcp.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = [
     "Fields",
     "Shown",
     "ask",
+    "bar",
     "bill",
     "can_ask",
     "error",
@@ -23,6 +30,7 @@ __all__ = [
     "results",
     "show",
     "speak_utf8",
+    "typed",
 ]
 
 Fields = Mapping[str, Any]
@@ -59,18 +67,18 @@ def show(shown: Shown, *, as_json: bool) -> int:
     if shown.silent:
         pass
     elif as_json:
-        _print(json.dumps(_without_null(shown.fields), ensure_ascii=False, indent=2))
+        say_json(without_null(shown.fields))
     else:
-        _print(shown.as_text(shown.fields), styled=True)
+        say(shown.as_text(shown.fields))
     return 0 if shown.fields["success"] else 1
 
 
 def error(message: str, *, as_json: bool) -> int:
     """Say what went wrong: as JSON on stdout for programs, on stderr for people."""
     if as_json:
-        _print(json.dumps({"success": False, "error": message}, ensure_ascii=False, indent=2))
+        say_json({"success": False, "error": message})
     else:
-        sys.stderr.write(f"memory-mcp: {message}\n")
+        say(f"memory-mcp: {message}", to=sys.stderr)
     return 1
 
 
@@ -122,45 +130,50 @@ def ask(question: str, choices: tuple[Choice, ...]) -> Choice:
     """The user's choice; anything else is asked again.
 
     Raises:
-        KeyboardInterrupt: the user left the question, by Ctrl-C or at the end of input.
+        KeyboardInterrupt: the user left the question by Ctrl-C.
+        InvalidRequestError: the input ended.
     """
-    _print(question)
-    # asyncio's own handler would wait for the line to be finished before it ends anything
-    handler = signal(SIGINT, default_int_handler)
+    say(question)
     try:
-        while True:
-            given = input(f"[{'/'.join(choices)}] ").strip().lower()
-            for choice in choices:
-                if given == choice:
-                    return choice
+        with interruptible():
+            while True:
+                given = input(f"[{'/'.join(choices)}] ").strip().lower()
+                for choice in choices:
+                    if given == choice:
+                        return choice
     except EOFError:
-        raise KeyboardInterrupt from None
-    finally:
-        signal(SIGINT, handler)
+        raise InvalidRequestError("No answer was given; nothing was changed.") from None
 
 
-@contextmanager
-def progress(what: str) -> Generator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; silence elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
+def typed() -> str:
+    """What is piped in, or typed to the end of input; Ctrl-C ends it."""
+    with interruptible():
+        return sys.stdin.read()
+
+
+def bar(*columns: "ProgressColumn") -> "Progress":
+    """A progress bar on stderr that goes away, and that leaves both streams to what is printed.
+
+    Rich would print what goes to stdout itself: on the screen, wrapped, wherever stdout leads.
+    """
     from rich.console import Console  # noqa: PLC0415  # 50 ms that a pipe need not wait for
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    console = Console(file=sys.stderr)
+    return Progress(
+        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+    )
 
 
-def _without_null(value: object) -> object:
-    """What a program gets: an empty list is an answer, a null is none."""
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        return {name: _without_null(v) for name, v in fields.items() if v is not None}
-    if isinstance(value, list | tuple):
-        return [_without_null(item) for item in cast("Sequence[object]", value)]
-    return value
+@contextmanager
+def progress(what: str, *, printing: bool = False) -> Generator[Callable[[int, int], None]]:
+    """A progress bar on a terminal; silence elsewhere, and where that terminal is `printing`."""
+    if not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
+        yield lambda _done, _total: None
+        return
+    with bar() as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def _result(result: Fields) -> str:
@@ -171,19 +184,10 @@ def _result(result: Fields) -> str:
             about["kind"],
             *([about["category"]] if "category" in about else []),
             *about.get("tags", ()),
+            *([about["key"]] if "key" in about else []),
             *([about["place"]] if "place" in about else []),
         ]
     )
     content = result["content"].replace("\n", "\n     ")
     why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
     return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
-
-
-def _print(text: str, *, styled: bool = False) -> None:
-    if not (styled and sys.stdout.isatty()):
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-        return
-    from rich.console import Console  # noqa: PLC0415  # only where there is something to style
-
-    Console(highlight=True, markup=False, soft_wrap=True).print(text)

@@ -16,14 +16,20 @@ async def sync(rooms: Rooms, given: argparse.Namespace) -> Shown:
     """Show what the outboxes hold, or empty them."""
     if skipped := app.reads_refused(rooms) if given.status else app.writes_refused(rooms):
         return Shown({"success": False, "message": skipped.reason})
+    if given.erase:  # what came from a cloud may wait here long after it was left
+        return Shown(_fields(await app.erase_forgotten_elsewhere(rooms)), _as_text)
     if not rooms.mirrored:
-        why = "Nothing is mirrored: `memory-mcp status` says why."
+        why = " ".join(await app.strangers_note(rooms))
+        why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Shown({"success": False, "message": why})
     if given.status:
         return Shown(_fields(await app.sync_status(rooms)), _as_text)
     with show.progress("Supermemory") as advance:
         done = await app.sync(rooms, advance, push_all=given.push_all, pull_all=given.pull)
-    return Shown(_fields(done), _as_text)
+    fields = _fields(done)
+    if given.pull and done.kept_out:  # what was asked for did not happen
+        fields = {**fields, "success": False}
+    return Shown(fields, _as_text)
 
 
 def _fields(done: app.Synced) -> Fields:
@@ -41,6 +47,9 @@ def _fields(done: app.Synced) -> Fields:
         "unmirrored": done.unmirrored,
         "takenIn": done.taken_in.records,
         "unreadable": list(done.taken_in.unreadable),
+        "waitingToBeErased": [{"memoryId": w.id, "title": w.title} for w in done.waiting],
+        "erased": [{"memoryId": w.id, "title": w.title} for w in done.erased],
+        "keptOut": done.kept_out or None,
         "blocked": tally.standing.blocked or None,
         "stopped": done.stopped or None,
     }
@@ -60,6 +69,18 @@ def _lines(fields: Fields) -> Iterator[str]:
     if fields["unreadable"]:
         names = ", ".join(fields["unreadable"])
         yield f"Left there, changed or not of this version: {names}."
+    if fields["erased"]:
+        yield f"{_records(len(fields['erased']))} erased:"
+        yield from (f"- {each['memoryId']}: {each['title']}" for each in fields["erased"])
+    if fields["waitingToBeErased"]:
+        waiting = fields["waitingToBeErased"]
+        yield (
+            f"{_records(len(waiting))} that another machine forgot, hidden here and still on this "
+            "disk. `memory-mcp sync --erase` erases:"
+        )
+        yield from (f"- {each['memoryId']}: {each['title']}" for each in waiting)
+    if fields["keptOut"]:
+        yield fields["keptOut"]
     state = f"sync pending ({fields['pending']})" if fields["pending"] else "Nothing is pending"
     working = counted(fields["checking"], "change", "changes")
     also = f", and is processing {working}" if fields["checking"] else ""

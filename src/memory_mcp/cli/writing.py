@@ -1,12 +1,11 @@
 """`memory-mcp add`, `update` and `forget`."""
 
 import argparse
-import sys
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli.searching import kind_of, time_of
-from memory_mcp.cli.show import Shown
+from memory_mcp.cli.show import Shown, typed
 from memory_mcp.context.receipts import added_fields, forgotten_fields
 from memory_mcp.domain.drafts import Draft
 
@@ -50,4 +49,4 @@ async def forget(rooms: Rooms, given: Given) -> Shown:
 
 def text_of(given: str) -> str:
     """What was typed, or piped in for a dash."""
-    return sys.stdin.read() if given == "-" else given
+    return typed() if given == "-" else given

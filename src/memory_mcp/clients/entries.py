@@ -11,6 +11,7 @@ from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
 
 __all__ = [
+    "PACKAGE",
     "PROGRAM",
     "WRITTEN",
     "Command",
@@ -23,7 +24,9 @@ __all__ = [
 ]
 
 PROGRAM: Final = "memory-mcp"
-"""The command, and the package that brings it."""
+"""The command."""
+PACKAGE: Final = "backtrack-memory"
+"""What brings it: another name, because on PyPI that of the command is somebody else's."""
 WRITTEN: Final = ("type", "command", "args")
 """What an entry of ours says; whatever else stands in it is its owner's."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -96,10 +99,10 @@ def is_ours(found: Json) -> bool:
     if not isinstance(program, str):
         return False
     name = _program(program)
-    if name == PROGRAM:
+    if name in (PROGRAM, PACKAGE):
         return True
     if name in _RUNNERS:
-        return any(re.match(rf"{PROGRAM}(?:$|[=\[@])", word) for word in given)
+        return any(re.match(rf"{PACKAGE}(?:$|[=\[@ ])", word) for word in given)
     return name.startswith("python") and given[:2] == ("-m", "memory_mcp")
 
 

@@ -7,11 +7,11 @@ abandoned road. Their names are, because a name is what restores them.
 from collections.abc import Iterator
 from typing import Final
 
-from memory_mcp.context.render import disarmed
 from memory_mcp.context.words import counted
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.cutting import cut
-from memory_mcp.domain.outcomes import CheckpointState, HeadReport
+from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState
+from memory_mcp.fence import disarmed
 
 __all__ = ["head_text"]
 
@@ -23,7 +23,7 @@ def head_text(report: HeadReport) -> str:
 
     Names and summaries are data: none of them begins a line, or closes a fence around all this.
     """
-    return "\n".join(disarmed(" ".join(line.split())) for line in _lines(report))
+    return disarmed("\n".join(" ".join(line.split()) for line in _lines(report)))
 
 
 def _lines(report: HeadReport) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _lines(report: HeadReport) -> Iterator[str]:
         yield f"Invalidated by a backtrack: {names}. backtrack(to=…) with such a name restores it."
     if report.lines:
         yield "Left lines that can be restored with backtrack(to=…):"
-        yield from (f"- {state.line.id}: {counted(state.memories)}" for state in report.lines)
+        yield from (_left(state) for state in report.lines)
 
 
 def _mirrored(tally: Tally) -> str:
@@ -67,6 +67,11 @@ def _checkpoint(state: CheckpointState) -> str:
     phase = "" if known.phase is None else f", phase {known.phase}"
     hides = f"a backtrack to it would hide {counted(state.would_hide)}"
     return f"- {known.id} (valid{phase}): {_line(known.summary)} [{hides}]"
+
+
+def _left(state: LineState) -> str:
+    hides = f", hides {counted(state.hides)}" if state.hides else ""
+    return f"- {state.line.id}: {counted(state.memories)}{hides}"
 
 
 def _line(text: str) -> str:

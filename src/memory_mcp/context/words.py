@@ -16,6 +16,7 @@ from memory_mcp.domain.outcomes import (
     Preview,
     Saved,
     Skipped,
+    TrustReport,
 )
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint
@@ -28,11 +29,14 @@ __all__ = [
     "found_fields",
     "head_fields",
     "preview_text",
+    "trust_text",
     "unread",
 ]
 
 Fields = dict[str, Any]
 
+_TITLE_CHARS: Final = 100
+_TITLES_MAX: Final = 20
 _PENDING: Final = (
     "Pending: ask the user [save] / [edit] / [skip], then call "
     "checkpoint(pending={!r}, decision=…)."
@@ -49,8 +53,32 @@ def unread(number: int) -> str:
     return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
 
 
-def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
-    """The results, best first, and the mode that ran; `why`: with what each score is made of."""
+def trust_text(report: TrustReport) -> str:
+    """What the user has to know before trusting what came with a repository, or from a cloud."""
+    name = f"By its git remote this project is {report.remote}. " if report.remote else ""
+    if report.before is not None:
+        before = f"it was {report.before}" if report.before else "it had no remote"
+        name = f"{name}When you trusted what lies here, {before}. "
+    waiting = f"{report.waiting} record(s) came with it that this machine did not write"
+    erases = f"They ERASE {len(report.erases)} of your own memories, files and all"
+    said = [f"{name}{_named(waiting, report.titles, report.waiting)}"]
+    if report.erases:
+        said.append(_named(erases, report.erases[:_TITLES_MAX], len(report.erases)))
+    if report.cloud:
+        said.append(f"What other machines left in the cloud at {report.cloud} will come in.")
+    return "\n".join([*said, "Trust this project?"])
+
+
+def _named(what: str, titles: Sequence[str], number: int) -> str:
+    """A sentence, and the first of what it speaks of."""
+    lines = [f"\n- {' '.join(title.split())[:_TITLE_CHARS]}" for title in titles]
+    if titles and number > len(titles):
+        lines.append(f"\n- and {number - len(titles)} more")
+    return f"{what}{':' if titles else '.'}{''.join(lines)}"
+
+
+def found_fields(outcome: Found | Skipped, *, why: bool = False, keys: bool = False) -> Fields:
+    """The results, best first, and the mode that ran; with what scores are made of, and keys."""
     match outcome:
         case Found(hits, mode, notes, unreadable, degraded):
             said = list(notes)
@@ -61,7 +89,7 @@ def found_fields(outcome: Found | Skipped, *, why: bool = False) -> Fields:
                 said.insert(0, f"No visible memory matches{limited}.")
             return {
                 "success": True,
-                "results": [_hit_fields(hit, why=why) for hit in hits],
+                "results": [_hit_fields(hit, why=why, key=keys) for hit in hits],
                 "mode": mode,
                 "degraded": degraded or None,
                 "message": " ".join(said),
@@ -132,7 +160,7 @@ def backtrack_fields(outcome: BacktrackOutcome) -> Fields:
         case Backtracked(preview, line, erased, lesson, notes):
             back = (
                 f" To return to what was left, backtrack to {line!r}."
-                if line and preview.hides
+                if line and preview.leaves
                 else ""
             )
             return {
@@ -143,7 +171,7 @@ def backtrack_fields(outcome: BacktrackOutcome) -> Fields:
                 "hidden": preview.hides,
                 "titles": list(preview.titles),
                 "again": preview.brings,
-                "line": line if preview.hides else None,
+                "line": line if preview.leaves else None,
                 "erased": erased,
                 "lessonId": lesson,
                 "message": " ".join((f"{_moved(preview, erased)}{back}", *notes)),
@@ -190,7 +218,10 @@ def head_fields(report: HeadReport) -> Fields:
         "earlierCheckpoints": report.earlier_checkpoints,
         "invalidated": [{"id": c.id, "phase": c.phase} for c in report.invalidated],
         "pending": [{"id": c.id, "phase": c.phase, "summary": c.summary} for c in report.pending],
-        "lines": [{"id": s.line.id, "memories": s.memories} for s in report.lines],
+        "lines": [
+            {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
+            for s in report.lines
+        ],
         "warnings": list(report.warnings),
         "syncPending": report.mirrored.pending if report.mirrored else None,
     }
@@ -233,12 +264,12 @@ def _moved(preview: Preview, erased: int) -> str:
     return f"{goal}: {fate}{again}."
 
 
-def _hit_fields(hit: Hit, *, why: bool) -> Fields:
+def _hit_fields(hit: Hit, *, why: bool, key: bool) -> Fields:
     fields = hit.record.as_json()
     if hit.record.importance == IMPORTANCE_USUAL:  # what is usual need not be said in each result
         del fields["importance"]
     shown = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
-    about = {name: fields[name] for name in shown if name in fields}
+    about = {name: fields[name] for name in (*shown, *(["key"] * key)) if name in fields}
     return {
         "content": hit.record.content,
         "score": hit.score,

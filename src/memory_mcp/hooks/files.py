@@ -1,7 +1,7 @@
 """What a hook leaves behind: events in the inbox, and a small file for each session.
 
-    .state/inbox/<when>-<chance>.json     what happened; the server or the next command works it off
-    .state/sessions/<session>.json        how many turns there were, what was said to the agent, and
+    <machine>/inbox/<when>-<chance>.json  what happened; the server or the next command works it off
+    <machine>/sessions/<session>.json     how many turns there were, what was said to the agent, and
                                           on which branch the session is
 
 Both folders are the user's alone (0700, each file 0600): an event may hold what was said, and is
@@ -55,14 +55,14 @@ _REPLACE_TRIES: Final = 10
 _REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
-def drop(state: str, event: Mapping[str, Any]) -> None:
+def drop(machine: str, event: Mapping[str, Any]) -> None:
     """Leave an event in the inbox, durably; it carries when it happened.
 
     Raises:
         OSError: the file system refused, or the inbox is full; the message says what to do.
     """
-    folder = os.path.join(state, INBOX_FOLDER)
-    _folder(state, folder)
+    folder = os.path.join(machine, INBOX_FOLDER)
+    _folder(machine, folder)
     if len(os.listdir(folder)) >= INBOX_FILES_MAX:
         raise OSError(f"{folder} is full: run `memory-mcp doctor` in the project")
     now = time.time_ns()
@@ -71,59 +71,57 @@ def drop(state: str, event: Mapping[str, Any]) -> None:
     _write(os.path.join(folder, f"{now:020d}-{os.urandom(4).hex()}.json"), whole)
 
 
-def read_session(state: str, session: str) -> dict[str, Any]:
+def read_session(machine: str, session: str) -> dict[str, Any]:
     """What earlier hooks of the session noted; nothing if there is nothing that can be read."""
     try:
-        with open(session_file(state, session), "rb") as file:
+        with open(session_file(machine, session), "rb") as file:
             found: Any = json.loads(file.read(SESSION_BYTES_MAX))
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def write_session(state: str, session: str, noted: Mapping[str, Any]) -> None:
+def write_session(machine: str, session: str, noted: Mapping[str, Any]) -> None:
     """Note this of the session, in place of what was noted.
 
     Raises:
         OSError: the file system refused.
     """
-    _folder(state, os.path.join(state, SESSIONS_FOLDER))
-    _write(session_file(state, session), noted)
+    _folder(machine, os.path.join(machine, SESSIONS_FOLDER))
+    _write(session_file(machine, session), noted)
 
 
-def amend_session(state: str, session: str, **changes: Any) -> None:
+def amend_session(machine: str, session: str, **changes: Any) -> None:
     """Note this of the session beside what was noted; None takes a note back.
 
     Raises:
         OSError: the file system refused.
     """
-    noted = read_session(state, session)
+    noted = read_session(machine, session)
     amended = {name: value for name, value in {**noted, **changes}.items() if value is not None}
     if amended != noted:
-        write_session(state, session, amended)
+        write_session(machine, session, amended)
 
 
-def known_ids(state: str, session: str, kind: str = "shown") -> list[str]:
+def known_ids(machine: str, session: str, kind: str = "shown") -> list[str]:
     """The memories that the session was `shown` when it began, or `given` with its prompts."""
-    ids = read_session(state, session).get(kind)
+    ids = read_session(machine, session).get(kind)
     return [str(each) for each in cast("list[Any]", ids)] if isinstance(ids, list) else []
 
 
-def session_file(state: str, session: str) -> str:
+def session_file(machine: str, session: str) -> str:
     """Where a session's file is: by its name, if that can be a file's."""
     name = session
     if not _PLAIN_NAME.fullmatch(session):
         import hashlib  # noqa: PLC0415  # Claude Code names sessions by UUIDs
 
         name = f"x{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()[:32]}"
-    return os.path.join(state, SESSIONS_FOLDER, f"{name}.json")
+    return os.path.join(machine, SESSIONS_FOLDER, f"{name}.json")
 
 
-def _folder(state: str, folder: str) -> None:
-    """Make the folder; a state folder that is new is kept out of git."""
-    if not os.path.isdir(state):
-        _made(state)
-        _write_bytes(os.path.join(state, ".gitignore"), b"*\n", 0o644)
+def _folder(machine: str, folder: str) -> None:
+    """Make the folder and what is above it, for this user alone."""
+    _made(machine, _OWN_FOLDER)
     _made(folder, _OWN_FOLDER)
 
 

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 from memory_mcp import rendered
+from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
+from memory_mcp.locations import plain_path
 
 __all__ = ["ASK_FIRST", "COMPACTED", "opening", "shown_ids"]
 
@@ -23,9 +25,6 @@ COMPACTED: Final = (
     "summary; where you know better what is true now, call consolidate."
 )
 
-_OPEN: Final = "<memory"
-_CLOSE: Final = "</memory>"
-_FENCE: Final = re.compile(r"</?\s*memory", re.IGNORECASE)
 _HEAD_FILE: Final = "memory-head.json"
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
@@ -34,15 +33,15 @@ _AWAY: Final = re.compile(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
 
 def opening(place: Place) -> str:
     """The bootstrap with the present time; what may show what no longer holds is not shown."""
-    if not place.state:
+    if not place.machine:
         return ASK_FIRST
-    found = rendered.read(place.state, place.branch)
+    found = rendered.read(place.machine, place.branch)
     if found is None or not _made_here(found, place) or not rendered.still_holds(found):
         return ASK_FIRST
     text = found["text"].strip()
     if not _fenced(text):  # nothing but data is printed
         return ASK_FIRST
-    return _closed(text.removesuffix(_CLOSE).rstrip(), _now_line(found["zone"]))
+    return _closed(text.removesuffix(CLOSE).rstrip(), _now_line(found["zone"]))
 
 
 def shown_ids(text: str) -> list[str]:
@@ -59,13 +58,14 @@ def _made_here(found: rendered.Rendered, place: Place) -> bool:
     watched = found["watched"]
     if not os.path.isabs(watched["head_file"]) or watched["head"] is None:
         return False
-    if _one(watched["head_file"]) != _one(os.path.join(place.state, _HEAD_FILE)):
+    own = os.path.join(place.state, _HEAD_FILE)
+    if _one(watched["head_file"], place.project) != _one(own, place.project):
         return False
     return (watched["user"], _home(watched["home"])) == (place.user, _home(place.home))
 
 
-def _one(path: str) -> str:
-    return os.path.normcase(os.path.realpath(path))
+def _one(path: str, project: str = "") -> str:
+    return os.path.normcase(plain_path(path, project))
 
 
 def _home(path: str) -> str:
@@ -75,21 +75,20 @@ def _home(path: str) -> str:
 def _fenced(text: str) -> bool:
     """Whether all of it is within one fence: its first line and its last one, and no other."""
     first, _, rest = text.partition("\n")
-    within = rest.removesuffix(_CLOSE)
-    whole = first.startswith(_OPEN) and first.endswith(">") and within != rest
-    return whole and not _FENCE.search(first, len(_OPEN)) and not _FENCE.search(within)
+    within = rest.removesuffix(CLOSE)
+    return first == OPEN and within != rest and not holds_fence(within)
 
 
 def _closed(text: str, now: str) -> str:
     """The time as the last line within the fence; what is beyond the limit gives way to it."""
-    room = CONTEXT_UNITS_MAX - _units(now) - len(_CLOSE) - 2
+    room = CONTEXT_UNITS_MAX - _units(now) - len(CLOSE) - 2
     kept: list[str] = []
     for line in text.split("\n"):
         room -= _units(line) + 1
         if room < 0 and kept:
             break
         kept.append(line)
-    return "\n".join((*kept, now, _CLOSE))
+    return "\n".join((*kept, now, CLOSE))
 
 
 def _units(text: str) -> int:

@@ -2,7 +2,7 @@
 
 The same answers as `settings` and `places` give, for a process that may import neither: a hook must
 be done before they would be loaded. What only they can tell (whether a value means anything) is
-left to the server, which refuses to start and says so.
+left to the server, which says so in each answer.
 """
 
 import os
@@ -10,29 +10,45 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from memory_mcp.locations import (
+    STATE_FOLDER,
+    find_main_work_tree,
+    find_work_tree,
+    machine_folder,
+    state_home,
+    why_unusable,
+)
+
 __all__ = ["INTERVAL_USUAL", "Place", "find_place"]
 
-STATE_FOLDER: Final = ".state"
 INTERVAL_USUAL: Final = 10
-_INTERVAL_MAX: Final = 10_000
-_NO: Final = ("0", "false", "no", "off")
+_INTERVAL_MAX: Final = 1_000
+_YES: Final = ("", "1", "true", "yes", "on")
+"""Any other word counts as no: a misspelt one may be meant so."""
 _BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 
 
 class Place(NamedTuple):
-    """Where the memory is: `state` is empty if no project is known.
+    """Where the memory is; its folders are empty if no project is known.
 
-    `meta`: nothing may be left behind. `interval`: turns between two reminders. `user` and `home`:
-    whose memory it is, and where MEMORY_HOME says that the user's own is, if it says so.
+    `state` is where the head is, `machine` what only this machine writes: events for the server,
+    notes of each session and what was rendered. `meta`: nothing may be left behind. `interval`:
+    turns between two reminders. `user` and `home`: whose memory it is, and where MEMORY_HOME says
+    that the user's own is, if it says so. `work_tree` is where the session stands, `project` the
+    main one of its clone; `client` is where the client keeps what is its own.
     """
 
     enabled: bool
     meta: bool
     state: str
+    machine: str
     branch: str
     interval: int
     user: str = ""
     home: str = ""
+    work_tree: str = ""
+    project: str = ""
+    client: str = ""
 
     def on(self, branch: object) -> "Place":
         """The place as a session sees it that noted this of its branch, if that is one."""
@@ -44,39 +60,56 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
     """The memory of the project that the session works on.
 
     Raises:
-        ValueError: a folder that was named does not exist; what would begin there is no memory.
+        ValueError: a folder that was named does not exist, or cannot be made; what would begin
+            elsewhere is no memory.
     """
 
     def given(name: str) -> str:
         return (environment.get(name, "").strip()) or environment.get(f"ATOMIC_{name}", "").strip()
 
-    enabled = given("MEMORY_ENABLED").casefold() not in _NO
+    enabled = given("MEMORY_ENABLED").casefold() in _YES
     home = given("MEMORY_HOME")
+    home = _own_folder("MEMORY_HOME", home, environment) if home else ""
     branch = given("MEMORY_BRANCH") or "main"
+    work_tree = _work_tree(given, environment, event) if enabled else ""
+    project = find_main_work_tree(work_tree) if work_tree else ""
+    state = os.path.join(project, STATE_FOLDER) if project else ""
+    if enabled and (named := given("MEMORY_STATE_DIR")):
+        state = _own_folder("MEMORY_STATE_DIR", named, environment)
     return Place(
         enabled=enabled,
-        meta=given("MEMORY_MODE").casefold() == "meta",
-        state=_state(given, environment, event) if enabled else "",
+        meta=given("MEMORY_MODE").casefold() not in ("", "normal"),
+        state=state,
+        machine=machine_folder(state_home(environment, home), state, project) if state else "",
         branch=branch if _BRANCH.fullmatch(branch) else "main",
         interval=_whole(given("MEMORY_CHECKPOINT_INTERVAL")),
         user=_plain(given("MEMORY_USER") or _login(environment)),
-        home=_plain(_whole_path(home, environment)) if home else "",
+        home=_plain(home),
+        work_tree=work_tree,
+        project=project,
+        client=_whole_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
     )
 
 
-def _state(given: Any, environment: Mapping[str, str], event: Mapping[str, Any]) -> str:
-    if state := given("MEMORY_STATE_DIR"):
-        return _whole_path(state, environment)
+def _work_tree(given: Any, environment: Mapping[str, str], event: Mapping[str, Any]) -> str:
     if project := given("MEMORY_PROJECT_DIR"):
         folder = _whole_path(project, environment)
-        if not os.path.isdir(folder):
-            raise ValueError(f"MEMORY_PROJECT_DIR {project!r} is no folder that exists")
-        return os.path.join(folder, STATE_FOLDER)
+        if os.path.isdir(folder):
+            return folder
+        if given("MEMORY_STATE_DIR"):
+            return ""
+        raise ValueError(f"MEMORY_PROJECT_DIR {project!r} is no folder that exists")
     if project := environment.get("CLAUDE_PROJECT_DIR", "").strip():
-        return os.path.join(_whole_path(project), STATE_FOLDER)
+        return _whole_path(project)
     here = event.get("cwd")
-    tree = _work_tree(_whole_path(here) if isinstance(here, str) and here else os.getcwd())
-    return os.path.join(tree, STATE_FOLDER) if tree else ""
+    return find_work_tree(_whole_path(here) if isinstance(here, str) and here else os.getcwd())
+
+
+def _own_folder(name: str, path: str, environment: Mapping[str, str]) -> str:
+    whole = _whole_path(path, environment)
+    if must := why_unusable(path, whole):
+        raise ValueError(f"{name} is {path!r}; it must be {must}")
+    return whole
 
 
 def _whole_path(path: str, environment: Mapping[str, str] | None = None) -> str:
@@ -101,16 +134,6 @@ def _login(environment: Mapping[str, str]) -> str:
 
 def _plain(value: str) -> str:
     return value.encode(errors="backslashreplace").decode()
-
-
-def _work_tree(folder: str) -> str:
-    """The git work tree around a folder; nothing outside of one."""
-    while not os.path.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
 
 
 def _whole(value: str) -> int:

@@ -8,13 +8,17 @@ place before it. Only the file's end is read: what it does not show is not claim
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["Entry", "entries_of", "last_prompt", "left_since", "tail"]
+__all__ = ["Entry", "entries_of", "is_transcript", "last_prompt", "left_since", "tail"]
 
 TAIL_BYTES_MAX: Final = 524_288
 """Some dozens of turns; reading and parsing them takes a few milliseconds."""
+
+_KEPT: Final = "projects"
+"""Claude Code keeps a transcript as `projects/<folder of the project>/<session>.jsonl`."""
 
 _Fields = Mapping[str, Any]
 
@@ -30,6 +34,30 @@ class Entry(NamedTuple):
     at: str
     prompt: bool
     beside: bool
+
+
+def is_transcript(path: str, session: str, trees: Iterable[str], client: str = "") -> bool:
+    """Whether it is the session's own transcript, in the folder where its client keeps them.
+
+    Where the client's own folder is, hooks know: they run with its environment. Without it the
+    folder's name has to do. What lies in one of the work trees may be a repository's, never a
+    transcript.
+    """
+    folder, name = os.path.split(path)
+    kept = os.path.dirname(folder)
+    if not session or name != f"{session}.jsonl" or not os.path.isabs(path):
+        return False
+    if os.path.basename(kept) != _KEPT or os.pardir in path.replace("\\", "/").split("/"):
+        return False
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return False
+        real = _real(folder)
+        wanted = _real(os.path.join(client, _KEPT) if client else kept)
+        above = [os.path.join(_real(tree), "") for tree in trees if tree]
+    except (OSError, ValueError):
+        return False
+    return os.path.dirname(real) == wanted and not real.startswith(tuple(above))
 
 
 def tail(path: str, bytes_max: int = TAIL_BYTES_MAX) -> tuple[bytes, bool]:
@@ -86,6 +114,10 @@ def left_since(entries: list[Entry], noted: str) -> str | None:
             return first_left
         first_left = entry.at
     return None
+
+
+def _real(path: str) -> str:
+    return os.path.normcase(os.path.realpath(path))
 
 
 def _way(known: Mapping[str, Entry], uuid: str) -> Iterable[Entry]:

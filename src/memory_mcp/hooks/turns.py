@@ -5,13 +5,12 @@ that one is known by `stop_hook_active` and never answered. What was said is not
 said, so that a hook that dies asks too rarely rather than again and again.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any, Final
 
 from memory_mcp.hooks.files import drop, read_session, write_session
 from memory_mcp.hooks.place import Place
-from memory_mcp.hooks.tail import entries_of, last_prompt, left_since, tail
+from memory_mcp.hooks.tail import entries_of, is_transcript, last_prompt, left_since, tail
 
 __all__ = ["stopped"]
 
@@ -25,15 +24,15 @@ _ASK: Final = (
 
 def stopped(place: Place, event: Mapping[str, Any], session: str) -> str:
     """What to say to the agent at the end of this turn: nearly always nothing."""
-    if place.meta or not place.state or event.get("stop_hook_active"):
+    if place.meta or not place.machine or event.get("stop_hook_active"):
         return ""
-    noted = read_session(place.state, session)
+    noted = read_session(place.machine, session)
     turns = _figure(noted, "turns") + 1
     asked = min(_figure(noted, "asked"), turns)
     due = 0 < place.interval <= turns - asked
     prompt = _gone_back(place, event, session, str(noted.get("prompt", "")))
     write_session(
-        place.state,
+        place.machine,
         session,
         {**noted, "turns": turns, "asked": turns if due else asked, "prompt": prompt},
     )
@@ -43,12 +42,13 @@ def stopped(place: Place, event: Mapping[str, Any], session: str) -> str:
 def _gone_back(place: Place, event: Mapping[str, Any], session: str, noted: str) -> str:
     """Leave word if the user went back to before the prompt noted last; the newest prompt."""
     path = event.get("transcript_path")
-    if not isinstance(path, str) or not os.path.isfile(path):
+    trees = (place.project, place.work_tree)
+    if not isinstance(path, str) or not is_transcript(path, session, trees, place.client):
         return noted
     entries = entries_of(tail(path)[0])
     left = left_since(entries, noted)
     if left is not None:
-        drop(place.state, {"event": "rewound", "session": session, "branch": place.branch,
+        drop(place.machine, {"event": "rewound", "session": session, "branch": place.branch,
                            "since": left})  # fmt: skip
     return last_prompt(entries) or noted
 
