@@ -12,6 +12,7 @@ from cloud_server import serving
 from command_line import Run
 from doors import Era
 from dropping import drop
+from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
 from sqs import sqs, sqs_server
 
@@ -21,6 +22,13 @@ from memory_mcp.settings import Settings
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The default run is the same each time; new stories are told in the longer searches."""
+    settings_of_hypothesis.register_profile("same", derandomize=True, database=None)
+    if "not slow" in str(config.getoption("-m")):
+        settings_of_hypothesis.load_profile("same")
 
 
 @pytest.fixture

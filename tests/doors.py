@@ -13,8 +13,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+from memory_mcp.disk import Disk
+from memory_mcp.locations import machine_folder, plain_path, state_home
 from memory_mcp.server.main import make_server
 from memory_mcp.settings import Settings
+from memory_mcp.stores.clouds import TrustedCloud
+from memory_mcp.stores.host import GitRemote
+from memory_mcp.stores.trust import TrustedProjects
 
 Era = Literal["legacy", "auto"]
 """`legacy` shakes hands as of 2025-11-25; `auto` finds the stateless revision 2026-07-28."""
@@ -74,7 +79,18 @@ async def call(client: Client, tool: str, **arguments: Any) -> Json:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """What the model reads when a tool refuses."""
+    """Why a tool refuses: an answer in its own form; to an error clients add a schema."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    said = result.structured_content
+    if said is None:
+        return text_of(result)
+    assert said["success"] is False
+    return said["error"]
+
+
+async def failed(client: Client, tool: str, **arguments: Any) -> str:
+    """What the model reads where something failed, or the arguments are against the schema."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error, text_of(result)
     return text_of(result)
@@ -106,6 +122,24 @@ async def seal(client: Client, summary: str, phase: int | None = None) -> str:
     return sealed["checkpointId"]
 
 
+def machine_dir(project: Path, home: str | Path = "") -> Path:
+    """Where this machine keeps what it writes about the project, outside of it."""
+    found = state_home(os.environ, str(home or os.environ.get("MEMORY_HOME", "")))
+    return Path(machine_folder(found, str(project / ".state"), str(project)))
+
+
+def trust(project: Path, home: str | Path = "") -> None:
+    """Let everything in the project count, as `memory-mcp trust` does."""
+    home = Path(home or os.environ["MEMORY_HOME"])
+    records = plain_path(str(project / ".claude" / "memory"), str(project))
+    TrustedProjects(home, Disk()).trust(records, GitRemote(project).address())
+
+
+def trust_cloud(address: str, home: str | Path = "") -> None:
+    """Let what other machines left in the cloud come in, as `memory-mcp trust` does."""
+    TrustedCloud(Path(home or os.environ["MEMORY_HOME"]), address, Disk()).grant()
+
+
 def head_file(project: Path) -> Json:
     """What programs read of the head."""
     return json.loads((project / ".state" / "memory-head.json").read_bytes())
@@ -129,8 +163,7 @@ def records(folder: Path) -> list[Json]:
 
 
 def _records_in(folder: Path) -> Iterator[Path]:
-    every = (path for path in folder.rglob("*.json") if not path.parent.name.startswith("rendered"))
-    return (path for path in every if path.name != "memory-head.json")
+    return folder.rglob("????-??/*.json")
 
 
 def names_in(folder: Path) -> list[str]:

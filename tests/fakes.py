@@ -19,9 +19,10 @@ from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
 from memory_mcp.disk import Disk
-from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.settings import Settings
+from memory_mcp.stores.trust import TrustedProjects
 from memory_mcp.wiring import build
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
@@ -67,8 +68,20 @@ class FakeProvenance:
         return Origin(client=client, session="a-session", commit="c0ffee" * 6 + "c0ff")
 
 
+_PLACES: Final = ("segment", "supersedes", "derived_from")
+
+
+def _is_short(named: Any) -> bool:
+    """Whether a test calls segments or memories by names that a reader follows: "here", "old"."""
+    names = (named,) if isinstance(named, str) else named or ()
+    return any(name != ROOT and not is_record_id(name) for name in names)
+
+
 class Scribe:
-    """Writes records in one line each; what is not said is plain."""
+    """Writes records in one line each; what is not said is plain.
+
+    Segments and other memories may be called by any name; a file of such a record is not read.
+    """
 
     def __init__(self, clock: FakeClock | None = None, ids: FakeIds | None = None) -> None:
         self.clock = clock or FakeClock()
@@ -79,7 +92,9 @@ class Scribe:
         given: dict[str, Any] = {
             "id": self.ids.new(now), "kind": "fact", "scope": SCOPE, "created_at": now,
         }  # fmt: skip
-        return Record(content=content, **{**given, **fields})
+        whole: dict[str, Any] = {"content": content, **given, **fields}
+        short = {name: whole.pop(name) for name in _PLACES if _is_short(whole.get(name))}
+        return Record(**whole).model_copy(update=short)
 
 
 def fake_rooms(
@@ -121,12 +136,16 @@ def real_rooms(
 ) -> Rooms:
     """Rooms over real files and real SQLite below the folder, as `wiring` builds them.
 
+    The project is trusted: records are copied between such folders as between teammates.
+
     Called twice for one folder it gives two processes' worth of adapters. Close with
     `close_rooms`.
     """
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
     settings = Settings(project_dir=project, home=folder / "home", user="ann", branch=branch)
+    records = str((project / ".claude" / "memory").resolve())
+    TrustedProjects(folder / "home", Disk()).trust(records, "")
     return replace(
         build(settings, disk).rooms,
         clock=clock or FakeClock(),

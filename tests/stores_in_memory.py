@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId, fits_part
 from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, Corpus, Neighbour
@@ -33,12 +33,19 @@ class MemoryRecords:
     def __init__(self) -> None:
         self._records: dict[RecordId, Record] = {}
 
-    async def put(self, record: Record) -> None:
+    async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
+        del of_this_machine
         if self._records.setdefault(record.id, record) != record:
             raise StoreDamagedError(f"{record.id} is taken by another record.")
 
     async def get(self, record_id: RecordId) -> Record | None:
         return self._records.get(record_id)
+
+    def changed(self) -> bool:
+        return False
+
+    def emptied(self) -> bool:
+        return False
 
     async def ids(self) -> set[RecordId]:
         return set(self._records)
@@ -200,11 +207,22 @@ class MemoryIndex:
         after = [id_ for id_ in there if id_ > record_id]
         return before[:_NEAREST] + after[:_NEAREST]
 
+    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
+        there = self.seen(view) if view else [r for r in self.every() if r.recalled]
+        return sorted(r.id for r in there if fits_part(r.id, part))[:limit]
+
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {r.id for r in self.every() if r.segment in segments}
+
+    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
+        found: dict[SegmentId, RecordId] = {}
+        for record in self.every():
+            if record.segment is not None and (orders or not record.erases):
+                found[record.segment] = max(record.id, found.get(record.segment, record.id))
+        return found
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {target for r in self.every() if r.segment in segments for target in r.supersedes}
@@ -215,19 +233,37 @@ class MemoryIndex:
             found |= more
         return found - set(record_ids)
 
-    async def to_erase(self) -> set[RecordId]:
-        return self._gone().intersection(self._records)
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
+    ) -> dict[RecordId, set[RecordId]]:
+        gone = self._gone(also)
+        wanted = gone.intersection(self._records if among is None else among)
+        found: dict[RecordId, set[RecordId]] = {id_: set() for id_ in wanted}
+        for record in self._records.values():
+            for target in self._made_of(record.erases).intersection(wanted):
+                found[target].add(record.id)
+        return found
 
-    async def erased(self) -> set[RecordId]:
+    async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
         self.every()
-        return self._gone()
+        return self._gone(also)
 
-    def _gone(self) -> set[RecordId]:
-        records = self._records.values()
-        gone = {target for record in records for target in record.erases}
-        while more := {r.id for r in records if gone & set(r.derived_from)} - gone:
+    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        return {target for r in self.every() if r.id in record_ids for target in r.erases}
+
+    def _made_of(self, ids: Collection[RecordId]) -> set[RecordId]:
+        gone = set(ids)
+        while more := {r.id for r in self._records.values() if gone & set(r.derived_from)} - gone:
             gone |= more
         return gone
+
+    def _gone(self, also: Collection[RecordId]) -> set[RecordId]:
+        records = self._records.values()
+        gone = {target for record in records for target in record.erases}.union(also)
+        while more := {r.id for r in records if gone & set(r.derived_from)} - gone:
+            gone |= more
+        ordered = {target for r in records if r.id not in gone for target in r.erases}
+        return gone - {r.id for r in records if not ordered.issuperset(r.erases)}
 
     async def mark_complete(self) -> None:
         self._complete = True

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from doors import Era, add, agent, call, read, recalled, record_file, records, refused
+from doors import Era, add, agent, call, read, recalled, record_file, records, refused, text_of
 
 from memory_mcp.settings import Settings
 
@@ -128,6 +128,7 @@ async def test_a_user_memory_is_found_from_every_project(
     settings: Settings, tmp_path: Path
 ) -> None:
     """A preference told once must not be told again in the next project."""
+    (tmp_path / "other").mkdir()
     other = replace(settings, project_dir=tmp_path / "other")
     async with agent(settings, "auto") as client:
         memory_id = await add(client, "The user prefers short commits.", scope="user")
@@ -226,7 +227,7 @@ async def test_what_cannot_be_stored_is_refused_with_its_figure(
 ) -> None:
     """A limit that is not named cannot be kept to, and nothing half-checked reaches the disk."""
     async with agent(settings, "auto") as client:
-        assert said in await refused(client, "add_memory", **arguments)
+        assert said in text_of(await client.call_tool("add_memory", arguments))
 
     assert records(tmp_path) == []
 

@@ -215,7 +215,7 @@ async def test_targets_that_do_not_exist_name_what_does(settings: Settings, era:
     async with agent(settings, era) as client:
         first = await refused(client, "backtrack", to="phase 7")
         name = await seal(client, "One", phase=1)
-        typo = await refused(client, "backtrack", to=name[:-1])
+        typo = await refused(client, "backtrack", to=name.replace("-", "_"))
         await seal(client, "Two", phase=2)
         await call(client, "backtrack", to=1, mode="continue")
         lost = await refused(client, "backtrack", to=2)

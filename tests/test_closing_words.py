@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doors import Era, add, agent, call, files_with, recalled, records, refused
+from doors import Era, add, agent, call, failed, files_with, recalled, records
 
 from memory_mcp.settings import Settings
 
@@ -27,7 +27,7 @@ async def test_an_edit_of_a_pending_one_leaves_nothing_of_the_old_summary(
         found = await recalled(client, "is billing done")
 
     assert [text for text in found if "Billing" in text] == []
-    held = [name for name in files_with(project, "Billing is done") if "memory-head" in name]
+    held = [name for name in files_with(project.parent, "Billing is done") if "memory-head" in name]
     assert held == []
     repeated = [r for r in records(project) if "Billing" in r["content"]]
     assert [r["kind"] for r in repeated] == ["checkpoint"]
@@ -41,7 +41,7 @@ async def test_what_is_given_bare_is_a_list_of_one(settings: Settings, era: Era)
             issues="No mails yet", agents=None, artifacts="docs/auth.md",
         )  # fmt: skip
         found = set(await recalled(client))
-        said = await refused(client, "checkpoint", summary="More", issues=7)
+        said = await failed(client, "checkpoint", summary="More", issues=7)
 
     assert {"JWT for the API", "No mails yet", "- docs/auth.md"} <= found
     assert said == "checkpoint: issues must be a list (got 7)"
@@ -60,4 +60,4 @@ async def test_a_secret_in_the_name_of_a_session_is_never_written(
         found = await recalled(client)
 
     assert sorted(found) == ["Mails work.", "Orders live in PostgreSQL."]
-    assert files_with(project, secret[:20]) == []
+    assert files_with(project.parent, secret[:20]) == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doors import add, agent, call, head_file, history, recalled, record_file, records, seal
+from doors import add, agent, call, head_file, history, recalled, record_file, records, seal, trust
 from patient import LATER, examine, mended, rewrite, worked_on
 
 from memory_mcp import app
@@ -31,6 +31,8 @@ async def test_a_clean_project_has_no_finding(settings: Settings) -> None:
 
 async def test_orphans(settings: Settings, tmp_path: Path, project: Path) -> None:
     """Records that came by copying or merging."""
+    trust(project)
+    (tmp_path / "other").mkdir()
     other = replace(settings, project_dir=tmp_path / "other")
     async with agent(other, "auto") as client:
         await add(client, "From the other clone.")
@@ -65,10 +67,12 @@ async def test_forget_unfinished(settings: Settings, project: Path) -> None:
 
 async def test_move_unwritten(settings: Settings, project: Path) -> None:
     """A cut between the head and the record of its last move."""
+    trust(project)
     await worked_on(settings)
-    last = record_file(project / ".claude", head_file(project)["last"]["id"])
+    last = record_file(project / ".claude", max(head_file(project)["moves"]))
     data = last.read_bytes()
     last.unlink()
+    rewrite(project / ".state" / "memory-head.json", lambda h: h.update(last=json.loads(data)))
 
     await mended(settings, "move-unwritten", "must")
     assert last.read_bytes() == data
@@ -76,9 +80,11 @@ async def test_move_unwritten(settings: Settings, project: Path) -> None:
 
 async def test_moves_unknown(settings: Settings, tmp_path: Path, project: Path) -> None:
     """Checkpoints of another clone that came with its records."""
+    trust(project)
     await worked_on(settings)
     clone = tmp_path / "clone"
     shutil.copytree(project, clone)
+    trust(clone)
     async with agent(replace(settings, project_dir=clone), "auto") as client:
         name = await seal(client, "Sealed in the clone", phase=7)
     shutil.copytree(clone / ".claude", project / ".claude", dirs_exist_ok=True)
@@ -123,10 +129,11 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
 
 async def test_head_differs(settings: Settings, project: Path) -> None:
     """Somebody edited the head: every move is on record, so it can be made anew."""
+    trust(project)
     await worked_on(settings)
     path = project / ".state" / "memory-head.json"
     before = head_file(project)
-    rewrite(path, lambda head: head.update(left=["root"], lines=[]))
+    rewrite(path, lambda head: head.update(given_up=[], lines=[]))
 
     await mended(settings, "head-differs", "must")
     after = head_file(project)
@@ -137,11 +144,12 @@ async def test_head_differs(settings: Settings, project: Path) -> None:
 
 async def test_head_differs_and_a_move_is_missing(settings: Settings, project: Path) -> None:
     """Then the head may be the only one that knows it: a person decides."""
+    trust(project)
     await worked_on(settings)
     path = project / ".state" / "memory-head.json"
     sealed = next(r for r in records(project) if r["kind"] == "checkpoint")
     record_file(project / ".claude", sealed["id"]).unlink()
-    rewrite(path, lambda head: head.update(left=["root"], lines=[]))
+    rewrite(path, lambda head: head.update(given_up=[], lines=[]))
     edited = path.read_bytes()
     found = await examine(settings, repair=True)
 
@@ -167,8 +175,12 @@ async def test_checkpoint_unrecorded(settings: Settings, project: Path) -> None:
     assert await examine(settings) == {}
 
 
-async def test_segment_unknown(settings: Settings, tmp_path: Path, project: Path) -> None:
-    """Memories were copied without the checkpoints that they come after."""
+async def test_a_segment_of_which_no_move_is_here(
+    settings: Settings, tmp_path: Path, project: Path
+) -> None:
+    """Memories were copied without the checkpoints that they come after: they place themselves."""
+    trust(project)
+    (tmp_path / "other").mkdir()
     await worked_on(settings)
     other = replace(settings, project_dir=tmp_path / "other")
     async with agent(other, "auto") as client:
@@ -179,13 +191,15 @@ async def test_segment_unknown(settings: Settings, tmp_path: Path, project: Path
     home.write_bytes(path.read_bytes())
 
     await examine(settings, repair=True)
-    found = await examine(settings)
-    assert list(found) == ["segment-unknown"]
-    assert stray in found["segment-unknown"].what
+    assert await examine(settings) == {}
+    async with agent(settings, "auto") as client:
+        assert "After a checkpoint that is not here." in await recalled(client)
+    assert stray in home.name
 
 
 async def test_forgotten_left(settings: Settings, project: Path) -> None:
     """A clone wrote on a line that was given up here for good."""
+    trust(project)
     ids = await worked_on(settings)
     path = record_file(project, ids["later"])
     written = json.loads(path.read_bytes())

@@ -1,13 +1,14 @@
 """The doctor on single files: damaged, newer, misplaced, left over."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
-from doors import agent, head_file, recalled, record_file, refused
+from command_line import Run
+from doors import agent, failed, head_file, machine_dir, recalled, record_file
 from patient import examine, mended, rewrite, worked_on
 
-from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +36,7 @@ async def test_a_head_without_the_segments_of_its_moves_is_damaged(
     rewrite(project / ".state" / "memory-head.json", lambda head: head.update(segments=[]))
 
     async with agent(settings, "auto") as client:
-        said = await refused(client, "add_memory", content="x")
+        said = await failed(client, "add_memory", content="x")
     assert "doctor --repair" in said
     await mended(settings, "head-damaged", "must")
     async with agent(settings, "auto") as client:
@@ -89,7 +90,7 @@ async def test_a_file_that_holds_another_record_is_unreadable_too(
     shutil.copyfile(record_file(project, ids["new"]), record_file(project, ids["kept"]))
 
     found = await examine(settings)
-    assert f"holds the record {ids['new']}" in found["record-unreadable"].what
+    assert f"holds the record {ids['new']!r}" in found["record-unreadable"].what
 
 
 @pytest.mark.parametrize("name", ["2001-02/{id}.json", "{month}/notes.json"])
@@ -120,7 +121,7 @@ async def test_litter(settings: Settings, project: Path) -> None:
 async def test_index_damaged(settings: Settings, project: Path) -> None:
     """The index is a derivative: a broken one costs a rebuild and nothing else."""
     await worked_on(settings)
-    path = project / ".state" / "index.sqlite3"
+    path = machine_dir(project) / "index.sqlite3"
     for repair in (False, True):
         path.write_bytes(b"This is no database. " * 500)
         found = await examine(settings, repair=repair)
@@ -130,17 +131,28 @@ async def test_index_damaged(settings: Settings, project: Path) -> None:
 
 
 async def test_index_unusable(settings: Settings, project: Path) -> None:
-    """One that can neither be read nor replaced is named with the path to clear."""
+    """One that can neither be read nor replaced is named with the path to clear, and left."""
     await worked_on(settings)
-    path = project / ".state" / "index.sqlite3"
+    path = machine_dir(project) / "index.sqlite3"
     path.write_bytes(b"This is no database. " * 500)
     in_the_way = path.with_name("index.sqlite3-shm")
     in_the_way.mkdir()
-    found = await examine(settings)
-
-    assert "cannot be replaced" in found["index-unusable"].what
-    with pytest.raises(StoreUnavailableError, match=r"index\.sqlite3"):
-        await examine(settings, repair=True)
+    for repair in (False, True):
+        found = await examine(settings, repair=repair)
+        assert f"{in_the_way} is a link, a folder or a device" in found["index-unusable"].what
+        assert not found["index-unusable"].repaired
     in_the_way.rmdir()
     await examine(settings, repair=True)
     assert await examine(settings) == {}
+
+
+def test_what_a_cut_left_beside_the_head_is_named(run: Run, project: Path) -> None:
+    """Nothing reads it, and git would show it."""
+    run("add", "The tap drips")
+    left = project / ".state" / ".memory-head.json.0a1b2c3d.tmp"
+    left.write_bytes(b"{")
+    os.utime(left, (1, 1))
+
+    assert str(left) in run("doctor")[1]
+    run("doctor", "--repair")
+    assert not left.exists()

@@ -15,7 +15,7 @@ from memory_mcp.inference.minilm import MiniLm
 from memory_mcp.inference.model_files import MANIFEST
 from memory_mcp.model_wiring import embedder
 from memory_mcp.setting_groups import EmbedderSettings
-from memory_mcp.settings import Settings, read_settings
+from memory_mcp.settings import Settings, checked_settings, read_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ KEY = "sk-zebra42"
 def chosen(name: str, **more: str) -> EmbedderSettings:
     """What these settings say of the embedder."""
     given = {f"MEMORY_EMBEDDER_{setting.upper()}": value for setting, value in more.items()}
-    return read_settings({"MEMORY_EMBEDDER": name, **given}).embedder
+    return checked_settings({"MEMORY_EMBEDDER": name, **given}).embedder
 
 
 def refusal(name: str, **more: str) -> str:
@@ -171,7 +171,7 @@ async def test_a_model_without_its_libraries_names_the_extra(
     monkeypatch.setattr("memory_mcp.model_wiring.extra_installed", lambda: False)
 
     assert built(tmp_path) is None
-    assert "memory-mcp[semantic]" in await refused(tmp_path, MEMORY_EMBEDDER="minilm")
+    assert "backtrack-memory[semantic]" in await refused(tmp_path, MEMORY_EMBEDDER="minilm")
 
 
 @pytest.mark.parametrize("name", ["auto", "minilm"])

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from doors import machine_dir
 from encoding_stories import (
     LEASE_OVER,
     PATIENCE_SECONDS,
@@ -135,7 +136,7 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
         await add(rooms, f"memory number {number}")
     await app.encode_all(rooms)
     await close_rooms(rooms)
-    for path in (tmp_path / "project/.state").glob("index.sqlite3*"):
+    for path in machine_dir(tmp_path / "project").glob("index.sqlite3*"):
         if how == "deleted":
             path.unlink()
         else:
@@ -154,7 +155,9 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     await app.encode_all(rooms)
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
-    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    index = SqliteIndex(
+        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+    )
 
     async def gone() -> bool:
         rows = await index.file.rows("SELECT identity FROM embedder")

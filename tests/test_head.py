@@ -12,6 +12,7 @@ from doors import (
     files_with,
     head_file,
     history,
+    machine_dir,
     read,
     seal,
 )
@@ -43,6 +44,7 @@ async def test_every_move_is_in_the_history(settings: Settings, era: Era, projec
     assert set(back["leaves"]) <= set(forgot["forgets"])
     assert all(m["by"]["session"] == "s-1" and m["at"].endswith("Z") for m in moves)
     assert files_with(project / ".state", "Redis") == []
+    assert files_with(machine_dir(project), "Redis") == []
 
 
 async def test_the_head_file_has_the_shape_that_programs_rely_on(
@@ -141,4 +143,4 @@ async def test_no_summary_can_speak_from_the_head(settings: Settings, era: Era) 
 
     assert "</memory>" not in head
     assert "\n# Heading" not in head
-    assert "Billing is done \u2039/memory> # Heading" in head
+    assert "Billing is done (/memory> # Heading" in head

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import Run
-from doors import records
+from doors import machine_dir, records
 from fakes import SCOPE, START, FakeClock, fake_rooms
 from hooked import SESSION, dropped, entry, hook, transcript
 from inbox_in_memory import MemoryInbox
@@ -167,7 +167,7 @@ async def test_a_secret_that_is_to_be_refused_is_never_kept() -> None:
     assert await kept(rooms, "summary") == []
 
 
-@pytest.mark.parametrize("policy", [Policy(enabled=False), Policy(meta=True), Policy(unusable="x")])
+@pytest.mark.parametrize("policy", [Policy(enabled=False), Policy(meta=True)])
 async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) -> None:
     """The next one that may write does."""
     rooms = fake_rooms(policy=policy)
@@ -259,7 +259,8 @@ def test_the_next_command_works_off_what_a_real_session_left(
 ) -> None:
     """From the hook's process to the record, over real files."""
     file = transcript(tmp_path, *map(json.loads, story(*SAID).splitlines()))
-    hook("session-end", {"transcript_path": str(file), "reason": "clear"}, project)
+    ended = {"transcript_path": str(file), "reason": "clear"}
+    hook("session-end", ended, project, CLAUDE_CONFIG_DIR=str(tmp_path))
     assert len(dropped(project)) == 1
     status, out, _ = run("search", "where are sessions kept")
 
@@ -272,7 +273,7 @@ def test_the_next_command_works_off_what_a_real_session_left(
 
 def test_what_was_moved_aside_is_named_by_the_doctor(run: Run, project: Path) -> None:
     """And is no reason for a command to fail."""
-    inbox = project / ".state" / "inbox"
+    inbox = machine_dir(project) / "inbox"
     inbox.mkdir(parents=True)
     (inbox / "strange.json").write_text("{", "utf-8")
     assert run("head")[0] == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
+from doors import machine_dir
 from fakes import START, FakeClock, fake_rooms
 from hooked import SESSION
 from test_inbox import SAID, compacted, ended, inbox_of, kept
@@ -158,14 +159,14 @@ async def test_a_summary_does_not_lie_about_for_a_month() -> None:
 
 def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:
     """One go is a hundred."""
-    state = str(project / ".state")
+    machine = str(machine_dir(project))
     for number in range(EVENTS_AT_ONCE_MAX + 5):
         event = {"event": "session-end", "session": f"s{number}", "transcript_path": "/gone.jsonl"}
-        files.drop(state, event)
+        files.drop(machine, event)
     _, out, _ = run("doctor")
 
     assert "wait in the inbox" not in out
-    assert list((project / ".state" / "inbox").glob("*.json")) == []
+    assert list((Path(machine) / "inbox").glob("*.json")) == []
 
 
 async def test_what_waits_on_is_a_finding() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from doors import machine_dir
 from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
 from fakes import close_rooms
@@ -109,7 +110,9 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
     for text in (CAR, *OTHERS):
         await add(rooms, text)
     await app.encode_all(rooms)
-    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    index = SqliteIndex(
+        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+    )
     await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
     await index.aclose()
 
@@ -129,7 +132,9 @@ async def test_a_search_heals_the_tables_of_the_vectors(
     for text in (CAR, *OTHERS):
         await add(rooms, text)
     await app.encode_all(rooms)
-    index = SqliteIndex(tmp_path / "project/.state/index.sqlite3", fields_of, lambda: None)
+    index = SqliteIndex(
+        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+    )
     await index.file.rows(statement)
     await index.aclose()
 

@@ -160,7 +160,7 @@ async def test_without_the_libraries_the_message_names_the_extra(
     monkeypatch.delitem(sys.modules, "memory_mcp.inference.encoder", raising=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
-    with pytest.raises(ModelUnavailableError, match=r"pip install 'memory-mcp\[semantic\]'"):
+    with pytest.raises(ModelUnavailableError, match=r"pip install 'backtrack-memory\[semantic\]'"):
         await tiny.question(TEA)
 
 

@@ -147,7 +147,7 @@ def test_without_the_libraries_nothing_is_fetched(
     monkeypatch.setattr("memory_mcp.cli.models.extra_installed", lambda: False)
     said = complaint(run, "models", "add", "minilm", "--from", str(vendor))
 
-    assert said.endswith("pip install 'memory-mcp[semantic]'.")
+    assert said.endswith("pip install 'backtrack-memory[semantic]'.")
     assert not model.parent.exists()
     assert said in run("models")[1]
     assert as_json(run, "models")["librariesInstalled"] is False
@@ -162,7 +162,7 @@ def test_libraries_that_vanish_in_between_are_said(
     status, _, error = run("models", "add", "minilm", "--from", str(vendor))
 
     assert status == 1
-    assert error.endswith("pip install 'memory-mcp[semantic]'.\n")
+    assert error.endswith("pip install 'backtrack-memory[semantic]'.\n")
 
 
 def test_two_at_once_do_not_tread_on_each_other(run: Run, vendor: Path, model: Path) -> None:

@@ -223,7 +223,7 @@ async def test_without_the_library_it_says_how_to_get_it(
     async with agent(settings, "auto") as client:
         text = await read(client, "memory_context")
 
-    assert "pip install 'memory-mcp[sqs]'." in text
+    assert "pip install 'backtrack-memory[sqs]'." in text
 
 
 async def test_without_credentials_nothing_is_sent(

@@ -47,7 +47,7 @@ def test_the_bundle_is_of_this_version() -> None:
     package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert _json(BUNDLE / "manifest.json")["version"] == project["version"] == __version__
-    assert project["dependencies"] == [f"memory-mcp=={__version__}"]
+    assert project["dependencies"] == [f"backtrack-memory=={__version__}"]
     assert project["requires-python"] == package["requires-python"]
 
 
@@ -131,7 +131,7 @@ def test_what_the_registry_is_told() -> None:
     assert 0 < len(told["description"]) <= 100
     assert 0 < len(told["title"]) <= 100
     assert told["version"] == package["version"] == __version__
-    assert (package["registryType"], package["identifier"]) == ("pypi", "memory-mcp")
+    assert (package["registryType"], package["identifier"]) == ("pypi", "backtrack-memory")
     assert (package["runtimeHint"], package["transport"]) == ("uvx", {"type": "stdio"})
     for variable in package["environmentVariables"]:
         assert variable["name"] in SETTINGS

@@ -14,9 +14,10 @@ from memory_mcp import app
 from memory_mcp.app.history import happened
 from memory_mcp.context.history import told_by_day
 from memory_mcp.context.markdown import context_page, plain
-from memory_mcp.context.render import OPEN, Block
+from memory_mcp.context.render import Block
 from memory_mcp.context.whole import history_text
 from memory_mcp.domain.whole import Happened
+from memory_mcp.fence import OPEN
 
 pytestmark = pytest.mark.anyio
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from doors import machine_dir
 from encoding_stories import add
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import close_rooms, real_rooms
@@ -85,7 +86,7 @@ async def test_damaged_vectors_are_named_and_made_anew(tmp_path: Path, rooms: Ro
     for number in range(3):
         await add(rooms, f"memory number {number}")
     await app.encode_all(rooms)
-    [path] = (tmp_path / "project").rglob("index.sqlite3")
+    path = machine_dir(tmp_path / "project") / "index.sqlite3"
     with sqlite3.connect(path) as db:
         db.execute("UPDATE vector_whole SET pooled = zeroblob(length(pooled)) WHERE number = 1")
     db.close()

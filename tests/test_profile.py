@@ -111,7 +111,9 @@ async def test_a_denial_takes_the_fact_away_and_no_other(rooms: Rooms) -> None:
     denied = await say(rooms, "I no longer live in Berlin.")
 
     assert await lines(rooms) == ["Occupation: nurse"]
-    assert denied.notes == ("Taken out of the profile: City: Berlin.",)
+    contradicted, taken_out = denied.notes
+    assert contradicted.startswith("It contradicts 'I live in Berlin.' in ")
+    assert taken_out == "Taken out of the profile: City: Berlin."
     await say(rooms, "I live in Berlin.")
     assert await lines(rooms) == ["City: Berlin", "Occupation: nurse"]
 

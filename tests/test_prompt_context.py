@@ -17,10 +17,11 @@ from nudges_in_memory import SlowNudges
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
-from memory_mcp.context.render import OPEN, tokens
+from memory_mcp.context.render import tokens
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.fence import OPEN
 from memory_mcp.server.hook_tools import prompt_context
 from memory_mcp.server.tools import default_tools
 from memory_mcp.settings import Settings

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doors import add, agent
+from doors import add, agent, machine_dir
 from fakes import fake_rooms
 from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
@@ -66,12 +66,12 @@ async def test_what_holds_comes_before_what_happened() -> None:
 async def test_hooks_hear_where_the_session_is(settings: Settings, project: Path) -> None:
     """Also after `/clear`, when the session has another name and the server is the same."""
     settings = replace(settings, toolsets=("branches", "hooks"))
-    state = str(project / ".state")
+    machine = str(machine_dir(project))
     async with agent(settings, "auto") as client:
         await prompted(client, "good morning to you", "one")
-        assert read_session(state, "one") == {}
+        assert read_session(machine, "one") == {}
         await client.call_tool("switch_branch", {"name": "try", "create": True})
         await prompted(client, "good morning to you", "two")
 
-    assert read_session(state, "one") == {"branch": "try"}
-    assert read_session(state, "two") == {"branch": "try"}
+    assert read_session(machine, "one") == {"branch": "try"}
+    assert read_session(machine, "two") == {"branch": "try"}

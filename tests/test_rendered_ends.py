@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, as_json
+from doors import machine_dir
 from project_story import page, told
 
 from memory_mcp import app, rendered
@@ -20,7 +21,7 @@ async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path
             await story.say(f"Rule {number} of the shop: see shelf {number * 7}.")
         await app.render_views(story.rooms)
         assert "The sale ends soon." in page(tmp_path / "project")
-        found = rendered.read(str(tmp_path / "project" / ".state"), "main")
+        found = rendered.read(str(machine_dir(tmp_path / "project")), "main")
         story.clock.advance(timedelta(hours=1))
         await app.render_if_behind(story.rooms)
 
@@ -41,13 +42,13 @@ async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
         await app.switch(story.rooms, "main")
         gone = await story.say("Be brief.", reach="user", kind="preference")
         await app.render_views(story.rooms)
-        state = str(tmp_path / "project" / ".state")
-        there = rendered.read(state, "try/redis")
+        machine = str(machine_dir(tmp_path / "project"))
+        there = rendered.read(machine, "try/redis")
         assert there is not None
         assert rendered.still_holds(there)
         assert "Be brief." in there["text"]
         await app.forget_memory(story.rooms, gone, "", erase=True)
-        later = rendered.read(state, "try/redis")
+        later = rendered.read(machine, "try/redis")
 
     assert later is not None
     assert "Be brief." not in later["text"]

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 from command_line import Run, as_json
-from doors import Era, add, agent, call, files_with, names_in, read, seal
+from doors import Era, add, agent, call, files_with, machine_dir, names_in, read, seal
 from fakes import FakeClock, FakeIds, another_session, fake_rooms
 from project_story import Story, page, told
 from views_in_memory import MemoryViews
@@ -23,14 +23,14 @@ from memory_mcp.settings import Settings
 pytestmark = pytest.mark.anyio
 
 RENDERED: Final = (
-    ".claude/memory/MEMORY.md", ".claude/session-context.md", ".state/rendered/main.json",
+    ".claude/memory/MEMORY.md", ".claude/session-context.md", "rendered/main.json",
 )  # fmt: skip
 
 
 def showing(project: Path, text: str) -> list[str]:
     """The rendered files that hold a text."""
-    names = files_with(project, text)
-    return [n for n in names if n.endswith(".md") or "/rendered/" in n]
+    names = [*files_with(project, text), *files_with(machine_dir(project), text)]
+    return [n for n in names if n.endswith(".md") or n.startswith("rendered/")]
 
 
 async def test_files_follow_what_is_added_and_what_is_given_up(
@@ -67,7 +67,7 @@ async def test_what_lies_ready_is_what_the_tool_says(
         gone = await add(client, "Carts rest in cookies.")
         await call(client, "forget_memory", memory_id=gone)
         live = (await read(client, "memory_context")).splitlines()
-        found = rendered.read(str(project / ".state"), "main")
+        found = rendered.read(str(machine_dir(project)), "main")
 
     assert found is not None
     assert rendered.still_holds(found)
@@ -84,8 +84,8 @@ async def test_a_branch_has_its_own_bootstrap_and_the_pages_are_mains(
         await add(client, "Orders rest in PostgreSQL.")
         await call(client, "switch_branch", name="try/redis", create=True)
         await add(client, "Carts rest in Redis.")
-    state = str(project / ".state")
-    there, main = rendered.read(state, "try/redis"), rendered.read(state, "main")
+    machine = str(machine_dir(project))
+    there, main = rendered.read(machine, "try/redis"), rendered.read(machine, "main")
 
     assert there is not None
     assert main is not None
@@ -244,7 +244,7 @@ def test_the_doctor_sees_a_file_that_shows_what_does_not_hold(run: Run, project:
     old = path.read_bytes()
     run("forget", memory_id)
     path.write_bytes(old)
-    (project / ".state" / "rendered" / "gone.json").write_text(
+    (machine_dir(project) / "rendered" / "gone.json").write_text(
         json.dumps({**read_json(project), "branch": "gone", "text": f"[{memory_id}]"}), "utf-8"
     )
     status, said, _ = run("doctor")
@@ -256,7 +256,7 @@ def test_the_doctor_sees_a_file_that_shows_what_does_not_hold(run: Run, project:
 
 
 def read_json(project: Path) -> dict[str, object]:
-    return json.loads((project / ".state" / "rendered" / "main.json").read_bytes())
+    return json.loads((machine_dir(project) / "rendered" / "main.json").read_bytes())
 
 
 def test_notes_that_somebody_else_wrote_stay(run: Run, project: Path) -> None:

@@ -211,12 +211,14 @@ async def test_a_filter_that_no_record_can_match_is_refused(
 async def test_a_damaged_record_is_counted_and_the_others_are_found(
     settings: Settings, project: Path
 ) -> None:
-    """One bad file must neither break a search nor vanish without a word."""
+    """A bad file neither breaks a search nor vanishes without a word; one that git took is gone."""
     async with agent(settings, "auto") as client:
         bad = await add(client, "Orders are paid by invoice.")
         await add(client, "Orders live in PostgreSQL.")
+        empty = await add(client, "Orders are packed in boxes.")
         gone = await add(client, "Orders are sent by post.")
         record_file(project, bad).write_text("{")
+        record_file(project, empty).write_bytes(b"")
         record_file(project, gone).unlink()
         found = await call(client, "search_memories", query="orders")
 

@@ -105,7 +105,7 @@ async def test_another_process_is_heard_over_stdio(project: Path, era: Era) -> N
 
 async def test_another_client_is_heard_over_http(project: Path, era: Era) -> None:
     """One server for several clients: the one that writes and the one that listens differ."""
-    with serving(project, "streamable-http") as port:
+    with serving(project, "streamable-http") as (port, _):
         url = f"http://127.0.0.1:{port}/mcp"
         async with (
             listener(partial(Client, url, mode=era), era) as ears,
@@ -153,7 +153,7 @@ async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     server = MCPServer[Rooms](
         "x", lifespan=lifespan, subscriptions=telling.bus, middleware=[telling.hear]
     )
-    show_faces(server, telling, consolidates=False)
+    show_faces(server, telling)
     async with listener(partial(Client, server, mode=era), era) as ears:
         await ears.watch(LIST, HEAD)
         assert telling.watch_of(rooms).watched == {LIST, HEAD}
@@ -187,7 +187,7 @@ async def test_nothing_is_looked_at_while_nobody_watches(tmp_path: Path) -> None
 
 async def test_a_client_of_sse_is_heard_as_well(project: Path, era: Era) -> None:
     """There each connection has rooms of its own: what one writes, another finds in the files."""
-    with serving(project, "sse") as port:
+    with serving(project, "sse") as (port, _):
 
         def client(**given: Any) -> Client:
             return Client(sse_client(f"http://127.0.0.1:{port}/sse"), mode=era, **given)

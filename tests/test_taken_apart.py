@@ -39,7 +39,7 @@ async def test_forgetting_the_newer_part_brings_the_older_one_back(
         said = await call(client, "forget_memory", memory_id=id_of(project, NEW))
         assert await recalled(client, "Ada") == [OLD]
 
-    assert files_with(project, "Hamburg") == []
+    assert files_with(project.parent, "Hamburg") == []
     assert whole in said["message"]
     assert f"holds again: {old}" in said["message"]
 
@@ -54,7 +54,7 @@ async def test_forgetting_the_older_part_leaves_the_newer_one(
         await call(client, "forget_memory", memory_id=old)
         assert await recalled(client, "Ada") == [NEW]
 
-    assert files_with(project, "Berlin") + files_with(project, "Rex") == []
+    assert files_with(project.parent, "Berlin") + files_with(project.parent, "Rex") == []
 
 
 async def test_forgetting_the_whole_takes_its_parts_along(
@@ -68,7 +68,7 @@ async def test_forgetting_the_whole_takes_its_parts_along(
         assert await recalled(client) == []
 
     for word in ("Hamburg", "Berlin", "Rex"):
-        assert files_with(project, word) == []
+        assert files_with(project.parent, word) == []
 
 
 async def test_what_several_parts_say_is_put_together_anew(
@@ -87,7 +87,7 @@ async def test_what_several_parts_say_is_put_together_anew(
             "Ada lives in Berlin. Ada is 31 years old. Ada plays chess."
         ]
 
-    assert files_with(project, "Hamburg") == []
+    assert files_with(project.parent, "Hamburg") == []
     (whole,) = (record for record in records(project) if "derived_from" in record)
     assert whole["derived_from"] == [first, id_of(project, "Ada is 31 years old.")]
 
@@ -103,7 +103,7 @@ async def test_a_correction_of_the_whole_is_not_undone_by_forgetting_a_part(
         await call(client, "forget_memory", memory_id=id_of(project, NEW))
         assert await recalled(client) == ["Ada lives in Rome alone."]
 
-    assert files_with(project, "Hamburg") == []
+    assert files_with(project.parent, "Hamburg") == []
 
 
 async def test_a_part_that_is_forgotten_after_a_backtrack_stays_forgotten_on_the_left_road(
@@ -120,7 +120,7 @@ async def test_a_part_that_is_forgotten_after_a_backtrack_stays_forgotten_on_the
         await call(client, "backtrack", to=left["line"])
         assert await recalled(client, "Ada") == [NEW]
 
-    assert files_with(project, "Rex") == []
+    assert files_with(project.parent, "Rex") == []
 
 
 async def test_a_rejected_statement_is_met_by_the_next_one_who_states_it(

@@ -58,7 +58,7 @@ async def test_a_text_that_was_corrected_can_be_erased_too(
         assert old in said["message"]
         await call(client, "forget_memory", memory_id=old)
 
-    assert files_with(project, "hunter2") == []
+    assert files_with(project.parent, "hunter2") == []
 
 
 async def test_a_corrected_durable_memory_stays_durable(settings: Settings, era: Era) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doors import Era, Json, add, agent, head_file, read, record_file, records, seal
+from doors import Era, Json, add, agent, head_file, read, record_file, records, seal, trust
 from mcp import Client
 
 from memory_mcp.domain.ids import month_of
@@ -32,6 +32,7 @@ async def test_leaving_in_the_middle_of_taking_in_loses_nothing(
     settings: Settings, project: Path
 ) -> None:
     """A large merge takes more than one session; the next one goes on where this one stopped."""
+    trust(project)
     async with agent(settings, "auto") as client:
         pattern = record_file(project, await add(client, "Note."))
     strewn(pattern, 2_100)
@@ -44,7 +45,9 @@ async def test_leaving_in_the_middle_of_taking_in_loses_nothing(
 async def test_what_another_clone_brought_is_taken_in_without_being_asked(
     settings: Settings, era: Era, tmp_path: Path, project: Path
 ) -> None:
-    """Merging two folders with git is all that people have to do."""
+    """In a trusted project, merging two folders with git is all that people have to do."""
+    trust(project)
+    (tmp_path / "other").mkdir()
     other = replace(settings, project_dir=tmp_path / "other")
     async with agent(other, era) as client:
         name = await seal(client, "Sealed elsewhere", phase=1)

@@ -48,7 +48,7 @@ def recipe_of(folder: Path) -> Recipe:
         name="minilm",
         title="a tiny one",
         stem="tiny/int8",
-        package="no-such-package-of-memory-mcp==0.0.0",
+        package="no-such-package-anywhere==0.0.0",
         hub="http://127.0.0.1:1",
         sha256={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         sizes={name: len(data) for name, data in files.items()},

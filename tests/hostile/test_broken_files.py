@@ -1,0 +1,132 @@
+"""Records, heads, histories and indexes, broken at random: nothing but our own errors comes of it.
+
+Each seed breaks the files of a project that holds a few memories, and then reads and writes it as a
+session does. The project is trusted, so that whatever can be read counts.
+"""
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import anyio
+import pytest
+from doors import machine_dir, trust
+from mutations import mutated
+from verdicts import differences, digest
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.views import Filters
+from memory_mcp.errors import MemoryMcpError
+from memory_mcp.settings import Settings
+from memory_mcp.wiring import open_rooms
+
+STEP_SECONDS_MAX = 20.0
+SEEDS_A_TEST = 40
+"""So many stories are told with one project, which is made once."""
+
+
+async def _seal(rooms: Rooms, summary: str, phase: int | None) -> None:
+    await app.checkpoint(rooms, summary, phase, again=True, approval="approved")
+
+
+async def _begin(settings: Settings) -> None:
+    """A project with memories, two checkpoints, a road that was left, and an erased memory."""
+    async with open_rooms(settings) as built:
+        rooms = built.rooms
+        await app.add_memory(rooms, Draft("Orders are kept in PostgreSQL."))
+        await _seal(rooms, "Storage is chosen.", 1)
+        await app.add_memory(rooms, Draft("Sessions are kept in Redis."))
+        await _seal(rooms, "Sessions are done.", 2)
+        await app.add_memory(rooms, Draft("The cache is warmed by night."))
+        await app.backtrack(rooms, "1", "continue", lesson="Redis lost sessions.")
+        await app.add_memory(rooms, Draft("Sessions are signed cookies."))
+
+
+async def _use(settings: Settings) -> None:
+    """Read and write as a session does; whatever is refused is refused in our own words."""
+    async with open_rooms(settings) as built:
+        rooms = built.rooms
+        for step in (
+            lambda: app.catch_up(rooms),
+            lambda: app.memory_head(rooms),
+            lambda: app.memory_context(rooms),
+            lambda: app.search_memories(rooms, "sessions orders cache", Filters(), 10),
+            lambda: app.add_memory(rooms, Draft("The build runs on two cores.")),
+            lambda: _seal(rooms, "The build is settled.", None),
+            lambda: app.preview_backtrack(rooms, "1"),
+            lambda: app.render_if_behind(rooms),
+            lambda: app.doctor(rooms, repair=True),
+        ):
+            with anyio.fail_after(STEP_SECONDS_MAX):
+                try:
+                    await step()
+                except MemoryMcpError:
+                    continue
+
+
+def _targets(settings: Settings, project: Path) -> list[Path]:
+    machine = machine_dir(project, settings.home or "")
+    records = sorted((project / ".claude" / "memory").glob("*/*.json"))
+    state = [project / ".state" / "memory-head.json", project / ".state" / "history.jsonl"]
+    return [*records, *state, machine / "index.sqlite3"]
+
+
+def _break(settings: Settings, project: Path, random: Random) -> str:
+    """Break one to three of the files, two on average; which ones."""
+    every = [path for path in _targets(settings, project) if path.exists()]
+    alone = [[path] for path in every if path.suffix != ".json" or path.parent.name == ".state"]
+    kinds = [*alone, [path for path in every if [path] not in alone]]
+    chosen = {random.choice(random.choice(kinds)) for _ in range(random.randint(1, 3))}
+    for path in chosen:
+        data = path.read_bytes()
+        path.write_bytes(mutated(data, random))
+    return ", ".join(sorted(path.name for path in chosen))
+
+
+def _tell(settings: Settings, project: Path, base: Path, seeds: range) -> None:
+    """Break and use a copy of the project for each seed."""
+    anyio.run(_begin, settings)
+    trust(project, settings.home or "")
+    but = (project, base / "home")
+    (base / "outside").mkdir()
+    (base / "outside" / "notes.txt").write_text("mine\n")
+    before = digest(base, but)
+    kept = base.with_name(f"{base.name}-kept")
+    shutil.copytree(base, kept, symlinks=True)
+    for seed in seeds:
+        broken = "nothing"
+        try:
+            broken = _break(settings, project, Random(seed))  # noqa: S311  # no secret
+            anyio.run(_use, settings)
+        except BaseException as error:
+            error.add_note(f"seed {seed}; broken: {broken}")
+            raise
+        assert differences(before, digest(base, but)) == [], f"seed {seed}"
+        for name in (project.name, "home"):
+            shutil.rmtree(base / name)
+            shutil.copytree(kept / name, base / name, symlinks=True)
+
+
+def _settings(base: Path) -> tuple[Settings, Path]:
+    project = base / "shop"
+    (project / ".git").mkdir(parents=True)
+    return Settings(project_dir=project, home=base / "home", user="ada", approval="auto"), project
+
+
+@pytest.mark.parametrize("first", range(0, 120, SEEDS_A_TEST))
+def test_broken_files_never_crash_or_lead_outside(tmp_path: Path, first: int) -> None:
+    """A file can be cut, doubled, flipped or made up: it is named or looked past, no more."""
+    settings, project = _settings(tmp_path / "base")
+
+    _tell(settings, project, tmp_path / "base", range(first, first + SEEDS_A_TEST))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1_000, 6_000, 250))
+def test_ten_thousand_broken_files_never_crash_or_lead_outside(tmp_path: Path, first: int) -> None:
+    """The same, for a night."""
+    settings, project = _settings(tmp_path / "base")
+
+    _tell(settings, project, tmp_path / "base", range(first, first + 250))
