@@ -221,8 +221,8 @@ def _best(scores: Array) -> list[int]:
 
 def _record(text: str, category: str, tags: tuple[str, ...]) -> Record:
     return Record(
-        id=RecordId("0" * 32), kind="fact", content=text, category=category, tags=tags,
-        scope=Scope(user="u"), created_at=NOW,
+        id=RecordId("019c1476-4898-7000-8000-000000000000"), kind="fact", content=text,
+        category=category, tags=tags, scope=Scope(user="u"), created_at=NOW,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from report import Table
 
+from memory_mcp.locations import machine_folder, state_home
 from memory_mcp.rendered import Rendered, file_of, watch
 
 __all__ = ["measure_hooks"]
@@ -39,14 +40,18 @@ def measure_hooks(folder: Path) -> Table:
         name: value
         for name, value in os.environ.items()
         if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith(("MEMORY_", "ATOMIC_"))
-    } | {"CLAUDE_PROJECT_DIR": str(project)}
+    } | {
+        "CLAUDE_PROJECT_DIR": str(project),
+        "CLAUDE_CONFIG_DIR": str(folder / "client"),
+        "MEMORY_HOME": str(folder / "home"),
+    }
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for command in commands.values():  # compile, and fill the disk's cache
         _run(command, event, environment)
     for _ in range(_RUNS):
         for name, command in commands.items():
             taken[name].append(_run(command, event, environment))
-        for left in (project / ".state" / "inbox").iterdir():
+        for left in Path(_machine(project, folder), "inbox").iterdir():
             left.unlink()
     table = Table(
         f"A hook from start to end, {_RUNS} runs each, in turn (ms)",
@@ -59,10 +64,16 @@ def measure_hooks(folder: Path) -> Table:
     return table
 
 
+def _machine(project: Path, folder: Path) -> str:
+    """Where this machine keeps what it writes about the project."""
+    home = state_home({}, str(folder / "home"))
+    return machine_folder(home, str(project / ".state"), str(project))
+
+
 def _prepared(project: Path, folder: Path) -> bytes:
     """A bootstrap that holds and a long transcript; the event that all hooks are given."""
     state, memories = project / ".state", project / ".claude" / "memory"
-    (state / "rendered").mkdir(parents=True, exist_ok=True)
+    state.mkdir(parents=True, exist_ok=True)
     (memories / "2026-01").mkdir(parents=True, exist_ok=True)
     head = state / "memory-head.json"
     head.touch()
@@ -74,10 +85,13 @@ def _prepared(project: Path, folder: Path) -> bytes:
         tokens=500,
         zone="Europe/Berlin",
         until=None,
-        watched=watch(str(head), [str(memories)], getuser()),
+        watched=watch(str(head), [str(memories)], getuser(), str(folder / "home")),
     )
-    Path(file_of(str(state), "main")).write_text(json.dumps(ready), "utf-8")
-    transcript = folder / f"{_SESSION}.jsonl"
+    rendered = Path(file_of(_machine(project, folder), "main"))
+    rendered.parent.mkdir(parents=True, exist_ok=True)
+    rendered.write_text(json.dumps(ready), "utf-8")
+    transcript = folder / "client" / "projects" / "bench" / f"{_SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
     transcript.write_text("".join(f"{json.dumps(each)}\n" for each in _entries()), "utf-8")
     return json.dumps(
         {

@@ -91,7 +91,7 @@ def statement(text: str) -> Statement:
 
 def _record(text: str, category: str = "") -> Record:
     return Record(
-        id=RecordId("0" * 32),
+        id=RecordId("019c1476-4898-7000-8000-000000000000"),
         kind="fact",
         content=text,
         category=category,

@@ -53,7 +53,7 @@ async def measure_meaning(folder: Path, sizes: list[int], model_home: Path) -> l
                 search.add(size, name, first, p50(taken), p95(taken), max(taken))
         taken = _over_mcp(own)
         search.add(size, "by MCP", "-", p50(taken), p95(taken), max(taken))
-        room.add(size, (own / "project/.state/index.sqlite3").stat().st_size // size)
+        room.add(size, (built.places.machine_dir / "index.sqlite3").stat().st_size // size)
     return [search, room, _adds(folder / "adds", model_home), _memory(folder, sizes, model_home)]
 
 
