@@ -43,8 +43,10 @@ async def synced(settings: Settings, **how: bool) -> app.Synced:
     What the server under test holds just then is its own to deliver: it is waited for.
     """
     async with open_rooms(settings) as built, asyncio.timeout(PATIENCE_SECONDS):
-        while "another session" in (done := await app.sync(built.rooms, _unseen, **how)).stopped:
+        done = await app.sync(built.rooms, _unseen, **how)
+        while "another session" in done.stopped:
             await asyncio.sleep(0.02)
+            done = await app.sync(built.rooms, _unseen, **how)
     return done
 
 
