@@ -10,8 +10,10 @@ import pytest
 from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
+from depth import belongs_to_the_search, choose
 from doors import Era
 from dropping import drop
+from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
 from sqs import sqs, sqs_server
@@ -25,10 +27,32 @@ _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The default run is the same each time; new stories are told in the longer searches."""
-    settings_of_hypothesis.register_profile("same", derandomize=True, database=None)
-    if "not slow" in str(config.getoption("-m")):
-        settings_of_hypothesis.load_profile("same")
+    """The default run is short and the same each time; the nightly search tells new stories."""
+    deep = _is_nightly(config)
+    choose(deep=deep)
+    settings_of_hypothesis.register_profile(
+        "nightly",
+        deadline=None,
+        suppress_health_check=[*HealthCheck],  # both time what they see
+    )
+    settings_of_hypothesis.register_profile(
+        "taste", settings_of_hypothesis.get_profile("nightly"),
+        derandomize=True, database=None, max_examples=20,
+    )  # fmt: skip
+    settings_of_hypothesis.load_profile("nightly" if deep else "taste")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what the nightly search runs, before tests are chosen by their markers."""
+    if _is_nightly(config):
+        for item in filter(belongs_to_the_search, items):
+            item.add_marker(pytest.mark.nightly)
+
+
+def _is_nightly(config: pytest.Config) -> bool:
+    chosen = str(config.getoption("-m"))
+    return "nightly" in chosen and "not nightly" not in chosen
 
 
 @pytest.fixture

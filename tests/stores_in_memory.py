@@ -13,11 +13,11 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId, fits_part
 from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Neighbour
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.retrieval import analysis
 from memory_mcp.retrieval.filters import passes
 from memory_mcp.timeline.visibility import visible
 
@@ -295,6 +295,18 @@ class MemoryIndex:
 def _terms(record: Record) -> set[str]:
     fields = fields_of(record)
     return set(f"{fields.body} {fields.names} {fields.dates} {fields.extra}".split())
+
+
+def fields_of(record: Record) -> Fields:
+    """As the real index holds them: worked out once, not at each look."""
+    of = (record.content, record.title, record.category, record.tags)
+    key = (*of, record.phase, record.kind, record.created_at)
+    if key not in _FIELDS:
+        _FIELDS[key] = analysis.fields_of(record)
+    return _FIELDS[key]
+
+
+_FIELDS: Final[dict[tuple[object, ...], Fields]] = {}
 
 
 def _trigrams(term: str) -> set[str]:

@@ -44,10 +44,10 @@ def other_memories(many: int) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("later", [False, True], ids=["one phase", "phases after it"])
 async def test_all_that_was_decided_in_a_phase_comes_first_among_hundreds(
-    settings: Settings, era: Era, *, later: bool
+    settings: Settings, *, later: bool
 ) -> None:
     """The question that a closeout is written for, in both its wordings."""
-    async with agent(settings, era) as client:
+    async with agent(settings, "auto") as client:
         await call(
             client, "checkpoint", summary="Research finished", phase=1,
             decisions=[{"text": "Ten office managers were interviewed", "rationale": "they buy"}],

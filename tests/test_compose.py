@@ -1,6 +1,7 @@
 """Composing two statements: the newest value wins, and no sentence falls under the table."""
 
 import pytest
+from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def test_what_the_new_text_does_not_touch_stays(
 
 
 @given(prose, joints, prose, joints)
-@settings(max_examples=400)
+@settings(max_examples=depth(66, 400))
 def test_composing_again_changes_nothing(
     before: list[str], one: str, after: list[str], other: str
 ) -> None:
@@ -70,7 +71,7 @@ def test_composing_again_changes_nothing(
 
 
 @given(texts, texts)
-@settings(max_examples=300)
+@settings(max_examples=depth(50, 300))
 def test_odd_texts_are_composed_without_harm(old: str, new: str) -> None:
     """Whatever people write, nothing is made up and each new sentence is there."""
     composed = compose(old, new)

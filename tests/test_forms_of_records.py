@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from depth import depth
 from fakes import Scribe, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -156,7 +157,7 @@ ANY = st.text(max_size=40)
 
 
 @given(content=ANY, title=ANY, category=ANY, tags=st.lists(ANY, max_size=3), client=ANY)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=depth(10, 60))
 async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
     content: str, title: str, category: str, tags: list[str], client: str
 ) -> None:

@@ -226,7 +226,7 @@ def test_an_export_that_no_import_would_take_says_so(
     assert "larger than one import takes (90 bytes" in run("export", "it.json")[1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="asks the system how much was taken")
 @pytest.mark.parametrize("shape", ["wide", "many", "values", "points"])
 def test_the_largest_sources_take_less_than_300_megabytes(project: Path, shape: str) -> None:

@@ -1,6 +1,7 @@
 """What an episode tells of a few turns: the rules alone."""
 
 import pytest
+from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ sentence = st.lists(words, min_size=3, max_size=7).map(lambda w: f"The {' '.join
     echoed=st.booleans(),
     closed=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=depth(25, 150))
 def test_no_sentence_of_a_recalled_block_is_ever_told(
     *, recalled: list[str], own: list[str], echoed: bool, closed: bool
 ) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from depth import depth
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pairs import (
@@ -163,7 +164,7 @@ def test_the_nearest_meaning_does_not_lift_a_near_miss(pair: Pair) -> None:
     st.text(min_size=1, max_size=300),
     st.none() | st.floats(-1, 1),
 )
-@settings(max_examples=300)
+@settings(max_examples=depth(50, 300))
 def test_any_two_texts_can_be_compared(new: str, old: str, cosine: float | None) -> None:
     """The write path must not fall over a text, whatever is in it."""
     # no record holds what nobody can see: the write path takes it out first, or refuses the rest

@@ -1,6 +1,7 @@
 """Where a sentence ends: the one place that the gate, merges, episodes and the profile ask."""
 
 import pytest
+from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ texts = st.lists(st.tuples(pieces, st.sampled_from(("", " ", "  ")))).map(
 
 
 @given(texts)
-@settings(max_examples=500)
+@settings(max_examples=depth(83, 500))
 def test_each_sentence_is_a_sentence(text: str) -> None:
     """Composed texts are cut again and must fall into what they were composed of."""
     said = as_written(text)

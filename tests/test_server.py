@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from depth import depth
 from doors import Era, Json, add, agent, call, failed, records, refused, seal, text_of
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -246,9 +247,7 @@ _values = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), _values, max_size=5))
-@hypothesis_settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@hypothesis_settings(max_examples=depth(10, 60))
 def test_any_answer_is_the_same_in_both_forms(fields: Json) -> None:
     """Whatever a use case answers, the text is the structure."""
     fields.pop("results", None)

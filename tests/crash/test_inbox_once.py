@@ -68,7 +68,7 @@ def worker(root: Path, cut: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_kill_at_any_step_leaves_the_rest_to_the_next_and_nothing_twice(tmp_path: Path) -> None:
     """Effect first, then the removal; the effect knows itself again."""

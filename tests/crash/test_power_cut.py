@@ -10,6 +10,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
+from depth import depth
 from operations import LESSON, OPERATIONS, Operation
 from power import FailingDisk, PowerCut, Remembered
 from project import (
@@ -34,17 +35,10 @@ pytestmark = pytest.mark.anyio
 STEPS_MIN = 5
 """Fewer would mean that the loop cut nothing worth cutting: one durable file is five steps."""
 
-STRIDE = 5
-"""By default every fifth step is cut, for each operation other ones."""
+STRIDE = depth(25, 1)
+"""By default every so many steps one is cut, for each operation another one."""
 
 
-@pytest.mark.parametrize(
-    "stride",
-    [
-        pytest.param(STRIDE, id="some"),
-        pytest.param(1, id="all", marks=pytest.mark.slow),
-    ],
-)
 @pytest.mark.parametrize(
     "forgetful",
     [
@@ -63,7 +57,6 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
     operation: Operation,
     *,
     forgetful: bool,
-    stride: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -75,7 +68,7 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
     after = await _seen_in_a_copy(template, tmp_path / "after", operation)
     assert before != after
 
-    for cut_at in itertools.count(_first_cut(operation, stride, forgetful=forgetful), stride):
+    for cut_at in itertools.count(_first_cut(operation, forgetful=forgetful), STRIDE):
         root = tmp_path / f"cut-{cut_at}"
         copy_project(template, root)
         with _synced_only(root, monkeypatch) if forgetful else nullcontext():
@@ -89,9 +82,9 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_a_call(
         shutil.rmtree(root)
 
 
-def _first_cut(operation: Operation, stride: int, *, forgetful: bool) -> int:
+def _first_cut(operation: Operation, *, forgetful: bool) -> int:
     """The same in every run, and not the same step of every operation."""
-    return crc32(f"{operation.name} {forgetful}".encode()) % stride
+    return crc32(f"{operation.name} {forgetful}".encode()) % STRIDE
 
 
 @contextmanager

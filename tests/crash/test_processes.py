@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from crew import Crew, crew_on
+from depth import depth
 from project import (
     all_records,
     doctor_is_content,
@@ -88,17 +89,12 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 
 
+@pytest.mark.parametrize("seed", range(depth(1, 4)))
 async def test_nothing_acknowledged_is_lost_when_four_processes_are_killed_in_the_middle(
-    tmp_path: Path,
-) -> None:
-    """DESIGN 3.4: any number of processes, ended at any moment, some of them started again."""
-    await _kill_in_rounds(tmp_path, rounds=3, seed=2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-async def test_nothing_acknowledged_is_lost_when_processes_are_killed_for_a_long_time(
     seed: int, tmp_path: Path
 ) -> None:
-    """The same, until the chain is long and moves of many generations lie upon one another."""
-    await _kill_in_rounds(tmp_path, rounds=15, seed=seed)
+    """DESIGN 3.4: any number of processes, ended at any moment, some of them started again.
+
+    With many rounds the chain is long, and moves of many generations lie upon one another.
+    """
+    await _kill_in_rounds(tmp_path, rounds=depth(1, 15), seed=seed)

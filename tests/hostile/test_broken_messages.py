@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from attack import World
+from depth import depth
 from mutations import mutated
 from verdicts import differences, digest
 from visiting import MEGABYTES_MAX, Launcher, Server, own_folders
@@ -87,12 +88,4 @@ def _speak(folder: Path, launcher: Launcher, seeds: range) -> None:
 
 def test_broken_messages_never_end_a_session(tmp_path: Path, launcher: Launcher) -> None:
     """A client may send anything: the next good request is answered."""
-    _speak(tmp_path, launcher, range(260))
-
-
-@pytest.mark.slow
-def test_ten_thousand_broken_messages_never_end_a_session(
-    tmp_path: Path, launcher: Launcher
-) -> None:
-    """The same, for a night."""
-    _speak(tmp_path, launcher, range(1_000, 11_000))
+    _speak(tmp_path, launcher, range(depth(260, 10_000)))

@@ -45,7 +45,7 @@ def launcher() -> Generator[Launcher]:
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, id=c.name, marks=[pytest.mark.slow] if c.slow else []) for c in CASES],
+    [pytest.param(c, id=c.name, marks=[pytest.mark.nightly] if c.slow else []) for c in CASES],
 )
 def test_a_hostile_repository_does_no_harm(case: Case, tmp_path: Path, launcher: Launcher) -> None:
     """A clone is data from a stranger: opening it is safe, and it has no voice."""
@@ -83,7 +83,7 @@ EVERY_COMMAND: tuple[tuple[str, ...], ...] = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_command_does_no_harm_in_a_hostile_repository(case: Case, tmp_path: Path) -> None:
     """The same, with all that a person can type, each in a process started from nothing."""

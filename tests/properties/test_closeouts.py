@@ -6,8 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
+from depth import depth
 from fakes import FakeClock, FakeIds, close_rooms, real_rooms
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_mcp import app
@@ -101,7 +102,7 @@ class Story:
 
 @given(acts=ACTS)
 @example(acts=[("seal", 0), ("pending", 0), ("seal", 0), ("back", 98), ("skip", 0)])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=depth(4, 25))
 def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
     acts: list[tuple[Act, int]],
 ) -> None:

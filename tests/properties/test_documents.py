@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from fakes import FakeClock, FakeIds, Scribe
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from test_round_trips import NAME, TEXT, records
 
@@ -139,9 +139,6 @@ def test_a_late_delivery_keeps_its_time() -> None:
 
 
 @given(record=any_records(), content=TEXTS | st.just(""), extra=TEXT)
-@settings(
-    suppress_health_check=[HealthCheck.too_slow]
-)  # three texts take longer to make than to ask
 def test_a_changed_text_is_no_record(record: Record, content: str, extra: str) -> None:
     """What the service appended, rewrote, cut or fetched is not what was acknowledged."""
     stored = through(document_of(record, extract=False))

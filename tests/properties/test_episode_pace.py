@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from depth import depth
 from fakes import SCOPE, FakeClock, FakeIds
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ steps = st.tuples(
     st.lists(steps, max_size=40),
     st.integers(0, 8), st.integers(0, 60), st.integers(0, 4), st.integers(0, 12),
 )  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=depth(33, 200))
 def test_cap_and_pauses_hold_for_any_sequence(
     story: list[tuple[int, int, float, bool, bool]], turns: int, minutes: int, cap: int, hours: int
 ) -> None:

@@ -8,8 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from depth import depth
 from fakes import FakeClock, FakeIds, close_rooms, real_rooms
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -212,7 +213,6 @@ class MergingMemory(RuleBasedStateMachine):
 
 
 MergingMemory.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=18, deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=depth(4, 25), stateful_step_count=18
 )  # fmt: skip
 TestMergingMemory = MergingMemory.TestCase

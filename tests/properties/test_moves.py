@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakes import SCOPE, FakeIds, Scribe
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import (
@@ -126,7 +126,6 @@ def united(here: Clone, there: Clone) -> list[Record]:
 
 
 @given(two_clones(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_folding_does_not_depend_on_order_or_repetition(
     clones: tuple[Clone, Clone], random: Any
 ) -> None:
@@ -139,7 +138,6 @@ def test_folding_does_not_depend_on_order_or_repetition(
 
 
 @given(two_clones())
-@settings(deadline=None)
 def test_folding_all_is_what_each_step_made(clones: tuple[Clone, Clone]) -> None:
     """The head that grew move by move can be made anew from the records."""
     here, _ = clones
@@ -148,7 +146,6 @@ def test_folding_all_is_what_each_step_made(clones: tuple[Clone, Clone]) -> None
 
 
 @given(two_clones())
-@settings(deadline=None)
 def test_taking_in_another_clones_moves_gives_both_the_same_chains(
     clones: tuple[Clone, Clone],
 ) -> None:
@@ -167,7 +164,6 @@ def test_taking_in_another_clones_moves_gives_both_the_same_chains(
 
 
 @given(two_clones())
-@settings(deadline=None)
 def test_no_name_stands_for_two_things(clones: tuple[Clone, Clone]) -> None:
     """A checkpoint or a line that another clone named alike keeps a name of its own."""
     records = united(*clones)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from depth import depth
 from fakes import SCOPE, START, FakeIds, Scribe, close_rooms, real_rooms
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from looking import words_in
@@ -53,7 +54,7 @@ def test_odd_texts_are_odd_in_both_formats() -> None:
 
 @example(made=[Scribe().record("\n---\n", title="", tags=["\n"])])
 @given(made=st.lists(records(), max_size=4))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=depth(25, 150))
 def test_any_record_comes_back_from_an_export_as_it_was(made: list[Record]) -> None:
     """Every field, whatever it says: that is what lossless means."""
     ids = FakeIds()  # the strategy gives each the same id
@@ -66,7 +67,6 @@ def test_any_record_comes_back_from_an_export_as_it_was(made: list[Record]) -> N
 
 
 @given(text=NAME)
-@settings(deadline=None)
 def test_lines_that_git_turned_are_turned_back(text: str) -> None:
     """On Windows git may check out every file with other ends of lines."""
     made = Scribe().record(text)
@@ -104,7 +104,7 @@ def as_if_written(record: Record, ids: FakeIds) -> Record:
 @pytest.mark.parametrize("form", ["json", "markdown"])
 @given(made=st.lists(records(), min_size=1, max_size=3))
 @settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=depth(3, 15),
 )
 def test_files_of_any_record_are_the_same_after_both_ways(
     tmp_path: Path, form: Form, made: list[Record]
@@ -184,7 +184,6 @@ class MovedMemory(CoherentMemory):
 
 
 MovedMemory.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=25, deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    max_examples=depth(3, 12), stateful_step_count=25
 )  # fmt: skip
 TestMovedMemory = MovedMemory.TestCase

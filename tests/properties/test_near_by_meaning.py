@@ -2,16 +2,16 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from depth import depth
 from fake_embedder import FakeEmbedder
 from fakes import SCOPE, START, fake_rooms
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, MemoryRecords
 from test_visibility import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
@@ -58,14 +58,6 @@ SEARCHED = st.builds(searched, FILTERS)
 REACHED = st.builds(reaching, SEARCHED, st.sampled_from(REACHES))
 
 
-def told(examples: int) -> Callable[[Any], Any]:
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    )
-
-
 def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[RecordId]:
     """What the pure rule says may be found."""
     return {r.id for r in visible(written, view) if r.recalled and passes(r, filters)}
@@ -79,7 +71,7 @@ def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[Recor
     st.integers(1, 2),
     st.integers(0, 20),
 )
-@told(120)
+@settings(max_examples=depth(20, 1200))
 async def test_sql_and_the_pure_rule_find_the_same_near(  # noqa: PLR0917  # drawn, not called
     tmp_path: Path,
     written: list[Record],
@@ -148,7 +140,7 @@ async def found(
     st.tuples(QUERIES, VIEWS, REACHED, MODES),
     st.permutations(range(RECORDS_MAX)),
 )
-@told(120)
+@settings(max_examples=depth(20, 1200))
 async def test_no_mode_finds_what_is_not_visible_or_not_wanted(
     tmp_path: Path,
     written: list[Record],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import pytest
+from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outbox_model import PlainOutbox
@@ -156,7 +156,7 @@ STEPS = st.sampled_from([*_WHAT, *_OFTEN]).flatmap(
 def drive(examples: int, steps: int) -> None:
     """Long stories: rules that only meet after a while are the ones that go wrong."""
 
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(story=st.lists(STEPS, min_size=steps // 2, max_size=steps))
     def told(story: list[tuple[str, dict[str, Any]]]) -> None:
         both = TwoProcesses()
@@ -172,10 +172,4 @@ def drive(examples: int, steps: int) -> None:
 
 def test_an_outbox_is_what_the_plain_model_says() -> None:
     """Whichever process does what, in whatever order, and however late."""
-    drive(examples=100, steps=40)
-
-
-@pytest.mark.slow
-def test_an_outbox_is_what_the_plain_model_says_for_long() -> None:
-    """The same with many more and longer stories."""
-    drive(examples=600, steps=60)
+    drive(examples=depth(25, 600), steps=depth(40, 60))

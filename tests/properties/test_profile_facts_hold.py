@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from depth import depth
 from fakes import FakeClock, fake_rooms
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mcp import app
@@ -101,7 +102,7 @@ async def agreed(rooms: Rooms, line: str) -> bool:
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=depth(10, 60))
 async def test_every_visible_fact_is_said_by_a_visible_memory(
     steps: list[tuple[str, str, list[int]]],
 ) -> None:

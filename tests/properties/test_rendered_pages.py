@@ -9,6 +9,7 @@ import asyncio
 import re
 from datetime import timedelta
 
+from depth import depth
 from fakes import FakeClock, FakeIds, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,7 +134,7 @@ def named(text: str) -> set[RecordId]:
     return {RecordId(id_) for id_ in _NAMED.findall(text)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=depth(10, 60))
 @given(STEPS)
 def test_rendered_files_show_exactly_what_holds(steps: list[tuple[str, int]]) -> None:
     """Nothing abandoned is recalled, and a file is a way to recall."""

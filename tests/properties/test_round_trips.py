@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fakes import START, Scribe
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -41,8 +41,6 @@ WRITTEN = st.datetimes(datetime(1, 1, 2), datetime(2099, 12, 30), timezones=st.j
 IDS = st.builds(made_id, WRITTEN, TEXT)
 PLACES = st.just(ROOT) | IDS.map(SegmentId)
 TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
-
-FILES = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
@@ -87,7 +85,6 @@ def records(draw: st.DrawFn) -> Record:
 @example(record=Scribe().record("\n\t\u200d\ufe0f\U0010ffff \\u0041 \\ud800 null {}"))
 @example(record=Scribe().record(" ", title="\n"))
 @given(record=records())
-@FILES
 async def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path, record: Record) -> None:
     """Byte for byte: the promise of every restore."""
     store = LocalRecords(RecordFolder(tmp_path), Disk())
@@ -126,7 +123,6 @@ def moves(draw: st.DrawFn) -> list[Record]:
 
 
 @given(made=moves(), project=NAME)
-@FILES
 async def test_a_head_comes_back_from_its_file_as_it_was(
     tmp_path: Path, made: list[Record], project: str
 ) -> None:

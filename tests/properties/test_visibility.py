@@ -1,14 +1,14 @@
 """The rule of what is visible, told in Python and in SQL: both must say the same."""
 
 import itertools
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import depth
 from fakes import MILLISECOND, START, Scribe
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, passes
 
@@ -125,16 +125,8 @@ async def compare(
     await real.aclose()
 
 
-def told(examples: int) -> Callable[[Any], Any]:
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    )
-
-
 @given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
-@told(150)
+@settings(max_examples=depth(40, 5_000))
 async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
     tmp_path: Path,
     written: list[Record],
@@ -146,22 +138,8 @@ async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
     await compare(tmp_path, written, views, filters, query)
 
 
-@pytest.mark.slow
-@given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
-@told(5_000)
-async def test_sql_and_the_pure_rule_say_the_same_for_long(
-    tmp_path: Path,
-    written: list[Record],
-    views: list[View],
-    filters: Filters,
-    query: tuple[str, ...],
-) -> None:
-    """The same with many more."""
-    await compare(tmp_path, written, views, filters, query)
-
-
 @given(records(), VIEWS, st.permutations(range(RECORDS_MAX)))
-@told(100)
+@settings(max_examples=depth(16, 1000))
 async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
     written: list[Record], view: View, places: list[int]
 ) -> None:

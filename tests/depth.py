@@ -1,0 +1,29 @@
+"""How deep the searches for faults look: a taste by default, all of it with `pytest -m nightly`."""
+
+from typing import Final
+
+import pytest
+
+__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth"]
+
+SEARCHES: Final = frozenset({"crash", "hostile", "properties"})
+"""Folders whose every test belongs to the nightly search, as does a module that uses `depth`."""
+
+_deep = False
+
+
+def choose(*, deep: bool) -> None:
+    """Set the depth of this run. Call it before the tests are imported."""
+    global _deep  # noqa: PLW0603  # decorators ask while a test module is imported
+    _deep = deep
+
+
+def depth(taste: int, whole: int) -> int:
+    """How many examples, seeds, rounds or steps this run takes."""
+    return whole if _deep else taste
+
+
+def belongs_to_the_search(item: pytest.Item) -> bool:
+    """Whether the nightly search runs this test."""
+    asks = isinstance(item, pytest.Function) and getattr(item.module, "depth", None) is depth
+    return asks or item.path.parent.name in SEARCHES
