@@ -19,12 +19,16 @@ from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
+from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Record
 
 ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
         "switch"]  # fmt: skip
 STEPS = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 30)), min_size=3, max_size=16)
+
+MANY_ROADS = LINKS_MAX + 8
+"""More than a memory may name others: the two limits were one once."""
 
 Held = dict[BranchName, frozenset[SegmentId]]
 
@@ -122,3 +126,20 @@ async def test_a_branch_that_was_forked_after_a_backtrack_brings_nothing_of_befo
 
     assert len(files) == 2
     assert ROOT not in timeline.chain(BranchName("side-1"))
+
+
+@pytest.mark.anyio
+async def test_a_branch_that_gave_up_many_roads_still_remembers_and_a_clone_shows_none() -> None:
+    """A record names what was given up, however often the user went back."""
+    project = Project()
+    for _ in range(MANY_ROADS):
+        await project.step("add", 0)
+        await project.step("back", 0)
+    await project.step("add", 0)
+    memories = [record for record, _ in project.written.values() if record.move is None]
+
+    timeline = (await current(await clone_of(memories))).timeline
+
+    assert len(memories) == MANY_ROADS + 1
+    held = timeline.chain(BranchName("main"))
+    assert [r.id for r in memories if r.segment in held] == [max(r.id for r in memories)]

@@ -215,7 +215,8 @@ class Lineage(Frozen):
     move: Id | None = None
     parents: Places = ()
     given_up: dict[Id, Places] = Field(
-        default_factory=dict[RecordId, tuple[SegmentId, ...]], max_length=limits.LINKS_MAX
+        default_factory=dict[RecordId, tuple[SegmentId, ...]],
+        max_length=limits.LINEAGE_SEGMENTS_MAX,
     )
     undone: Others = ()
     base: Places = ()
