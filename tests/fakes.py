@@ -15,11 +15,13 @@ from nudges_in_memory import MemoryNudges
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
 from views_in_memory import MemoryViews
 
+from memory_mcp import app
 from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
-from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.app.rooms import Caller, Conversations, Policy, Pool, Rooms
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
+from memory_mcp.domain.outcomes import Branched
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.settings import Settings
 from memory_mcp.stores.trust import TrustedProjects
@@ -119,9 +121,9 @@ def fake_rooms(
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
-        scope=SCOPE,
+        caller=Caller(SCOPE, BranchName(branch)),
         policy=policy or Policy(),
-        session=Session(BranchName(branch)),
+        conversations=Conversations(BranchName(branch)),
     )
 
 
@@ -151,14 +153,39 @@ def real_rooms(
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
-        scope=SCOPE,
+        caller=Caller(SCOPE, BranchName(branch)),
         policy=policy or Policy(),
     )
 
 
 def another_session(rooms: Rooms, branch: str = "main", policy: Policy | None = None) -> Rooms:
     """A second session in the same process: same memories, its own branch."""
-    return replace(rooms, session=Session(BranchName(branch)), policy=policy or rooms.policy)
+    on = BranchName(branch)
+    return replace(
+        rooms,
+        caller=replace(rooms.caller, branch=on),
+        conversations=Conversations(on),
+        policy=policy or rooms.policy,
+    )
+
+
+def called(rooms: Rooms, **of: Any) -> Rooms:
+    """The same memory for another caller: another conversation, another client."""
+    return replace(rooms, caller=replace(rooms.caller, **of))
+
+
+async def forked(rooms: Rooms, name: str, at: str) -> Rooms:
+    """Begin a branch, and go on there."""
+    begun = await app.fork(rooms, name, at)
+    assert isinstance(begun, Branched), begun
+    return rooms.at(begun.branch)
+
+
+async def switched(rooms: Rooms, name: str) -> Rooms:
+    """Go on on that branch."""
+    there = await app.switch(rooms, name)
+    assert isinstance(there, Branched), there
+    return rooms.at(there.branch)
 
 
 async def close_rooms(rooms: Rooms) -> None:

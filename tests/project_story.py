@@ -49,7 +49,7 @@ class Story:
         """Write a record as it is, at the tip of the branch."""
         self.clock.advance(timedelta(minutes=1))
         head = await self.rooms.heads.read()
-        branch = self.rooms.session.branch
+        branch = self.rooms.caller.branch
         tip = head.timeline.tips(branch)[-1] if head else "root"
         record = self._scribe.record(content, segment=tip, branch=branch, **fields)
         await self.rooms.project.keep(record)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_language import FakeLanguage
-from fakes import FakeClock, FakeIds, another_session, fake_rooms
+from fakes import FakeClock, FakeIds, another_session, called, fake_rooms
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
@@ -171,7 +171,7 @@ async def test_what_was_forgotten_is_not_told_again_and_frees_no_place(
     turns = about("invoice")
     record = await episode_of(await app.episodic_capture(rooms, turns, 1 if numbered else None))
     clock.advance(timedelta(minutes=1))
-    elsewhere = replace(rooms, conversation="another")
+    elsewhere = called(rooms, conversation="another")
     await app.forget_memory(elsewhere, record.id, "It was a test.", erase=erase)
     clock.advance(timedelta(minutes=1))
     again = await app.episodic_capture(rooms, turns, 1 if numbered else None)
@@ -204,12 +204,12 @@ async def test_of_a_merged_episode_all_is_remembered_as_told() -> None:
 async def test_conversations_of_one_server_have_episodes_of_their_own() -> None:
     """Counted as one, a new conversation would be taken for a part of the old one."""
     rooms, _ = in_memory(Pace(merge_hours=0))
-    one, other = (replace(rooms, conversation=name) for name in "12")
+    one, other = (called(rooms, conversation=name) for name in "12")
     turns = windows(1, 6, 12)[0]
 
     for each in (one, other):
         record = await episode_of(await app.episodic_capture(each, turns, 6))
-        assert record.origin.session == each.conversation
+        assert record.origin.session == each.caller.conversation
 
 
 async def test_the_title_is_in_the_users_time_zone_and_the_day_of_the_cap_in_utc() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 from command_line import Run, as_json, complaint
-from fakes import FakeClock, close_rooms, fake_rooms, real_rooms
+from fakes import FakeClock, close_rooms, fake_rooms, forked, real_rooms, switched
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
 from memory_mcp import app
@@ -60,10 +60,10 @@ async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
 async def test_the_branch_decides_what_holds() -> None:
     """Another branch's work is no part of this one's export."""
     rooms = fake_rooms()
-    await app.fork(rooms, "side", "")
-    await app.switch(rooms, "main")
+    rooms = await forked(rooms, "side", "")
+    rooms = await switched(rooms, "main")
     await app.add_memory(rooms, Draft("on main"))
-    await app.switch(rooms, "side")
+    rooms = await switched(rooms, "side")
     await app.add_memory(rooms, Draft("on the side"))
 
     assert await contents(rooms) == ["on the side"]

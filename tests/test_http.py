@@ -131,6 +131,46 @@ async def test_every_client_is_a_session_of_its_own(
     assert all(re.fullmatch("[0-9a-f]{32}", name) for name in names)
 
 
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+async def test_two_clients_of_one_server_write_to_two_branches_in_turn(
+    project: Path, transport: str, era: Era, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of a caller is state of the process: one that switches moves nobody else.
+
+    A client of the stateless revision names its branch in the address, since it has no session.
+    """
+    monkeypatch.setenv("MEMORY_TOOLSETS", "branches")
+    stateless = transport == "streamable-http" and era == "auto"
+    with serving(project, transport) as (port, _):
+
+        def client(query: str = "") -> Client:
+            url = f"http://127.0.0.1:{port}"
+            if transport == "sse":
+                return Client(sse_client(f"{url}/sse"), mode=era)
+            return Client(f"{url}/mcp{query}", mode=era)
+
+        async with client() as one:
+            begun = await call(one, "switch_branch", name="try", create=True)
+            assert begun["success"]
+            assert ("?branch=try" in begun["message"]) == stateless
+            if stateless:
+                unmoved = await call(one, "switch_branch", name="try")
+                assert not unmoved["success"]
+            async with client("?branch=try" if stateless else "") as other:
+                if not stateless:
+                    await call(other, "switch_branch", name="try")
+                    await call(one, "switch_branch", name="main")
+                for number in range(3):
+                    await add(one, f"Order {number} rests in PostgreSQL.")
+                    await add(other, f"Cart {number} rests in Redis.")
+                kept = [sorted(await recalled(each, "rests")) for each in (one, other)]
+
+    assert kept[0] == [f"Order {number} rests in PostgreSQL." for number in range(3)]
+    assert kept[1] == [f"Cart {number} rests in Redis." for number in range(3)]
+    by_branch = {(r["branch"], r["content"][:4]) for r in records(project) if not r.get("move")}
+    assert by_branch == {("main", "Orde"), ("try", "Cart")}
+
+
 @pytest.mark.parametrize(
     ("transport", "method", "path"), [("streamable-http", "POST", "/mcp"), ("sse", "GET", "/sse")]
 )

@@ -75,7 +75,7 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
         told = await app.consolidate(replace(rooms, heads=Overtaken(rooms.heads, other)), GIVEN)
         assert isinstance(told, Consolidated)
-        tips = (await current(rooms)).timeline.tips(rooms.session.branch)
+        tips = (await current(rooms)).timeline.tips(rooms.caller.branch)
     finally:
         await close_rooms(rooms)
         await close_rooms(other)

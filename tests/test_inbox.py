@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command_line import Run
 from doors import machine_dir, records
-from fakes import SCOPE, START, FakeClock, fake_rooms
+from fakes import SCOPE, START, FakeClock, fake_rooms, forked, switched
 from hooked import SESSION, dropped, entry, hook, transcript
 from inbox_in_memory import MemoryInbox
 
@@ -245,12 +245,12 @@ async def test_an_episode_goes_to_the_branch_the_session_was_on() -> None:
     """Whoever works it off may be on another one."""
     rooms = fake_rooms()
     await app.add_memory(rooms, Draft(content="Orders are kept in PostgreSQL."))
-    await app.fork(rooms, "try", "")
+    rooms = await forked(rooms, "try", "")
     ended(rooms, *SAID, branch="main")
     await app.work_off(rooms)
 
     assert await kept(rooms, "episode") == []
-    await app.switch(rooms, "main")
+    rooms = await switched(rooms, "main")
     assert len(await kept(rooms, "episode")) == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 from doors import machine_dir
-from fakes import START, FakeClock, fake_rooms
+from fakes import START, FakeClock, fake_rooms, forked, switched
 from hooked import SESSION
 from test_inbox import SAID, compacted, ended, inbox_of, kept
 
@@ -75,10 +75,10 @@ async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     """And so is what was said on another branch than the one that was moved."""
     clock = FakeClock()
     rooms = await phased(clock)
-    await app.fork(rooms, "try", "")
+    rooms = await forked(rooms, "try", "")
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
-    await app.switch(rooms, "main")
+    rooms = await switched(rooms, "main")
     await app.backtrack(rooms, "phase 1", "continue")
     clock.advance(timedelta(minutes=1))
     compacted(rooms, "PostgreSQL was chosen.", at=clock.now().isoformat())
@@ -86,7 +86,7 @@ async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     assert (await app.work_off(rooms)).notes == ()
 
     assert len(await kept(rooms, "summary")) == 1
-    await app.switch(rooms, "try")
+    rooms = await switched(rooms, "try")
     assert len(await kept(rooms, "episode")) == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
-from fakes import FakeClock, FakeIds, another_session, close_rooms
+from fakes import FakeClock, FakeIds, another_session, close_rooms, forked
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
@@ -104,7 +104,7 @@ async def test_another_branch_is_not_found_by_meaning(rooms: Rooms) -> None:
     """Two sessions on two branches share vectors, and not what they see."""
     await sealed(rooms)
     other = another_session(rooms)
-    await app.fork(other, "side", "")
+    other = await forked(other, "side", "")
     await add(other, CAR)
     await app.encode_all(rooms)
 

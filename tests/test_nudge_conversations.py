@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from dropping import HEADING
-from fakes import START, FakeClock, fake_rooms
+from fakes import START, FakeClock, called, fake_rooms
 from nudges_in_memory import SlowlyRemoved, opened
 
 from memory_mcp import app
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def test_every_conversation_of_a_server_opens_once() -> None:
     """Several clients of one process: each is told of what came since, none of another's."""
     rooms = fake_rooms()
-    one, other = (replace(rooms, conversation=name) for name in ("1", "2"))
+    one, other = (called(rooms, conversation=name) for name in ("1", "2"))
     await app.add_nudge(rooms, "Tea?", 5, None)
     first = await opened(one)
     await app.add_nudge(rooms, "The build broke.", 10, None)
@@ -30,7 +30,7 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
 
 async def test_a_request_of_no_conversation_opens_its_own() -> None:
     """Nothing tells stateless requests apart: what one has shown, none shows again."""
-    rooms = replace(fake_rooms(), conversation=None)
+    rooms = called(fake_rooms(), conversation=None)
     await app.add_nudge(rooms, "Tea?", 5, None)
     assert HEADING not in await opened(rooms, budget_tokens=60)
     texts = [await opened(rooms) for _ in range(2)]
@@ -43,7 +43,7 @@ async def test_a_request_of_no_conversation_opens_its_own() -> None:
 async def test_what_a_cancelled_request_of_no_conversation_took_is_not_lost() -> None:
     """The next one shows it."""
     slow = SlowlyRemoved()
-    rooms = replace(fake_rooms(), nudges=slow, conversation=None)
+    rooms = called(replace(fake_rooms(), nudges=slow), conversation=None)
     await app.add_nudge(rooms, "Tea?", 5, None)
     call = asyncio.create_task(opened(rooms))
     await slow.asked.wait()
@@ -71,7 +71,7 @@ async def test_a_server_forgets_the_conversation_that_was_silent_for_longest(
 ) -> None:
     """It runs for months."""
     monkeypatch.setattr("memory_mcp.app.rooms._CONVERSATIONS_MAX", 2)
-    session = fake_rooms().session
+    session = fake_rooms().conversations
     first = session.opening("1")
     session.opening("2")
     assert session.opening("1") is first

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import Run, as_json
 from doors import Era, add, agent, read
-from fakes import FakeClock, FakeIds, Scribe, close_rooms, fake_rooms, real_rooms
+from fakes import FakeClock, FakeIds, Scribe, called, close_rooms, fake_rooms, real_rooms
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,7 +70,7 @@ async def test_the_same_memories_give_the_same_bytes_but_for_the_time() -> None:
     rooms, clock = await filled_rooms(3)
     one = await opened(rooms)
     clock.advance(timedelta(days=5, hours=7))  # to a day with a longer name
-    other = await opened(replace(rooms, client="another/2.0"))
+    other = await opened(called(rooms, client="another/2.0"))
 
     assert other.text != one.text
     first, second = one.text.splitlines(), other.text.splitlines()

@@ -265,7 +265,7 @@ async def test_whatever_fails_the_prompt_goes_on(
 async def test_what_is_remembered_of_sessions_is_bounded() -> None:
     """A server may run for months."""
     rooms = fake_rooms()
-    prompts = rooms.session.prompts
+    prompts = rooms.conversations.prompts
     for number in range(1_100):
         prompts.of(str(number)).note("an id")
     given = prompts.of("1099")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from doors import add, agent, machine_dir
-from fakes import fake_rooms
+from fakes import called, fake_rooms
 from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
 
@@ -56,7 +56,7 @@ async def test_what_holds_comes_before_what_happened() -> None:
         Turn("user", "Where do we keep the login sessions, in Redis or in PostgreSQL?"),
         Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
     ]
-    other = replace(rooms, conversation="earlier")
+    other = called(rooms, conversation="earlier")
     await app.episodic_capture(other, turns, None, final=True)
     said = await app.prompt_context(rooms, ASKS, SESSION)
 

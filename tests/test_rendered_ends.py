@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json
 from doors import machine_dir
+from fakes import forked, switched
 from project_story import page, told
 
 from memory_mcp import app, rendered
@@ -36,10 +37,10 @@ async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
     """A session on one of them opens with what is rendered, whoever wrote last."""
     async with told(tmp_path) as story:
         await story.say("Orders rest in PostgreSQL.")
-        await app.fork(story.rooms, "try/redis", "")
+        story.rooms = await forked(story.rooms, "try/redis", "")
         await story.say("Carts rest in Redis.")
         await app.render_views(story.rooms)
-        await app.switch(story.rooms, "main")
+        story.rooms = await switched(story.rooms, "main")
         gone = await story.say("Be brief.", reach="user", kind="preference")
         await app.render_views(story.rooms)
         machine = str(machine_dir(tmp_path / "project"))

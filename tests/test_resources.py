@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from doors import Era, add, agent, call, read, seal
-from fakes import FakeClock, fake_rooms
+from fakes import FakeClock, fake_rooms, forked, switched
 from golden import golden
 from mcp import Client, MCPError
 from mcp_types import ResourceTemplateReference, TextResourceContents
@@ -213,9 +213,9 @@ async def test_an_expired_memory_says_since_when() -> None:
 async def test_a_memory_of_another_branch_says_of_which() -> None:
     """It is there, from another place."""
     rooms = fake_rooms()
-    await app.fork(rooms, "spike", "")
+    rooms = await forked(rooms, "spike", "")
     record = await added(rooms, Draft("Tried on the spike."))
-    await app.switch(rooms, "main")
+    rooms = await switched(rooms, "main")
 
     with pytest.raises(InvalidRequestError, match="belongs to branch 'spike'"):
         await read_uri(rooms, f"memory://memory/{record}")

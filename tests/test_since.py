@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json, complaint
 from doors import Era, add, agent, call, read, refused, seal
-from fakes import START, FakeClock, FakeIds, fake_rooms
+from fakes import START, FakeClock, FakeIds, fake_rooms, forked, switched
 from project_story import Story, told
 
 from memory_mcp import app
@@ -105,10 +105,10 @@ async def test_what_expired_and_what_was_said_for_another_branch(tmp_path: Path)
     async with told(tmp_path) as story:
         soon = await story.say("The sale ends soon.", expires_at=START + timedelta(hours=1))
         await story.say("Orders rest in files.")
-        await app.fork(story.rooms, "try", "")
+        story.rooms = await forked(story.rooms, "try", "")
         since = await token(story)
         elsewhere = await story.say("Only here.")
-        await app.switch(story.rooms, "main")
+        story.rooms = await switched(story.rooms, "main")
         story.clock.advance(timedelta(hours=2))
         lines = await changed(story, since)
 
@@ -122,7 +122,7 @@ async def test_a_branch_that_was_not_there_yet_hides_nothing(tmp_path: Path) -> 
         await story.say("Orders rest in files.")
         since = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        await app.fork(story.rooms, "try", "")
+        story.rooms = await forked(story.rooms, "try", "")
         assert await changed(story, since) == [f"Nothing changed since {since}."]
 
 

@@ -13,7 +13,7 @@ from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.mirror import Mirror
-from memory_mcp.app.rooms import Policy, Pool, Rooms, Session, Strangers
+from memory_mcp.app.rooms import Caller, Conversations, Policy, Pool, Rooms, Strangers
 from memory_mcp.disk import Disk
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
@@ -133,7 +133,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         clock=clock,
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
-        scope=places.scope,
+        caller=Caller(places.scope, clean_branch(settings.branch)),
         policy=Policy(
             enabled=settings.enabled,
             meta=settings.meta or bool(places.lost),
@@ -148,7 +148,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             pace=settings.pace,
             opening=settings.opening,
         ),
-        session=Session(clean_branch(settings.branch)),
+        conversations=Conversations(clean_branch(settings.branch)),
         language=language(settings),
     )
     return Built(rooms, places, owned, heads, records, (indexes[0], indexes[1]), pulled)

@@ -78,7 +78,9 @@ async def work(root: Path, url: str, name: str) -> None:
         rooms = built.rooms
         beside.create_task(app.catch_up(rooms))
         beside.create_task(app.keep_mirrored(rooms, asyncio.Event()))
-        assert isinstance(await app.fork(rooms, name, ""), Branched)
+        begun = await app.fork(rooms, name, "")
+        assert isinstance(begun, Branched)
+        rooms = rooms.at(begun.branch)
         writer = Writer(rooms, name)
         number = 0
         while True:

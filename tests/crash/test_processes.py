@@ -80,7 +80,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
     """Each acknowledged memory is found by its own words if, and only if, it is on the line."""
     head = await built.heads.read()
     assert head is not None
-    chain = head.timeline.chain(built.rooms.session.branch)
+    chain = head.timeline.chain(built.rooms.caller.branch)
     for memory in crew.named("memory"):
         record = await built.rooms.project.records.get(RecordId(memory))
         assert record is not None

@@ -48,7 +48,7 @@ async def asked(rooms: Rooms, query: str, filters: Filters | None = None) -> lis
 async def look(rooms: Rooms, model: PlainModel, words: list[str], folder: Path) -> None:
     """Everything that can be seen is what must be seen, and nothing else."""
     now = rooms.clock.now()
-    seen = model.holds(model.on(rooms.session.branch), now)
+    seen = model.holds(model.on(rooms.caller.branch), now)
     await _by_words(rooms, seen, words)
     await _by_kind(rooms, seen)
     await _by_id(rooms, model, seen)
@@ -101,7 +101,7 @@ async def _in_context(rooms: Rooms, seen: list[Entry]) -> None:
 
 
 async def _in_the_head(rooms: Rooms, model: PlainModel) -> None:
-    branch, now = rooms.session.branch, rooms.clock.now()
+    branch, now = rooms.caller.branch, rooms.clock.now()
     here = model.on(branch)
     report = await app.memory_head(rooms)
     assert isinstance(report, HeadReport)

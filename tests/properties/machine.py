@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import pytest
-from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, close_rooms, real_rooms, switched
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from looking import look
@@ -66,7 +66,7 @@ class CoherentMemory(RuleBasedStateMachine):
 
     def seen(self) -> list[Entry]:
         """The memories that can be corrected or forgotten from here."""
-        there = self.model.holds(self.model.on(self.rooms.session.branch), self.clock.now())
+        there = self.model.holds(self.model.on(self.rooms.caller.branch), self.clock.now())
         return [entry for entry in there if entry.nature == "memory"]
 
     # memories
@@ -89,7 +89,7 @@ class CoherentMemory(RuleBasedStateMachine):
         added = self.run(app.add_memory(self.rooms, draft))
         assert isinstance(added, Added)
         durable = reach == "user" or kind in DURABLE
-        segment = None if durable else self.model.tips[self.rooms.session.branch]
+        segment = None if durable else self.model.tips[self.rooms.caller.branch]
         self.model.write(
             word, kind, pool=reach, segment=segment, hides=old, expires=expires,
             id_=added.record.id,
@@ -103,7 +103,7 @@ class CoherentMemory(RuleBasedStateMachine):
         word = self.word()
         added = self.run(app.update_memory(self.rooms, old.id, f"correct {word}"))
         assert isinstance(added, Added)
-        segment = None if old.segment is None else self.model.tips[self.rooms.session.branch]
+        segment = None if old.segment is None else self.model.tips[self.rooms.caller.branch]
         self.model.write(
             word, old.kind, pool=old.pool, segment=segment, hides=[old], expires=old.expires,
             id_=added.record.id,
@@ -116,7 +116,7 @@ class CoherentMemory(RuleBasedStateMachine):
         target = there[pick % len(there)]
         done = self.run(app.forget_memory(self.rooms, target.id, "", erase=erase))
         assert isinstance(done, Forgotten)
-        self.model.bury(target, self.rooms.session.branch, erase=erase)
+        self.model.bury(target, self.rooms.caller.branch, erase=erase)
 
     @rule(pick=PICK)
     def touch_what_cannot_be_seen(self, pick: int) -> None:
@@ -136,7 +136,7 @@ class CoherentMemory(RuleBasedStateMachine):
         target = hidden[pick % len(hidden)]
         done = self.run(app.forget_memory(self.rooms, target.id, "", erase=True))
         assert isinstance(done, Forgotten)
-        self.model.bury(target, self.rooms.session.branch, erase=True)
+        self.model.bury(target, self.rooms.caller.branch, erase=True)
 
     def hidden(self) -> list[Entry]:
         there = {entry.id for entry in self.seen()}
@@ -156,7 +156,7 @@ class CoherentMemory(RuleBasedStateMachine):
         )
         later = [
             s
-            for s in self.model.valid(self.rooms.session.branch)
+            for s in self.model.valid(self.rooms.caller.branch)
             if phase is not None and s.phase is not None and s.phase >= phase
         ]
         if later and not again:
@@ -165,13 +165,13 @@ class CoherentMemory(RuleBasedStateMachine):
         assert isinstance(done, Saved)
         sealed = done.checkpoint
         assert sealed.id not in self.model.seals
-        tip = self.model.tips[self.rooms.session.branch]
-        seal = Seal(sealed.id, tip, phase, approval, self.rooms.session.branch, word)
-        self.model.seal(seal, self.rooms.session.branch, sealed.move)
+        tip = self.model.tips[self.rooms.caller.branch]
+        seal = Seal(sealed.id, tip, phase, approval, self.rooms.caller.branch, word)
+        self.model.seal(seal, self.rooms.caller.branch, sealed.move)
 
     @rule(pick=PICK, decision=st.sampled_from(["save", "edit", "skip"]))
     def decide(self, pick: int, decision: app.Decision) -> None:
-        waiting = self.model.pending(self.rooms.session.branch)
+        waiting = self.model.pending(self.rooms.caller.branch)
         if not waiting:
             return
         asked = waiting[pick % len(waiting)]
@@ -184,18 +184,19 @@ class CoherentMemory(RuleBasedStateMachine):
     def fork(self, pick: int, *, here: bool) -> None:
         if len(self.model.tips) > 3:
             return
-        valid = self.model.valid(self.rooms.session.branch)
+        valid = self.model.valid(self.rooms.caller.branch)
         at = None if here or not valid else valid[pick % len(valid)]
         name = f"side-{len(self.model.tips)}"
-        before = self.rooms.session.branch
+        before = self.rooms.caller.branch
         done = self.run(app.fork(self.rooms, name, at.id if at else ""))
         assert isinstance(done, Branched)
+        self.rooms = self.rooms.at(done.branch)
         self.model.fork(before, name, at)
 
     @rule(pick=PICK)
     def switch(self, pick: int) -> None:
         names = sorted(self.model.tips)
-        self.run(app.switch(self.rooms, names[pick % len(names)]))
+        self.rooms = self.run(switched(self.rooms, names[pick % len(names)]))
 
     # backtrack and restore
 
@@ -208,7 +209,7 @@ class CoherentMemory(RuleBasedStateMachine):
     def go_back(
         self, pick: int, mode: Literal["continue", "forget"], *, by_phase: bool, lesson: bool
     ) -> None:
-        valid = self.model.valid(self.rooms.session.branch)
+        valid = self.model.valid(self.rooms.caller.branch)
         chosen = [*valid, None][pick % (len(valid) + 1)]
         to = "start" if chosen is None else chosen.id
         if by_phase and chosen is not None and chosen.phase is not None:
@@ -224,11 +225,11 @@ class CoherentMemory(RuleBasedStateMachine):
     def go_the_left_road(
         self, pick: int, mode: Literal["continue", "forget"], *, by_checkpoint: bool
     ) -> None:
-        lines = list(self.model.left(self.rooms.session.branch).items())
-        marked = self.model.invalidated(self.rooms.session.branch)
+        lines = list(self.model.left(self.rooms.caller.branch).items())
+        marked = self.model.invalidated(self.rooms.caller.branch)
         if by_checkpoint and marked:
             seal = marked[pick % len(marked)]
-            roads = self.model.carrying(self.rooms.session.branch, seal)
+            roads = self.model.carrying(self.rooms.caller.branch, seal)
             if len(roads) == 1:
                 self.moves(seal.id, roads[0], mode, lesson=False)
             else:  # it lies on several lines, or on none of this branch that is left
@@ -242,7 +243,7 @@ class CoherentMemory(RuleBasedStateMachine):
         self, to: str, target: int | None, mode: Literal["continue", "forget"], *, lesson: bool
     ) -> None:
         word = self.word() if lesson else ""
-        expected = self.model.going_to(self.rooms.session.branch, target, self.clock.now())
+        expected = self.model.going_to(self.rooms.caller.branch, target, self.clock.now())
         durable = self.durable_files()
         preview = self.run(app.preview_backtrack(self.rooms, to))
         assert isinstance(preview, Preview)
@@ -261,9 +262,7 @@ class CoherentMemory(RuleBasedStateMachine):
         assert done.preview == preview
         assert (done.line is None) == (mode == "forget")
         assert done.erased == (expected.erases if mode == "forget" else 0)
-        self.model.move(
-            self.rooms.session.branch, expected, line=done.line, forget=mode == "forget"
-        )
+        self.model.move(self.rooms.caller.branch, expected, line=done.line, forget=mode == "forget")
         assert self.durable_files().items() >= durable.items()
         if word:
             assert done.lesson is not None
@@ -284,7 +283,7 @@ class CoherentMemory(RuleBasedStateMachine):
     @rule(loses=st.sampled_from(["nothing", "index", "head", "both"]))
     def another_process_comes(self, loses: str) -> None:
         """Nothing may rest in a process's memory, in the index or in the head alone."""
-        branch = self.rooms.session.branch
+        branch = self.rooms.caller.branch
         self.run(close_rooms(self.rooms))
         patterns = {"index": ["index.sqlite3*"], "head": ["memory-head.json"]}
         patterns["both"] = patterns["index"] + patterns["head"]

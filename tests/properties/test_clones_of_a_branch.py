@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from depth import depth
-from fakes import FakeClock, FakeIds, fake_rooms
+from fakes import FakeClock, FakeIds, fake_rooms, forked, switched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,9 +61,11 @@ class Project:
             case "restore" if lines:
                 await app.backtrack(self.rooms, lines[number % len(lines)], "continue")
             case "fork" if len(report.branches) < 3:
-                await app.fork(self.rooms, f"side-{len(report.branches)}", "")
+                self.rooms = await forked(self.rooms, f"side-{len(report.branches)}", "")
             case "switch":
-                await app.switch(self.rooms, report.branches[number % len(report.branches)])
+                self.rooms = await switched(
+                    self.rooms, report.branches[number % len(report.branches)]
+                )
             case _:
                 return
         await self.note()

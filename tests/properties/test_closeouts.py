@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from depth import depth
-from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, close_rooms, forked, real_rooms, switched
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ class Story:
     async def do(self, act: Act, number: int) -> None:
         self.clock.advance(timedelta(minutes=1))
         timeline = (await current(self.rooms)).timeline
-        here = self.rooms.session.branch
+        here = self.rooms.caller.branch
         match act:
             case "seal" | "pending":
                 await self.seal("pending" if act == "pending" else "approved")
@@ -55,10 +55,10 @@ class Story:
                 await self.restore(number)
             case "fork":
                 if len(timeline.branches) < 3:
-                    await app.fork(self.rooms, f"b{len(timeline.branches)}", "")
+                    self.rooms = await forked(self.rooms, f"b{len(timeline.branches)}", "")
             case "switch":
                 name = timeline.branches[number % len(timeline.branches)]
-                await app.switch(self.rooms, name)
+                self.rooms = await switched(self.rooms, name)
             case "consolidate":
                 await self.consolidate()
 
@@ -75,7 +75,7 @@ class Story:
 
     async def restore(self, number: int) -> None:
         timeline = (await current(self.rooms)).timeline
-        here = self.rooms.session.branch
+        here = self.rooms.caller.branch
         if lines := [line for line in timeline.left_lines() if line.branch == here]:
             await app.backtrack(self.rooms, lines[number % len(lines)].id, "continue")
 

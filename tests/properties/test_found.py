@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from fakes import FakeClock, another_session, close_rooms, fake_rooms, real_rooms
+from fakes import FakeClock, another_session, close_rooms, fake_rooms, forked, real_rooms
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
@@ -131,7 +131,7 @@ async def test_another_branch_keeps_what_this_one_forgets(rooms: Rooms) -> None:
     """Forgetting on one branch must not take from another."""
     await added(rooms, "shared ground")
     other = another_session(rooms)
-    await app.fork(other, "side", "")
+    other = await forked(other, "side", "")
     mine = await added(rooms, "only on main")
 
     done = await app.backtrack(rooms, "start", "forget")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 from depth import depth
-from fakes import SCOPE, START, FakeIds, Scribe, close_rooms, real_rooms
+from fakes import SCOPE, START, FakeIds, Scribe, close_rooms, real_rooms, switched
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
@@ -17,7 +17,6 @@ from machine import CoherentMemory
 from moving import Form, as_json, as_markdown, contents, exported, files_below, imported, read
 from test_round_trips import NAME, records
 
-from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.moving import Document, Export, Material
@@ -152,7 +151,7 @@ class MovedMemory(CoherentMemory):
             assert moved.timeline.branches == head.timeline.branches
         for branch in moved.timeline.branches:
             here = real_rooms(self.folder, self.clock, branch=branch)
-            await app.switch(there, branch)
+            there = await switched(there, branch)
             assert await contents(there) == await contents(here)
             await close_rooms(here)
         again = await imported(there, whole)
@@ -164,7 +163,7 @@ class MovedMemory(CoherentMemory):
     def what_holds_moves_elsewhere(self, form: Form) -> None:
         material = self.run(exported(self.rooms, form))
         now = self.clock.now()
-        there = self.model.holds(self.model.on(self.rooms.session.branch), now)
+        there = self.model.holds(self.model.on(self.rooms.caller.branch), now)
         told = words_in("\n".join(document.text for document in material.documents))
         assert told == {entry.word for entry in there}
 

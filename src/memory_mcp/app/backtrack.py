@@ -151,8 +151,8 @@ async def _carried_out(
         goes = outlook.plan
         step = Move(
             act="restore" if isinstance(goes, Restore) else "backtrack",
-            branch=rooms.session.branch,
-            opens={rooms.session.branch: SegmentId(rooms.ids.new(at))},
+            branch=rooms.caller.branch,
+            opens={rooms.caller.branch: SegmentId(rooms.ids.new(at))},
             parents=goes.parents,
             leaves=(*goes.leaves, *sorted(outlook.forgets)) if forget else goes.leaves,
             gives_up=tuple(sorted(goes.gives_up.union(outlook.forgets if forget else ()))),
@@ -175,7 +175,7 @@ async def _carried_out(
 
 async def _outlook(rooms: Rooms, head: Head, to: str) -> _Outlook:
     timeline = head.timeline
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     holding = await rooms.project.index.segments(orders=False)
     plan = plan_backtrack(timeline, branch, to, holding.keys())
     view = view_on(rooms, timeline)

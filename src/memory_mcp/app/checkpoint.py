@@ -94,7 +94,7 @@ async def checkpoint(
         nonlocal with_it
         number = await _phase(rooms, head, phase)
         _refuse_again(rooms, head, number, again=again)  # another session may have been first
-        tips = head.timeline.tips(rooms.session.branch)
+        tips = head.timeline.tips(rooms.caller.branch)
         name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
             place = partial(writing, rooms, head.timeline, at)
@@ -102,8 +102,8 @@ async def checkpoint(
             with_it = await judged(rooms, head.timeline, parts)
         step = Move(
             act="checkpoint",
-            branch=rooms.session.branch,
-            opens={rooms.session.branch: SegmentId(rooms.ids.new(at))},
+            branch=rooms.caller.branch,
+            opens={rooms.caller.branch: SegmentId(rooms.ids.new(at))},
             parents=tips,
             leaves=tips,
             carries=tuple(record.id for record in with_it.written),
@@ -145,7 +145,7 @@ async def decide(
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
-        asked = _pending(head, rooms.session.branch, pending)
+        asked = _pending(head, rooms.caller.branch, pending)
         along: tuple[Record, ...] = ()
         if decision == "skip":
             carried = await carried_by(rooms, asked)
@@ -178,7 +178,7 @@ async def decide(
 
 
 async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
-    """Begin a branch at a checkpoint (or here) and put this session on it.
+    """Begin a branch at a checkpoint (or here). The caller stays where it is.
 
     Raises:
         InvalidRequestError: the name cannot be a branch, or is taken.
@@ -187,7 +187,7 @@ async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
     if skipped := writes_refused(rooms):
         return skipped
     branch = clean_branch(name)
-    here = rooms.session.branch
+    here = rooms.caller.branch
     from_: Checkpoint | None = None
 
     async def plan(head: Head, id_: RecordId, moment: datetime) -> Record:
@@ -214,12 +214,11 @@ async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
         )
 
     await move(rooms, plan)
-    rooms.session.branch = branch
     return Branched(branch, from_.id if from_ else None)
 
 
 async def switch(rooms: Rooms, name: str) -> Branched | Skipped:
-    """Put this session on another branch; other sessions stay where they are.
+    """The branch of that name, for the caller to go on with.
 
     Raises:
         UnknownTargetError: there is no such branch.
@@ -229,8 +228,7 @@ async def switch(rooms: Rooms, name: str) -> Branched | Skipped:
     branches = (await current(rooms)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
-    rooms.session.branch = clean_branch(name)
-    return Branched(rooms.session.branch, None)
+    return Branched(clean_branch(name), None)
 
 
 class _PhaseSealedError(Exception):
@@ -242,7 +240,7 @@ class _PhaseSealedError(Exception):
 
 
 def _refuse_again(rooms: Rooms, head: Head, phase: int | None, *, again: bool) -> None:
-    found = phase_again(head.timeline, rooms.session.branch, phase)
+    found = phase_again(head.timeline, rooms.caller.branch, phase)
     if found is not None and not again:
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
@@ -262,7 +260,7 @@ def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
 
 
 def _depth(head: Head, rooms: Rooms) -> tuple[str, ...]:
-    depth = len(head.timeline.chain(rooms.session.branch))
+    depth = len(head.timeline.chain(rooms.caller.branch))
     if depth <= limits.CHAIN_SEGMENTS_WARN:
         return ()
     note = (

@@ -71,7 +71,7 @@ async def consolidate(
     given, notes = await _cleaned(rooms, given)
     check_consolidation(given)  # a marker may be longer than what it stands for
     if given.session:
-        rooms = replace(rooms, conversation=given.session)
+        rooms = replace(rooms, caller=replace(rooms.caller, conversation=given.session))
     given = replace(given, session=rooms.origin().session)
     ended = True
 

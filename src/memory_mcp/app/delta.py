@@ -122,7 +122,7 @@ async def _chain_at(rooms: Rooms, came: Collection[RecordId]) -> tuple[frozenset
     """
     moves = await rooms.project.index.moves()
     timeline = fold(await load(rooms.project, [id_ for id_ in moves if id_ not in came]))
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     chain = timeline.chain(branch) if branch in timeline.branches else frozenset[SegmentId]()
     return chain, any(id_ in came for id_ in moves)
 

@@ -165,7 +165,7 @@ async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
         for record in moves
         if record.move is not None
         and record.move.act in ("backtrack", "restore")
-        and record.move.branch == rooms.session.branch
+        and record.move.branch == rooms.caller.branch
         and (after is not None or record.origin.session == rooms.origin().session)
     ]
     return max(left, default=None)
@@ -201,6 +201,6 @@ async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:
     if record.segment in await forgotten_here(rooms, head):
         await rooms.project.erase({record.id})
         return Waited("Another session gave up this line for good: its episode went with it.")
-    if record.segment in head.timeline.chain(rooms.session.branch):
+    if record.segment in head.timeline.chain(rooms.caller.branch):
         return ()
     return ("Another session backtracked meanwhile: this was stored on the line that was left.",)

@@ -52,7 +52,7 @@ async def choose_export(
     head = await current(rooms)
     view = view_on(rooms, head.timeline)
     await require_records(rooms, view)
-    about = Export(rooms.scope, view.now, rooms.session.branch, pools, history)
+    about = Export(rooms.scope, view.now, rooms.caller.branch, pools, history)
     found: list[tuple[Pool, Sequence[RecordId]]] = []
     last: Record | None = None
     for reach in pools:

@@ -30,7 +30,7 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
     if skipped := reads_refused(rooms):
         return skipped
     head = await current(rooms)
-    timeline, branch = head.timeline, rooms.session.branch
+    timeline, branch = head.timeline, rooms.caller.branch
     view = view_on(rooms, timeline)
     valid = timeline.valid(branch)
     durable = [
@@ -86,9 +86,9 @@ async def _lines(
     """The left lines of this branch on which anything was written or hidden, newest last."""
     found: list[LineState] = []
     every = timeline.left_lines(holding)
-    lines = [line for line in every if line.branch == rooms.session.branch]
+    lines = [line for line in every if line.branch == rooms.caller.branch]
     for line in lines[-_SHOWN:]:
-        plan = plan_restore(timeline, rooms.session.branch, line)
+        plan = plan_restore(timeline, rooms.caller.branch, line)
         there = (view.chain - plan.hides) | plan.brings
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
         count = await rooms.project.index.count(View(chain=there, now=view.now), brings)
@@ -102,15 +102,15 @@ def _warnings(
     rooms: Rooms, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
 ) -> tuple[str, ...]:
     warnings: list[str] = []
-    if again := phase_again(timeline, rooms.session.branch, phase):
+    if again := phase_again(timeline, rooms.caller.branch, phase):
         warnings.append(again.said)
     for what, known in (
         ("invalidated", invalidated),
-        ("pending", timeline.pending(rooms.session.branch)),
+        ("pending", timeline.pending(rooms.caller.branch)),
     ):
         if len(known) > _SHOWN:
             warnings.append(f"{len(known) - _SHOWN} earlier {what} checkpoints are not shown.")
-    depth = len(timeline.chain(rooms.session.branch))
+    depth = len(timeline.chain(rooms.caller.branch))
     if depth > limits.CHAIN_SEGMENTS_WARN:
         warnings.append(f"{depth:,} segments lie on this branch: seal checkpoints more rarely.")
     return tuple(warnings)

@@ -54,7 +54,7 @@ async def current(rooms: Rooms) -> Head:
     await follow_files(rooms)
     head = await rooms.heads.read()
     head = await _begin(rooms) if head is None else await settled(rooms, head)
-    require_branch(head.timeline, rooms.session.branch)
+    require_branch(head.timeline, rooms.caller.branch)
     return head
 
 
@@ -76,7 +76,7 @@ async def follow_files(rooms: Rooms) -> None:
 
 def view_on(rooms: Rooms, timeline: Timeline) -> View:
     """What can be seen now from this session's branch."""
-    return View(chain=timeline.chain(rooms.session.branch), now=rooms.clock.now())
+    return View(chain=timeline.chain(rooms.caller.branch), now=rooms.clock.now())
 
 
 async def view_of(rooms: Rooms) -> View:
@@ -86,7 +86,7 @@ async def view_of(rooms: Rooms) -> View:
 
 def writing(rooms: Rooms, timeline: Timeline, at: datetime) -> Writing:
     """The circumstances of a record that this session writes now."""
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     segment = timeline.tips(branch)[-1]
     return Writing(
         id=rooms.ids.new(at),

@@ -99,7 +99,7 @@ async def look(rooms: Rooms) -> Here:
         if pool.mirror:
             erased |= await pool.mirror.outbox.gone()
     ours, mine = ids
-    return Here(timeline, rooms.session.branch, view_on(rooms, timeline), ours, mine, erased)
+    return Here(timeline, rooms.caller.branch, view_on(rooms, timeline), ours, mine, erased)
 
 
 async def beside(rooms: Rooms, here: Here, records: Sequence[Record]) -> Beside:

@@ -20,7 +20,7 @@ from memory_mcp.app.consolidate import COMPACTED_BY
 from memory_mcp.app.episodes import episodic_capture
 from memory_mcp.app.heads import current
 from memory_mcp.app.roads import GIVEN_UP, moved_back_since
-from memory_mcp.app.rooms import Rooms, Session, writes_refused
+from memory_mcp.app.rooms import Caller, Rooms, writes_refused
 from memory_mcp.app.upkeep import catch_up
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.findings import Finding
@@ -44,7 +44,7 @@ async def keep_worked_off(rooms: Rooms, leaving: asyncio.Event) -> None:
             await work_off(rooms)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
-        came = rooms.session.prompts.came
+        came = rooms.conversations.prompts.came
         waits = [asyncio.ensure_future(each.wait()) for each in (came, leaving)]
         await asyncio.wait(waits, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -158,7 +158,7 @@ async def _ended(rooms: Rooms, event: Ended) -> _Became:
     head = await current(rooms)
     if not await moved_back_since(rooms, head, event.at):
         return _Became()
-    if outcome.record.segment in head.timeline.chain(rooms.session.branch):  # it came too late
+    if outcome.record.segment in head.timeline.chain(rooms.caller.branch):  # it came too late
         await rooms.project.erase({outcome.record.id})
     return _Became(GIVEN_UP, lost=True)
 
@@ -166,8 +166,9 @@ async def _ended(rooms: Rooms, event: Ended) -> _Became:
 def _as_then(rooms: Rooms, event: Ended | Compacted) -> Rooms:
     """The rooms as that session has them: its own branch, where we are that session."""
     own = event.session == rooms.origin().session
-    session = rooms.session if own else Session(clean_branch(event.branch))
-    return replace(rooms, conversation=event.session, client=COMPACTED_BY, session=session)
+    branch = rooms.caller.branch if own else clean_branch(event.branch)
+    caller = Caller(rooms.scope, branch, client=COMPACTED_BY, conversation=event.session)
+    return replace(rooms, caller=caller)
 
 
 def _old(rooms: Rooms, dropped: Dropped) -> bool:

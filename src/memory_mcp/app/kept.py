@@ -47,7 +47,7 @@ async def still_on_line(
             "Another session gave up this line for good while the memory was being written, so "
             "it was erased with it. If it still holds, add it again."
         )
-    if record.segment in head.timeline.chain(rooms.session.branch):
+    if record.segment in head.timeline.chain(rooms.caller.branch):
         return ()
     note = (
         "Another session backtracked while this was being written: it was stored on the line "

@@ -49,7 +49,7 @@ async def add_nudge(
         expires_at=expires_at,
         created_at=now,
         user=rooms.scope.user,
-        by=rooms.client[: limits.NUDGE_BY_CHARS_MAX],
+        by=rooms.caller.client[: limits.NUDGE_BY_CHARS_MAX],
     )
     await rooms.nudges.add(nudge)
     return Left(nudge, notes)
@@ -96,9 +96,9 @@ async def brought_up(rooms: Rooms, before: Sequence[str], budget_tokens: int) ->
     if writes_refused(rooms):
         return []
     fits = not render_context(before, [_LONGEST], budget_tokens).left_out
-    if not fits and rooms.conversation is None:
+    if not fits and rooms.caller.conversation is None:
         return []
-    opening = rooms.session.opening(rooms.conversation)
+    opening = rooms.conversations.opening(rooms.caller.conversation)
     if opening.task is None:
         if not fits:
             return []
@@ -107,8 +107,8 @@ async def brought_up(rooms: Rooms, before: Sequence[str], budget_tokens: int) ->
     try:
         found = await _found(opening, opening.task)
     except asyncio.CancelledError:
-        if rooms.conversation is None:
-            rooms.session.shown_later(opening)
+        if rooms.caller.conversation is None:
+            rooms.conversations.shown_later(opening)
         raise
     said = {_HEADING: found.text_at(rooms.clock.now()), "Nudges": found.note}
     return [Section(heading, facts=(fact,), firm=True) for heading, fact in said.items() if fact]

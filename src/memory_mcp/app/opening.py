@@ -169,7 +169,7 @@ def _usual(rooms: Rooms) -> int:
 
 
 def _stands(rooms: Rooms, timeline: Timeline, phase: int | None) -> str:
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     sealed = timeline.valid(branch)
     at = f"last checkpoint {sealed[-1].id}" if sealed else "no checkpoint yet"
     working = f", working on phase {phase}" if phase is not None else ""

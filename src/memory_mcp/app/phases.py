@@ -54,17 +54,17 @@ async def phase_at_work(rooms: Rooms, reach: Reach) -> int | None:
 
 def redoing(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """A sentence if this phase was sealed before, with what the user can choose."""
-    again = phase_again(timeline, rooms.session.branch, phase)
+    again = phase_again(timeline, rooms.caller.branch, phase)
     return (again.said,) if again else ()
 
 
 def redoing_once(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """As `redoing`, for the first memory of a conversation that is added to the phase."""
-    again = phase_again(timeline, rooms.session.branch, phase)
+    again = phase_again(timeline, rooms.caller.branch, phase)
     if again is None:
         return ()
-    about = (rooms.conversation, again.phase, again.sealed.id)
-    return (again.said,) if rooms.session.first_told(about) else ()
+    about = (rooms.caller.conversation, again.phase, again.sealed.id)
+    return (again.said,) if rooms.conversations.first_told(about) else ()
 
 
 async def phases(rooms: Rooms) -> Phases | Skipped:
@@ -116,7 +116,7 @@ def _notes(rooms: Rooms, timeline: Timeline, number: int) -> tuple[str, ...]:
     notes: list[str] = []
     if rooms.policy.phase not in (None, number):
         notes.append(f"This session goes on with phase {rooms.policy.phase} (MEMORY_PHASE).")
-    if again := phase_again(timeline, rooms.session.branch, number):
+    if again := phase_again(timeline, rooms.caller.branch, number):
         notes.append(again.said)
     return tuple(notes)
 
@@ -133,7 +133,7 @@ async def _steps(rooms: Rooms, timeline: Timeline) -> list[PhaseStep]:
     ]
     sealed = [
         PhaseStep(c.at, c.phase, c.id)
-        for c in timeline.valid(rooms.session.branch)
+        for c in timeline.valid(rooms.caller.branch)
         if c.phase is not None
     ]
     return sorted([*moved, *sealed], key=lambda step: step.at)

@@ -48,7 +48,7 @@ async def prompt_context(rooms: Rooms, prompt: str, session: str) -> str:
     if reads_refused(rooms):
         return ""
     given = _of_session(rooms, session)
-    if rooms.session.branch != rooms.session.began_on and not given.greeted:
+    if rooms.caller.branch != rooms.conversations.begun_on and not given.greeted:
         await note_branch(rooms)  # after `/clear` the session is another, and the branch is not
     view = view_on(rooms, (await current(rooms)).timeline)
     before: list[str] = []
@@ -75,13 +75,13 @@ async def prompt_context(rooms: Rooms, prompt: str, session: str) -> str:
 
 def _of_session(rooms: Rooms, session: str) -> Given:
     """What the session was given. Where one client has the server to itself, it is on now."""
-    prompts = rooms.session.prompts
+    prompts = rooms.conversations.prompts
     prompts.came.set()
-    if rooms.conversation == "" and session != prompts.session:
+    if rooms.caller.conversation == "" and session != prompts.session:
         if prompts.session:
-            rooms.session.begin_anew(rooms.conversation)
+            rooms.conversations.begin_anew(rooms.caller.conversation)
         prompts.session = session
-    return prompts.of(session or rooms.conversation or "")
+    return prompts.of(session or rooms.caller.conversation or "")
 
 
 async def note_branch(rooms: Rooms) -> None:
@@ -89,7 +89,7 @@ async def note_branch(rooms: Rooms) -> None:
     session = rooms.origin().session
     if session and not rooms.policy.meta:
         with suppress(MemoryMcpError):  # then they stay where the session began
-            await rooms.inbox.note_branch(session, rooms.session.branch)
+            await rooms.inbox.note_branch(session, rooms.caller.branch)
 
 
 async def _greeting(rooms: Rooms, given: Given) -> list[Section]:

@@ -89,7 +89,7 @@ async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
                 return []
             try:
                 async with asyncio.timeout(mirror.search_seconds):
-                    tests = [*_excluded(timeline, rooms.session.branch), *hidden]
+                    tests = [*_excluded(timeline, rooms.caller.branch), *hidden]
                     found = await mirror.remote.profile(mirror.namespace, tests)
                     return [*found.static, *found.dynamic]
             except TimeoutError:
@@ -165,7 +165,7 @@ class _Question:
                 return Recalled(degraded=f"Supermemory is left alone for now. {standing.reason}")
         tests = _tests(self.filters)
         if self.pool is self.rooms.project:
-            tests += _excluded((await current(self.rooms)).timeline, self.rooms.session.branch)
+            tests += _excluded((await current(self.rooms)).timeline, self.rooms.caller.branch)
         wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
         mirror.look_soon()
         found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)

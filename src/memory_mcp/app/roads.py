@@ -26,6 +26,6 @@ async def moved_back_since(rooms: Rooms, head: Head, at: datetime) -> bool:
     return any(
         record.move is not None
         and record.move.act in ("backtrack", "restore")
-        and record.move.branch == rooms.session.branch
+        and record.move.branch == rooms.caller.branch
         for record in records
     )

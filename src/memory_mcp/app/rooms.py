@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from memory_mcp.app.changes import Changes
@@ -40,11 +40,12 @@ from memory_mcp.waiting import CallLock
 
 __all__ = [
     "MEMORY_OFF",
+    "Caller",
+    "Conversations",
     "Opening",
     "Policy",
     "Pool",
     "Rooms",
-    "Session",
     "Settled",
     "Strangers",
     "reads_refused",
@@ -93,19 +94,53 @@ class Opening:
         self.task: asyncio.Task[Icebreaker] | None = None
 
 
-class Session:
-    """Which branch this session is on. Tips are shared by all; this is the session's own.
+@dataclass(frozen=True)
+class Caller:
+    """Who calls, and about what: made at the door, the same for the whole of a request.
 
-    A server that several clients reach at once has a conversation with each: each opens once.
+    `branch` is the one that the request reads and writes. `client` names the program as
+    `name/version`, `conversation` the one of its conversations that calls: '' where one client has
+    the server to itself, None where nothing tells the requests of several apart.
     """
 
-    def __init__(self, branch: BranchName) -> None:
-        self.branch = self.began_on = branch
+    scope: Scope
+    branch: BranchName
+    client: str = "cli"
+    conversation: str | None = ""
+
+
+class Conversations:
+    """What a server remembers of each conversation: its branch, and what it was told.
+
+    A server that several clients reach at once has a conversation with each. A request of none
+    (`conversation` is None) is not remembered.
+    """
+
+    def __init__(self, begun_on: BranchName) -> None:
+        self.begun_on = begun_on
         self.prompts = Prompts()
+        self._branches: dict[str, BranchName] = {}
         self._written: dict[str, int] = {}
         self._openings: dict[str, Opening] = {}
         self._unshown: list[Opening] = []
         self._told: dict[tuple[object, ...], None] = {}
+
+    def branch_of(self, conversation: str | None) -> BranchName | None:
+        """The branch that a conversation was put on, if it was."""
+        return None if conversation is None else self._branches.get(conversation)
+
+    @property
+    def branches(self) -> tuple[BranchName, ...]:
+        """The branches that conversations are on."""
+        alone = "" in self._branches  # one client has the server to itself
+        return tuple(dict.fromkeys((*([] if alone else [self.begun_on]), *self._branches.values())))
+
+    def put_on(self, conversation: str, branch: BranchName) -> None:
+        """Let the conversation's next requests read and write this branch."""
+        self._branches.pop(conversation, None)
+        self._branches[conversation] = branch
+        if len(self._branches) > _CONVERSATIONS_MAX:
+            del self._branches[next(iter(self._branches))]
 
     def wrote(self, conversation: str | None) -> int:
         """Count a call that wrote; how many there were since the last that handed something on."""
@@ -252,10 +287,9 @@ class Strangers:
 class Rooms:
     """The project's pool and timeline, the user's pool, and the world around them.
 
-    `strangers` is what came with the repository: a search finds it, and nothing else looks there.
-    `client` names the program that is calling, as `name/version`; `conversation` the one of its
-    that calls, where a server has several, and None where nothing tells them apart. `language`
-    judges and composes where rules would; without one, or when it fails, they do.
+    `caller` is whose request this is: each request gets a copy of its own. `strangers` is what came
+    with the repository: a search finds it, and nothing else looks there. `language` judges and
+    composes where rules would; without one, or when it fails, they do.
     """
 
     project: Pool
@@ -268,18 +302,25 @@ class Rooms:
     clock: Clock
     ids: Ids
     provenance: Provenance
-    scope: Scope
+    caller: Caller
     policy: Policy
-    session: Session
-    client: str = "cli"
-    conversation: str | None = ""
+    conversations: Conversations
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     settled: Settled = field(default_factory=Settled)
 
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is."""
+        return self.caller.scope
+
+    def at(self, branch: BranchName) -> "Rooms":
+        """The same caller on another branch; nobody else is moved."""
+        return replace(self, caller=replace(self.caller, branch=branch))
+
     def origin(self) -> Origin:
         """Who is writing, in which session, at which commit."""
-        found = self.provenance.origin(self.client)
+        found = self.provenance.origin(self.caller.client)
         origin = found.model_copy(
             update={
                 "client": clean_name(found.client),
@@ -287,9 +328,9 @@ class Rooms:
                 "git_branch": clean_name(found.git_branch),
             }
         )
-        name = self.conversation
+        name = self.caller.conversation
         if name == "":  # one client has the server to itself: it may have begun another session
-            name = self.session.prompts.session
+            name = self.conversations.prompts.session
         named = self.named(name or origin.session)
         return origin if named == origin.session else origin.model_copy(update={"session": named})
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from memory_mcp.app.heads import current, view_on
 from memory_mcp.app.history import happened_in
 from memory_mcp.app.opening import Gathered, frame_of, gathered, shown_in, told
-from memory_mcp.app.rooms import Pool, Rooms, Session, writes_refused
+from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.app.together import together
 from memory_mcp.context.bootstrap import OPENING, PAGE, sections_of
 from memory_mcp.context.history import history_page
@@ -182,7 +182,7 @@ async def _something(rooms: Rooms, gone: asyncio.Future[Literal[True]], shown: i
 
 
 def _branches(rooms: Rooms) -> tuple[BranchName, ...]:
-    return tuple(dict.fromkeys((MAIN, rooms.session.branch)))
+    return tuple(dict.fromkeys((MAIN, rooms.caller.branch, *rooms.conversations.branches)))
 
 
 async def _all_branches(rooms: Rooms) -> tuple[BranchName, ...]:
@@ -198,7 +198,7 @@ async def _rendered(rooms: Rooms, watched: Watched) -> Shown:
     bootstraps = [await _bootstrap(rooms, branch, watched) for branch in branches]
     if not await rooms.views.begun():
         return Shown({}, tuple(each for _, each in bootstraps))
-    main = _on(rooms, MAIN)
+    main = rooms.at(MAIN)
     view = view_on(main, (await current(main)).timeline)
     opened = await _for_memory(main, view)
     history = await happened_in(main, view, HISTORY_ENTRIES_MAX)
@@ -221,7 +221,7 @@ async def _bootstrap(rooms: Rooms, branch: BranchName, watched: Watched) -> tupl
 
     The phase that MEMORY_PHASE names is a session's own affair; here the project's is said.
     """
-    there = replace(_on(rooms, branch), policy=replace(rooms.policy, phase=None))
+    there = replace(rooms.at(branch), policy=replace(rooms.policy, phase=None))
     frame = await frame_of(there)
     opened = await gathered(there, frame.view, OPENING)
     await told(there, frame, opened)
@@ -239,11 +239,6 @@ async def _bootstrap(rooms: Rooms, branch: BranchName, watched: Watched) -> tupl
     )
 
 
-def _on(rooms: Rooms, branch: BranchName) -> Rooms:
-    """The same memory, seen from a branch."""
-    return replace(rooms, session=Session(branch))
-
-
 async def _for_memory(rooms: Rooms, view: View) -> Gathered:
     """What MEMORY.md may show: of the project alone, for its folder may be shared."""
     return await gathered(rooms, view, PAGE, _PAGE_LOOKED_AT, reach="project")
@@ -259,10 +254,10 @@ async def _stale_if_known(rooms: Rooms, file: Lying) -> set[RecordId]:
 async def _stale(rooms: Rooms, file: Lying) -> set[RecordId]:
     """The records that the file names and that do not hold where it is read."""
     named = {RecordId(id_) for id_ in _NAMED.findall(file.text)}
-    timeline = (await current(_on(rooms, MAIN))).timeline
+    timeline = (await current(rooms.at(MAIN))).timeline
     branch = BranchName(file.branch or MAIN)
     if branch not in timeline.branches:
         return named
-    view = view_on(_on(rooms, branch), timeline)
+    view = view_on(rooms.at(branch), timeline)
     seen = await together(pool.index.visible(named, view) for pool in rooms.pools)
     return named.difference(*seen)

@@ -63,7 +63,7 @@ async def whole_checkpoint(rooms: Rooms, checkpoint_id: str) -> WholeCheckpoint 
     preview: Preview | None = None
     if found is None:
         _refuse_left(rooms, timeline, checkpoint_id)
-        found = target_checkpoint(timeline, rooms.session.branch, checkpoint_id)
+        found = target_checkpoint(timeline, rooms.caller.branch, checkpoint_id)
         outlook = await preview_backtrack(rooms, found.id)
         preview = outlook if isinstance(outlook, Preview) else None  # a meta session moves nothing
     return WholeCheckpoint(found, preview, await _closed(rooms, timeline, found))
@@ -74,23 +74,23 @@ async def valid_checkpoints(rooms: Rooms) -> list[Checkpoint]:
     if reads_refused(rooms):
         return []
     head = await rooms.heads.read()
-    return head.timeline.valid(rooms.session.branch)[::-1] if head else []
+    return head.timeline.valid(rooms.caller.branch)[::-1] if head else []
 
 
 def _meant(rooms: Rooms, timeline: Timeline, given: str) -> str:
     """The checkpoint that a part of an id fits. What was left is told by its whole name alone."""
-    here = rooms.session.branch
+    here = rooms.caller.branch
     known = [c.id for c in (*timeline.valid(here), *timeline.pending(here))]
     return named_once("checkpoints", given, known)
 
 
 def _pending(rooms: Rooms, timeline: Timeline, wanted: str) -> Checkpoint | None:
-    waiting = timeline.pending(rooms.session.branch)
+    waiting = timeline.pending(rooms.caller.branch)
     return next((checkpoint for checkpoint in waiting if checkpoint.id == wanted), None)
 
 
 def _refuse_left(rooms: Rooms, timeline: Timeline, wanted: str) -> None:
-    if any(left.id == wanted for left in timeline.invalidated(rooms.session.branch)):
+    if any(left.id == wanted for left in timeline.invalidated(rooms.caller.branch)):
         raise InvalidRequestError(
             f"Checkpoint {wanted!r} was left by a backtrack. backtrack(to={wanted!r}) would "
             "restore its road."
@@ -132,7 +132,7 @@ async def _why_hidden(rooms: Rooms, record: Record, timeline: Timeline, view: Vi
 
 
 def _where_left(rooms: Rooms, record: Record, timeline: Timeline) -> str:
-    here = rooms.session.branch
+    here = rooms.caller.branch
     for branch in timeline.branches:
         if record.segment in timeline.chain(branch):
             return f"belongs to branch {branch!r}; this session is on {here!r}"

@@ -32,7 +32,7 @@ async def episode(rooms: Rooms, given: argparse.Namespace) -> Shown:
     text: str = typed() if given.turns == "-" else given.turns
     turns = _read(text)
     if given.session:
-        rooms = replace(rooms, conversation=plain(given.session))
+        rooms = replace(rooms, caller=replace(rooms.caller, conversation=plain(given.session)))
     outcome = await app.episodic_capture(rooms, turns, given.turn, final=given.final)
     return Shown(episode_fields(outcome))
 

@@ -18,13 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from memory_mcp.app.backtrack import preview_backtrack
 from memory_mcp.app.checkpoint import refused_checkpoint
 from memory_mcp.app.closeout import cleaned_closeout
-from memory_mcp.app.rooms import Rooms
+from memory_mcp.app.rooms import Caller, Rooms
 from memory_mcp.app.strangers import present_strangers, trust_report
 from memory_mcp.context.session_text import closeout_text
 from memory_mcp.context.words import preview_text, trust_text
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
+from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.speak import timely
 
 __all__ = [
@@ -91,16 +92,26 @@ class NotAsked(BaseModel):
 
 
 def rooms_of(ctx: Context[Rooms]) -> Rooms:
-    """The rooms, as the calling client sees them."""
+    """The rooms, as the calling client sees them.
+
+    Over HTTP the address may name a branch (`/mcp?branch=NAME`): a request of the stateless
+    revision belongs to no conversation that could be put on one.
+
+    Raises:
+        InvalidRequestError: what the address names cannot be a branch.
+    """
     rooms = ctx.request_context.lifespan_context
-    rooms = replace(rooms, conversation=_conversation(ctx))
+    asked: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
+    conversation = _conversation(ctx, asked)
+    named = asked.get("branch", "")
+    begun_on = clean_branch(named) if named else rooms.conversations.begun_on
+    branch = rooms.conversations.branch_of(conversation) or begun_on
     known = ctx.session.client_params
-    if known is None:
-        return rooms
-    return replace(rooms, client=f"{known.client_info.name}/{known.client_info.version}")
+    client = f"{known.client_info.name}/{known.client_info.version}" if known else "cli"
+    return replace(rooms, caller=Caller(rooms.scope, branch, client, conversation))
 
 
-def _conversation(ctx: Context[Rooms]) -> str | None:
+def _conversation(ctx: Context[Rooms], asked: Mapping[str, str]) -> str | None:
     """Which of a server's conversations a request belongs to.
 
     Over stdio there is one. Over HTTP the session says so, whose id goes no further: whoever knows
@@ -109,7 +120,6 @@ def _conversation(ctx: Context[Rooms]) -> str | None:
     headers = ctx.headers
     if headers is None:
         return ""
-    asked: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
     known = headers.get("mcp-session-id") or asked.get("session_id")  # the latter over SSE
     return sha256(known.encode()).hexdigest()[:_NAME_DIGITS] if known else None
 

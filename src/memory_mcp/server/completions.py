@@ -64,13 +64,13 @@ def _says(record: Record, words: Sequence[str]) -> bool:
 
 def _restore_points(timeline: Timeline, rooms: Rooms) -> Sequence[str]:
     """The checkpoints that can be read, the newest first."""
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     return [c.id for c in [*timeline.valid(branch), *timeline.pending(branch)]][::-1]
 
 
 def _places(timeline: Timeline, rooms: Rooms) -> list[str]:
     """Where a backtrack can lead: checkpoints and their phases, roads that were left, the start."""
-    branch = rooms.session.branch
+    branch = rooms.caller.branch
     valid = timeline.valid(branch)[::-1]
     phases = [f"phase {c.phase}" for c in valid if c.phase is not None]
     lines = [line.id for line in timeline.left_lines() if line.branch == branch][::-1]
@@ -80,7 +80,7 @@ def _places(timeline: Timeline, rooms: Rooms) -> list[str]:
 
 def _phases(timeline: Timeline, rooms: Rooms) -> list[str]:
     """The phase that is worked on, then the one after the last that was sealed."""
-    sealed = [c.phase for c in timeline.valid(rooms.session.branch) if c.phase is not None]
+    sealed = [c.phase for c in timeline.valid(rooms.caller.branch) if c.phase is not None]
     known = [rooms.policy.phase, sealed[-1] + 1 if sealed else 1]
     return _once(str(phase) for phase in known if phase is not None)
 

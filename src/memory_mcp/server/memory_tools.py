@@ -189,7 +189,7 @@ def _receipt(rooms: Rooms, fields: Mapping[str, Any]) -> CallToolResult:
     """What came of a call that writes; every now and then with a reminder to sum up."""
     interval = rooms.policy.opening.interval if rooms.policy.reminds else 0
     if fields.get("success", True) and interval:
-        written = rooms.session.wrote(rooms.conversation)
+        written = rooms.conversations.wrote(rooms.caller.conversation)
         if written and written % interval == 0:
             return answer({**fields, "reminder": REMINDER})
     return answer(fields)

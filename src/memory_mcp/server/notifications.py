@@ -30,7 +30,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams
 from pydantic import ValidationError
 
-from memory_mcp.app.rooms import Rooms, Session, reads_refused
+from memory_mcp.app.rooms import Conversations, Rooms, reads_refused
 from memory_mcp.domain.limits import WATCHED_MAX
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.places import Places
@@ -121,7 +121,7 @@ class Watch:
                 told = None  # what came meanwhile is found by comparing, whoever wrote it
                 continue
             count = changes.count
-            now = (await asyncio.to_thread(look), count, self._rooms.session.branch)
+            now = (await asyncio.to_thread(look), count, self._rooms.conversations.branches)
             if now != told or again:
                 again = now != told  # who wrote it may be about to note it in the index
                 told = now
@@ -152,11 +152,14 @@ class Watch:
 
     async def _text(self, thing: str) -> str | None:
         """What stands for the thing as it is now; None if that cannot be told now."""
+        said = ""
         try:
-            if thing == LIST:
-                said = "\n".join(f"{each.uri} {each.title}" for each in await listed(self._rooms))
-            else:
-                said = await read(self._rooms, thing)
+            for branch in self._rooms.conversations.branches:
+                rooms = self._rooms.at(branch)
+                if thing == LIST:
+                    said += "\n".join(f"{each.uri} {each.title}" for each in await listed(rooms))
+                else:
+                    said += await read(rooms, thing)
         except InvalidRequestError:  # its message names neighbours, which change
             return _GONE
         except MemoryMcpError as error:
@@ -192,13 +195,13 @@ class Telling:
 
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._watches: dict[Session, Watch] = {}
+        self._watches: dict[Conversations, Watch] = {}
 
     def watch_of(self, rooms: Rooms) -> Watch:
         """What is watched in these rooms."""
-        if rooms.session not in self._watches:
-            self._watches[rooms.session] = Watch(rooms, self.bus)
-        return self._watches[rooms.session]
+        if rooms.conversations not in self._watches:
+            self._watches[rooms.conversations] = Watch(rooms, self.bus)
+        return self._watches[rooms.conversations]
 
     async def keep_telling(self, rooms: Rooms, places: Places, leaving: asyncio.Event) -> None:
         """Beside the calls: tell what changes, until this server leaves."""
@@ -213,7 +216,7 @@ class Telling:
         try:
             await self.watch_of(rooms).keep_telling(look, leaving)
         finally:
-            self._watches.pop(rooms.session, None)
+            self._watches.pop(rooms.conversations, None)
 
     async def hear(
         self, ctx: ServerRequestContext[Rooms, Any], call_next: CallNext

@@ -79,7 +79,7 @@ async def consolidate(
     rooms = rooms_of(ctx)
     outcome = await app.consolidate(rooms, given)
     if history_entry or memory_update or given.insights:
-        rooms.session.handed_on(rooms.conversation)
+        rooms.conversations.handed_on(rooms.caller.conversation)
     return answer(consolidation_fields(outcome))
 
 

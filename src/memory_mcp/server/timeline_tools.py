@@ -1,7 +1,7 @@
 """The tools that show and move the head. Descriptions are written for the model."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.elicitation import (
     AcceptedElicitation,
@@ -125,7 +125,7 @@ async def checkpoint(
     sealed = await app.checkpoint(
         rooms, summary, phase, again=again, approval=approval, closeout=closeout
     )
-    rooms.session.handed_on(rooms.conversation)
+    rooms.conversations.handed_on(rooms.caller.conversation)
     return answer(checkpoint_fields(sealed))
 
 
@@ -198,10 +198,24 @@ async def switch_branch(
 ) -> CallToolResult:
     """Put this session on another branch of the memory, or begin one."""
     rooms = rooms_of(ctx)
+    here = rooms.caller.conversation
     match await (app.fork(rooms, name, at) if create else app.switch(rooms, name)):
         case Branched(branch, begun):
-            await app.note_branch(rooms)
+            if here is None:
+                return answer(_unmoved(branch, begun, created=create))
+            rooms.conversations.put_on(here, branch)
+            await app.note_branch(rooms.at(branch))
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):
             return answer({"success": False, "message": reason})
+
+
+def _unmoved(branch: str, begun: str | None, *, created: bool) -> dict[str, Any]:
+    """What a client hears whose requests belong to no session that could be put on a branch."""
+    what = f"Branch {branch} is there now, but" if created else "Nothing was changed:"
+    message = (
+        f"{what} this client keeps no session that could be put on it. Connect to the server's "
+        f"address with ?branch={branch} to work there."
+    )
+    return {"success": created, "branch": branch, "at": begun, "message": message}
