@@ -159,7 +159,7 @@ def meaningful(
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
-        scope=SCOPE,
+        caller=replace(built.rooms.caller, scope=SCOPE),
         policy=policy or Policy(approval="auto"),
     )
 

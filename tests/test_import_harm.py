@@ -1,14 +1,13 @@
 """A sound export that was made to do harm: it erases, hides and replaces nothing unsaid."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from command_line import Run, as_json, complaint
-from fakes import START, FakeClock, FakeIds, Scribe, fake_rooms
+from fakes import START, FakeClock, FakeIds, Scribe, called, fake_rooms
 from moving import BOTH, added, contents, exported, imported, of_mem0, only, previewed, read
 from moving import as_json as in_json
 
@@ -141,7 +140,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
     await app.set_identity(here, "A shop")
     history = await exported(here, pools=("project",), history=True)
     for rooms in (other, empty):
-        rooms = replace(rooms, scope=rooms.scope.model_copy(update={"project": "market"}))  # noqa: PLW2901
+        rooms = called(rooms, scope=rooms.scope.model_copy(update={"project": "market"}))  # noqa: PLW2901
         if other.project is rooms.project:
             await added(rooms, "Mail goes by SES")
             with pytest.raises(InvalidRequestError, match="'market': two histories do not"):

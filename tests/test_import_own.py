@@ -1,11 +1,10 @@
 """An export of ours comes in as it was, with its timeline, or as what holds where one stands."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
-from fakes import FakeIds, close_rooms, fake_rooms, real_rooms
+from fakes import FakeIds, called, close_rooms, fake_rooms, real_rooms
 from moving import (
     BOTH,
     Form,
@@ -124,7 +123,7 @@ async def test_what_was_forgotten_here_does_not_come_back_with_a_history() -> No
 async def test_what_holds_is_placed_where_one_stands() -> None:
     """Without its history an export is knowledge: it holds from here on, with its ids."""
     here, there = fake_rooms(), fake_rooms(ids=FakeIds(3))
-    there = replace(there, scope=there.scope.model_copy(update={"project": "market"}))
+    there = called(there, scope=there.scope.model_copy(update={"project": "market"}))
     await a_story(here)
     await added(here, "JWT for auth", kind="decision")
     await app.checkpoint(there, "before", 1, again=False, approval="approved")
