@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
+from depth import every_nth
 from doors import files_with, record_file
 from hooked import hook
 
@@ -276,8 +278,9 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "link", "pipe"])
-@pytest.mark.parametrize("place", _PLACES)
+@pytest.mark.parametrize(
+    ("place", "kind"), every_nth(5, product(_PLACES, ("file", "folder", "link", "pipe")))
+)
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     run: Run, state: Path, project: Path, place: str, kind: str
 ) -> None:

@@ -127,7 +127,7 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
     await operation.begin(template)
     async with opened(template) as built:
         before = await see(built.rooms)
-    for full_after in itertools.count(0, depth(3, 1)):
+    for full_after in itertools.count(0, depth(7, 1)):
         root = tmp_path / f"full-{full_after}"
         copy_project(template, root)
         disk = FullDisk(full_after)
