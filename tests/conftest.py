@@ -2,6 +2,7 @@
 
 import io
 import os
+import ssl
 import sys
 from collections.abc import Generator
 from functools import cache
@@ -43,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings_of_hypothesis.register_profile(
         "taste", settings_of_hypothesis.get_profile("nightly"),
-        derandomize=True, database=None, max_examples=20,
+        derandomize=True, database=None, max_examples=10,
     )  # fmt: skip
     settings_of_hypothesis.load_profile("nightly" if deep else "taste")
 
@@ -98,6 +99,14 @@ def shared_tools() -> Generator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(server_main, "default_tools", tools)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shared_certificates() -> Generator[None]:
+    """Read the certificates of this machine once, and not for each HTTP client."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
         yield
 
 

@@ -94,7 +94,13 @@ def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
     assert head_file(left)["forgotten"] != []
 
 
-@pytest.mark.parametrize("answer", ["\x04", SIGINT], ids=["Ctrl-D", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("\x04", marks=pytest.mark.nightly, id="Ctrl-D"),
+        pytest.param(SIGINT, id="Ctrl-C"),
+    ],
+)
 def test_leaving_the_question_unanswered_changes_nothing(left: Path, answer: str | Signals) -> None:
     """Ctrl-D and Ctrl-C mean: leave it. Neither is worth a traceback."""
     before = head_file(left)
@@ -153,7 +159,13 @@ _LONG: Final = 8 * "Redis needs [1, 2] nodes :smile: " + "at most."
 
 
 @pytest.mark.parametrize(
-    "target", [(), pytest.param(("-",), marks=pytest.mark.nightly), ("--history",)], ids=" ".join
+    "target",
+    [
+        (),
+        pytest.param(("-",), marks=pytest.mark.nightly),
+        pytest.param(("--history",), marks=pytest.mark.nightly),
+    ],
+    ids=" ".join,
 )
 def test_an_export_goes_where_stdout_leads(
     run: Run, tmp_path: Path, target: tuple[str, ...]
