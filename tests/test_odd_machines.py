@@ -279,7 +279,7 @@ _COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    ("place", "kind"), every_nth(5, product(_PLACES, ("file", "folder", "link", "pipe")))
+    ("place", "kind"), every_nth(9, product(_PLACES, ("file", "folder", "link", "pipe")))
 )
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     run: Run, state: Path, project: Path, place: str, kind: str
