@@ -2,16 +2,19 @@
 
 import io
 import os
+import ssl
 import sys
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import aiosqlite
 import pytest
 from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
 from depth import belongs_to_the_search, choose
-from doors import Era
 from dropping import drop
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
@@ -19,6 +22,10 @@ from models import minilm_folder
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
+from memory_mcp.server import main as server_main
+from memory_mcp.server import speak
+from memory_mcp.server.speak import SpeakingTool
+from memory_mcp.server.tools import default_tools
 from memory_mcp.settings import Settings
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
@@ -37,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings_of_hypothesis.register_profile(
         "taste", settings_of_hypothesis.get_profile("nightly"),
-        derandomize=True, database=None, max_examples=20,
+        derandomize=True, database=None, max_examples=10,
     )  # fmt: skip
     settings_of_hypothesis.load_profile("nightly" if deep else "taste")
 
@@ -48,6 +55,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `era` both revisions of the protocol; the older one is nightly in a mere story."""
+    if "era" in metafunc.fixturenames:
+        both = metafunc.definition.get_closest_marker("protocol") is not None
+        legacy = pytest.param("legacy", id="2025-11-25", marks=[] if both else pytest.mark.nightly)
+        metafunc.parametrize("era", [legacy, pytest.param("auto", id="2026-07-28")])
 
 
 def _is_nightly(config: pytest.Config) -> bool:
@@ -70,10 +85,51 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too
 
 
-@pytest.fixture(params=["legacy", "auto"], ids=["2025-11-25", "2026-07-28"])
-def era(request: pytest.FixtureRequest) -> Era:
-    """Both revisions of the protocol; clients of either must get the same."""
-    return request.param
+@pytest.fixture(autouse=True, scope="session")
+def shared_tools() -> Generator[None]:
+    """Build the tools once for each pair of deadlines: half of what starting a server costs."""
+
+    @cache
+    def built(_read_seconds: float, _write_seconds: float) -> list[SpeakingTool]:
+        return default_tools()
+
+    def tools() -> list[SpeakingTool]:
+        limits = vars(speak)  # where the tool looks for them, and a test may change them
+        return built(limits["READ_CALL_SECONDS_MAX"], limits["WRITE_CALL_SECONDS_MAX"])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(server_main, "default_tools", tools)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shared_certificates() -> Generator[None]:
+    """Read the certificates of this machine once, and not for each HTTP client."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unsynced_files(pytestconfig: pytest.Config) -> Generator[None]:
+    """Wait for no medium in this process: no test cuts the power of the machine it runs on.
+
+    The nightly search syncs for real. What watches `os.fsync` sees each call in both.
+    """
+    real: Any = aiosqlite.Connection.execute_fetchall
+
+    def execute(db: aiosqlite.Connection, statement: str, *values: Any) -> Any:
+        syncs = statement.startswith("PRAGMA synchronous")
+        return real(db, "PRAGMA synchronous = OFF" if syncs else statement, *values)
+
+    def skip(_descriptor: int) -> None:
+        pass
+
+    with pytest.MonkeyPatch.context() as patched:
+        if not _is_nightly(pytestconfig):
+            patched.setattr(os, "fsync", skip)
+            patched.setattr(aiosqlite.Connection, "execute_fetchall", execute)
+        yield
 
 
 @pytest.fixture

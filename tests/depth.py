@@ -1,10 +1,12 @@
 """How deep the searches for faults look: a taste by default, all of it with `pytest -m nightly`."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import pytest
+from _pytest.mark import ParameterSet
 
-__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth"]
+__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "every_nth"]
 
 SEARCHES: Final = frozenset({"crash", "hostile", "properties"})
 """Folders whose every test belongs to the nightly search, as does a module that uses `depth`."""
@@ -21,6 +23,18 @@ def choose(*, deep: bool) -> None:
 def depth(taste: int, whole: int) -> int:
     """How many examples, seeds, rounds or steps this run takes."""
     return whole if _deep else taste
+
+
+def every_nth(n: int, cases: Iterable[tuple[str | tuple[str, ...], ...]]) -> list[ParameterSet]:
+    """Take every n-th of these parameters by default and the others nightly."""
+    return [
+        pytest.param(
+            *case,
+            marks=pytest.mark.nightly if number % n else (),
+            id="-".join(part if isinstance(part, str) else "-".join(part) for part in case),
+        )
+        for number, case in enumerate(cases)
+    ]
 
 
 def belongs_to_the_search(item: pytest.Item) -> bool:

@@ -6,6 +6,7 @@ python sqs.py        serves on a free port of this machine, and prints it
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from functools import cache
 from importlib import import_module
 from itertools import count
 from typing import Any, Final
@@ -35,6 +36,12 @@ def client_of(url: str) -> Any:
     return import_module("boto3.session").Session().client("sqs", endpoint_url=url)
 
 
+@cache
+def _shared_loader(path: str | None) -> Any:
+    """Read the vendor's description of the service once, and not for each client."""
+    return import_module("botocore.loaders").create_loader(path)
+
+
 @pytest.fixture(scope="session")
 def sqs_server() -> Generator[str]:
     process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
@@ -50,6 +57,7 @@ def sqs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Queu
     """Queues on a server of our own, which is started when the first one is made."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr("botocore.session.create_loader", _shared_loader)
 
     def made(*, fifo: bool = False) -> str:
         client = client_of(request.getfixturevalue("sqs_server"))

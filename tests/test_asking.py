@@ -27,6 +27,7 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, approval="ask")
 
 
+@pytest.mark.protocol
 async def test_a_backtrack_shows_what_it_would_do_before_it_asks(
     settings: Settings, era: Era
 ) -> None:
@@ -50,6 +51,7 @@ async def test_a_backtrack_shows_what_it_would_do_before_it_asks(
     assert said["hidden"] == 12
 
 
+@pytest.mark.protocol
 @pytest.mark.parametrize(
     ("action", "status"),
     [("accept", "aborted"), ("decline", "aborted"), ("cancel", "undecided")],
@@ -94,6 +96,7 @@ async def test_a_mode_or_token_given_with_the_call_is_the_answer(
     assert user.asked == []
 
 
+@pytest.mark.protocol
 async def test_a_client_that_cannot_ask_takes_two_calls(settings: Settings, era: Era) -> None:
     """The first call shows the price and gives a token, the second carries it out."""
     name = await _on_the_way(settings)

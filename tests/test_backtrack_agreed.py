@@ -32,6 +32,7 @@ class SlowUser(User):
         return await super().__call__(context, params)
 
 
+@pytest.mark.protocol
 async def test_what_came_while_the_question_was_open_is_not_erased_unseen(
     tmp_path: Path, project: Path, era: Era
 ) -> None:

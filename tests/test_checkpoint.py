@@ -30,6 +30,7 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, approval="ask")
 
 
+@pytest.mark.protocol
 async def test_the_user_is_asked_with_a_form_that_can_be_accepted_as_it_is(
     settings: Settings, era: Era
 ) -> None:
@@ -49,6 +50,7 @@ async def test_the_user_is_asked_with_a_form_that_can_be_accepted_as_it_is(
     assert said["message"] == "Checkpoint saved."
 
 
+@pytest.mark.protocol
 async def test_an_empty_field_of_the_form_does_not_empty_the_summary(
     settings: Settings, era: Era
 ) -> None:
@@ -81,6 +83,7 @@ async def test_an_edit_without_a_text_is_asked_about_again(settings: Settings, e
     assert "left the summary empty" in said
 
 
+@pytest.mark.protocol
 @pytest.mark.parametrize("action", ["accept", "decline"])
 async def test_a_user_who_says_no_gets_no_checkpoint(
     settings: Settings, era: Era, project: Path, action: Action
@@ -95,6 +98,7 @@ async def test_a_user_who_says_no_gets_no_checkpoint(
     assert not (project / ".claude").exists()
 
 
+@pytest.mark.protocol
 @pytest.mark.parametrize("asks", [True, False], ids=["cancel", "cannot ask"])
 async def test_an_answer_that_did_not_come_leaves_it_pending(
     settings: Settings, era: Era, *, asks: bool

@@ -99,6 +99,7 @@ async def test_a_backtrack_hides_a_closeout_and_a_restore_brings_it_back(
         assert set(await recalled(client)) >= WRITTEN
 
 
+@pytest.mark.protocol
 async def test_the_user_approves_what_is_sealed(settings: Settings, era: Era) -> None:
     """A question that kept a decision back would be no question about it."""
     user = User("accept", {"decision": "save", "summary": ""})

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 from closing import PHASES
+from depth import depth
 from doors import Era, add, agent, call, recalled
 
 from memory_mcp.settings import Settings
@@ -42,7 +43,11 @@ def other_memories(many: int) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("later", [False, True], ids=["one phase", "phases after it"])
+@pytest.mark.parametrize(
+    "later",
+    [pytest.param(False, marks=pytest.mark.nightly, id="one phase"),
+     pytest.param(True, id="phases after it")],
+)  # fmt: skip
 async def test_all_that_was_decided_in_a_phase_comes_first_among_hundreds(
     settings: Settings, *, later: bool
 ) -> None:
@@ -58,7 +63,7 @@ async def test_all_that_was_decided_in_a_phase_comes_first_among_hundreds(
             issues=["Nobody load-tested the import"], artifacts=["docs/adr-001.md"],
             agents=["architect: drew the design"],
         )  # fmt: skip
-        for text, kind in other_memories(330):
+        for text, kind in other_memories(depth(100, 330)):
             await add(client, text, kind=kind)
         for number in (3, 4, 5) if later else ():
             await call(

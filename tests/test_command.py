@@ -83,45 +83,40 @@ def test_a_work_tree_that_lost_its_main_one_is_named_by_every_command(
     assert names_in(tmp_path / "tree") == [".git"]
 
 
-def modules_of(*arguments: str) -> set[str]:
-    """The top-level packages that a command has imported by its end."""
+def modules_of(*commands: tuple[str, ...]) -> list[set[str]]:
+    """The top-level packages that one process has imported by the end of each command."""
     script = (
-        "import sys\n"
+        "import json, sys\n"
         "from memory_mcp.cli.main import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
-        "sys.stderr.write(' '.join({m.split('.')[0] for m in sys.modules}))\n"
+        "for command in json.loads(sys.argv[1]):\n"
+        "    try: main(command)\n"
+        "    except SystemExit: pass\n"
+        "    sys.stderr.write(' '.join({m.split('.')[0] for m in sys.modules}) + '\\n')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
-    )
-    return set(done.stderr.split())
+        [sys.executable, "-c", script, json.dumps(commands)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [set(line.split()) for line in done.stderr.splitlines()]
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_are_instant(option: str) -> None:
+def test_help_and_version_are_instant() -> None:
     """Nothing but the standard library is needed to say what there is."""
-    loaded = modules_of(option)
-    assert not {"pydantic", "mcp", "aiosqlite", "rich", "asyncio"} & loaded
-    assert "argparse" in loaded
+    for loaded in modules_of(("--help",), ("--version",)):
+        assert not {"pydantic", "mcp", "aiosqlite", "rich", "asyncio"} & loaded
+        assert "argparse" in loaded
 
 
 def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
-    """Hooks run these commands before every prompt: half a second would be felt."""
+    """Hooks run these commands before every prompt: half a second would be felt.
+
+    Nor the keyring to find nothing: it takes longer to load than a search, and may wake a daemon.
+    """
     run("add", "x")
-    for command in (("search", "x"), ("head",), ("context",), ("doctor",)):
-        loaded = modules_of(*command)
+    commands = (("search", "x"), ("head",), ("context",), ("doctor",), ("status",))
+    for command, loaded in zip(commands, modules_of(*commands), strict=True):
         assert "pydantic" in loaded
-        assert not {"mcp", "mcp_types", "starlette", "rich"} & loaded, command
-
-
-@pytest.mark.parametrize("command", ["status", "search", "head"])
-def test_no_command_imports_the_keyring_to_find_nothing(run: Run, command: str) -> None:
-    """The library takes longer to load than a search takes, and may wake a daemon."""
-    run("add", "x")
-    loaded = modules_of(command)
-    assert "pydantic" in loaded
-    assert "keyring" not in loaded
+        assert not {"mcp", "mcp_types", "starlette", "rich", "keyring"} & loaded, command
 
 
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,8 +140,21 @@ def demo(*options: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-def test_demo_shows_the_main_job(tmp_path: Path) -> None:
-    """Before and after a backtrack, and after the restore, over a real server and client."""
+@pytest.mark.parametrize(
+    "own", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["nothing set", "all set"]
+)
+def test_demo_shows_the_main_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, own: bool
+) -> None:
+    """Before and after a backtrack, and after the restore, over a real server and client.
+
+    What is set for the user's own memories, under whichever name, is not for coffee beans.
+    """
+    if own:
+        for name in ("MEMORY_DIR", "ATOMIC_MEMORY_DIR", "ATOMIC_MEMORY_STATE_DIR"):
+            monkeypatch.setenv(name, str(tmp_path / name))
+        monkeypatch.setenv("ATOMIC_MEMORY_MODE", "meta")
+        monkeypatch.setenv("SUPERMEMORY_BASE_URL", "http://localhost:1")
     done = demo()
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -165,24 +173,7 @@ def test_demo_shows_the_main_job(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "its folder is gone"
 
 
-def test_the_demo_keeps_to_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What is set for the user's own memories, under whichever name, is not for coffee beans."""
-    for name in ("MEMORY_DIR", "ATOMIC_MEMORY_DIR", "ATOMIC_MEMORY_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setenv("ATOMIC_MEMORY_MODE", "meta")
-    monkeypatch.setenv("SUPERMEMORY_BASE_URL", "http://localhost:1")
-    done = demo()
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_progress_is_silent_in_a_pipe(run: Run) -> None:
-    """stderr of a pipe is a log."""
-    run("add", "x")
-    assert run("reindex")[2] == ""
-
-
+@pytest.mark.nightly
 def test_demo_as_json_tells_what_was_recalled_at_each_step() -> None:
     """A program can check the main job as well as a person can see it."""
     done = demo("--json")
@@ -191,6 +182,12 @@ def test_demo_as_json_tells_what_was_recalled_at_each_step() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert said["success"] is True
     assert "Sessions are kept in Redis" in done.stdout
+
+
+def test_progress_is_silent_in_a_pipe(run: Run) -> None:
+    """stderr of a pipe is a log."""
+    run("add", "x")
+    assert run("reindex")[2] == ""
 
 
 def test_a_reader_that_left_is_no_error_worth_a_traceback(run: Run) -> None:

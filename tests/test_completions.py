@@ -42,6 +42,7 @@ async def test_no_more_is_offered_than_the_protocol_allows() -> None:
     assert found.has_more
 
 
+@pytest.mark.protocol
 async def test_arguments_of_prompts_are_completed_too(settings: Settings, era: Era) -> None:
     """Where to go back to is a name nobody types by hand."""
     review, close = PromptReference(name="review_backtrack"), PromptReference(name="close_phase")

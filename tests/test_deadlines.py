@@ -83,6 +83,7 @@ async def test_a_write_behind_a_foreign_lock_says_so_and_is_there_in_the_end(
     assert "may have been stored" in said
 
 
+@pytest.mark.protocol
 async def test_the_user_may_think_for_as_long_as_they_like(
     settings: Settings, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:

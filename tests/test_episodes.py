@@ -242,6 +242,7 @@ async def test_a_meta_session_leaves_no_episode(settings: Settings, project: Pat
     assert records(project) == []
 
 
+@pytest.mark.protocol
 async def test_the_tool_is_cheap(settings: Settings, era: Era) -> None:
     """Whoever switches it on pays for it in each session."""
     async with agent(settings, era) as client:

@@ -202,19 +202,25 @@ def test_a_folder_that_cannot_be_written_is_said(project: Path) -> None:
     assert "the hook post-compact did nothing" in answer["systemMessage"]
 
 
-def test_a_stdin_that_never_ends_is_not_waited_for(project: Path) -> None:
-    """Nor does the interpreter hang at its end, with a thread that still reads."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "memory_mcp", "hook", "session-end"],
+def half_told(event: str, project: Path) -> "subprocess.Popen[bytes]":
+    """The command with half an event on its stdin, which stays open."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "memory_mcp", "hook", event],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
-    ) as process:
-        assert process.stdin is not None
+    )
+    assert running.stdin is not None
+    running.stdin.write(b'{"session_id": ')
+    running.stdin.flush()
+    return running
+
+
+def test_a_stdin_that_never_ends_is_not_waited_for(project: Path) -> None:
+    """Nor does the interpreter hang at its end, with a thread that still reads."""
+    with half_told("session-end", project) as process:
         assert process.stdout is not None
-        process.stdin.write(b'{"session_id": ')
-        process.stdin.flush()
         said = process.stdout.read()
         assert process.wait(timeout=20) == 0
 
@@ -229,17 +235,9 @@ def test_ctrl_c_ends_a_hook_as_it_ends_every_command(project: Path) -> None:
 
     # tests that run in the background are born with it ignored, and a child would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        [sys.executable, "-m", "memory_mcp", "hook", "stop"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
-    ) as process:
+    with half_told("stop", project) as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.write(b'{"session_id": ')
-        process.stdin.flush()
         while ioctl(process.stdin, FIONREAD, b"\0" * 4) != b"\0" * 4:  # until it reads
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

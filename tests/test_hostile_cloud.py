@@ -416,7 +416,7 @@ async def test_a_body_without_end_is_cut(name: str) -> None:
     ],
     ids=["lists", "numbers", "deep", "deeper", "a long number"],
 )
-@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("status", [200, pytest.param(400, marks=pytest.mark.nightly)])
 async def test_what_is_small_on_the_wire_and_large_in_memory_is_no_answer(
     body: bytes, status: int
 ) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ from memory_mcp.server.http import Gate, refusal
 from memory_mcp.server.tools import default_tools
 
 pytestmark = pytest.mark.anyio
+
+TRANSPORTS = ["streamable-http", pytest.param("sse", marks=pytest.mark.nightly)]
+"""Where both are served by the same code, the older one is started nightly."""
 
 _STARTED = re.compile(r"running on http://127\.0\.0\.1:(\d+)")
 
@@ -63,6 +66,7 @@ def _entered(entry: str, args: list[str]) -> list[str]:
     return ["-c", entry, *args[args.index("serve") :]]
 
 
+@pytest.mark.protocol
 async def test_streamable_http_gives_the_same_tools(project: Path, era: Era) -> None:
     """One server, another transport: the names, the gate and the memory are the same."""
     user = User("accept", {"decision": "save", "summary": ""})
@@ -92,7 +96,8 @@ async def test_sse_gives_the_same_tools(project: Path, era: Era) -> None:
     assert names == [tool.name for tool in default_tools()]
 
 
-@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+@pytest.mark.protocol
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_every_client_is_a_session_of_its_own(
     project: Path, drop: Drop, transport: str, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,7 +453,7 @@ async def test_a_crowd_of_sessions_is_one_line_of_the_log(
     assert caplog.messages[0].startswith("More than 3 sessions over HTTP")
 
 
-@pytest.mark.parametrize("transport", ["sse", "streamable-http"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_session_too_many_closes_the_oldest_of_the_real_server(
     project: Path, transport: str
 ) -> None:
@@ -475,20 +480,25 @@ HALF_A_HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 HALF_A_BODY = HALF_A_HEAD + b"Content-Length: 9\r\n\r\n{"
 
 
-@pytest.mark.parametrize("sent", [b"", HALF_A_HEAD, HALF_A_BODY], ids=["nothing", "head", "body"])
-def test_a_request_that_does_not_come_is_given_up_by_the_real_server(
-    project: Path, sent: bytes
-) -> None:
+def test_a_request_that_does_not_come_is_given_up_by_the_real_server(project: Path) -> None:
     """The connection is closed, and everybody else is served meanwhile."""
+    sent = {"nothing": b"", "head": HALF_A_HEAD, "body": HALF_A_BODY}
     with (
         serving(project, "streamable-http", entry=HASTY) as (port, _),
-        socket.create_connection(("127.0.0.1", port), timeout=60) as slow,
+        ExitStack() as connections,
     ):
-        slow.sendall(sent)
+        slow: dict[str, socket.socket] = {}
+        for name, data in sent.items():
+            connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+            slow[name] = connections.enter_context(connection)
+            connection.sendall(data)
         assert _status(port, "POST", "/mcp", {}) == 200
-        said = b"".join(iter(lambda: slow.recv(1_000), b""))
+        said = {
+            name: b"".join(iter(lambda c=connection: c.recv(1_000), b""))[:12]
+            for name, connection in slow.items()
+        }
 
-    assert said[:12] == (b"HTTP/1.1 408" if sent == HALF_A_BODY else b"")
+    assert said == {"nothing": b"", "head": b"", "body": b"HTTP/1.1 408"}
 
 
 HASTY = """
@@ -509,7 +519,7 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send there")
-@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transport: str) -> None:
     """With 130 and a sentence, as every command; a traceback looks like a crash."""
     server = process(project, "serve", "--transport", transport, "--port", "0",

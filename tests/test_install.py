@@ -2,22 +2,24 @@
 
 import re
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from client_places import NAMES, PLACES, SAMPLES, file_of, files_in, given, home, linux, servers
 from command_line import Run, as_json
+from depth import every_nth
 
 from memory_mcp.clients.edit import put
 from memory_mcp.clients.jsonc import is_blank, scan
 
 __all__ = ["home"]  # a fixture
 pytestmark = linux
+_CASES = every_nth(4, product(PLACES, NAMES))
 
 
-@pytest.mark.parametrize("sample", NAMES)
-@pytest.mark.parametrize("place", PLACES, ids="-".join)
+@pytest.mark.parametrize(("place", "sample"), _CASES)
 def test_install_and_uninstall_leave_every_sample_byte_for_byte(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str
 ) -> None:
@@ -44,8 +46,7 @@ def test_install_and_uninstall_leave_every_sample_byte_for_byte(
     assert files_in(path.parent) == [path.name]
 
 
-@pytest.mark.parametrize("sample", NAMES)
-@pytest.mark.parametrize("place", PLACES, ids="-".join)
+@pytest.mark.parametrize(("place", "sample"), _CASES)
 def test_what_others_wrote_meanwhile_stays(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str
 ) -> None:

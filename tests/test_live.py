@@ -31,7 +31,13 @@ Tell = Callable[[str, object], None]
 TEXT = "The flamingo invoices are rendered in Lisbon. "
 
 
-@pytest.fixture(params=["fake", "other fake", pytest.param("live", marks=pytest.mark.live)])
+@pytest.fixture(
+    params=[
+        "fake",
+        pytest.param("other fake", marks=pytest.mark.nightly),
+        pytest.param("live", marks=pytest.mark.live),
+    ]
+)
 async def vendor(request: pytest.FixtureRequest) -> AsyncGenerator[Vendor]:
     """A fake with one set of answers, with the other, and the real one if there is a key for it."""
     if request.param == "live" and not LIVE_KEY:

@@ -70,6 +70,7 @@ async def test_ones_own_documents_do_not_end_a_look(
         assert await recalled(client, "where do sessions live") == ["Sessions live in PostgreSQL."]
 
 
+@pytest.mark.nightly
 async def test_what_hides_comes_in_before_what_it_hides(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:

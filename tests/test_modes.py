@@ -73,6 +73,7 @@ async def test_a_meta_session_reads_and_does_not_write(
     assert records(tmp_path) == before
 
 
+@pytest.mark.protocol
 async def test_memory_that_is_off_answers_and_touches_nothing(
     settings: Settings, era: Era, tmp_path: Path
 ) -> None:

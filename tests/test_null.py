@@ -42,6 +42,7 @@ def _with_null(schema: Json, given: Any) -> Any:
     return {name: _with_null(inner, known.get(name)) for name, inner in fields.items()}
 
 
+@pytest.mark.protocol
 async def test_null_is_absent_in_every_argument_of_every_tool(
     settings: Settings, era: Era, project: Path
 ) -> None:
@@ -95,6 +96,7 @@ async def test_null_where_nothing_else_was_needed(settings: Settings, era: Era) 
     assert one["success"] is two["success"] is three["success"] is True
 
 
+@pytest.mark.protocol
 async def test_null_in_a_form_that_the_user_filled_in(settings: Settings, era: Era) -> None:
     """Clients send null for a field that the user did not touch."""
     user = User("accept", {"decision": None, "summary": None})

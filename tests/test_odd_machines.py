@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
+from depth import every_nth
 from doors import files_with, record_file
 from hooked import hook
 
@@ -222,11 +224,11 @@ def _typed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments there hold text, not bytes")
-@pytest.mark.parametrize("name", ["MEMORY_USER", "CLAUDE_CODE_SESSION_ID"])
-def test_bytes_that_are_no_text_are_spelt_out(project: Path, name: str) -> None:
+def test_bytes_that_are_no_text_are_spelt_out(project: Path) -> None:
     """A login name of an old machine must not keep its user from remembering."""
+    odd = {"MEMORY_USER": b"Jos\xe9", "CLAUDE_CODE_SESSION_ID": b"Jos\xe9"}
     for arguments in (("add", "Orders live in PostgreSQL."), ("search", "orders")):
-        done = _typed(project, *arguments, **{name: b"Jos\xe9"})
+        done = _typed(project, *arguments, **odd)
         assert (done.returncode, done.stderr) == (0, "")
     assert "Orders live in PostgreSQL." in done.stdout
 
@@ -276,8 +278,9 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "link", "pipe"])
-@pytest.mark.parametrize("place", _PLACES)
+@pytest.mark.parametrize(
+    ("place", "kind"), every_nth(9, product(_PLACES, ("file", "folder", "link", "pipe")))
+)
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     run: Run, state: Path, project: Path, place: str, kind: str
 ) -> None:

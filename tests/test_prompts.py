@@ -125,6 +125,7 @@ async def test_the_phase_of_the_session_is_the_one_to_close() -> None:
     assert "and phase=7" in text
 
 
+@pytest.mark.protocol
 async def test_clients_of_both_eras_list_and_start_them(settings: Settings, era: Era) -> None:
     """No argument is required: what is left out is an error without a reason in some clients."""
     async with agent(settings, era) as client:
@@ -140,6 +141,7 @@ async def test_clients_of_both_eras_list_and_start_them(settings: Settings, era:
             assert said.description == prompt.description
 
 
+@pytest.mark.protocol
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
@@ -160,6 +162,7 @@ async def test_a_wrong_name_is_met_with_the_right_one(
     assert refused.value.error.code == -32602
 
 
+@pytest.mark.protocol
 async def test_consolidation_uses_the_tool(settings: Settings, era: Era) -> None:
     """Asked for a tool that is not there, an agent makes one up."""
     async with agent(settings, era) as client:

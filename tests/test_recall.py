@@ -114,6 +114,7 @@ def test_facts_are_gold_if_any_of_their_evidence_is(talks: Path) -> None:
     assert (alps.units, alps.questions, alps.skipped) == ((), (), 1)
 
 
+@pytest.mark.nightly
 def test_the_benchmark_prints_what_was_found(talks: Path) -> None:
     """Through the real server: five questions, of which one finds half and one nothing."""
     done = subprocess.run(

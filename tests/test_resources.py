@@ -32,7 +32,7 @@ from memory_mcp.server.resources import (
 from memory_mcp.server.resources import read as read_uri
 from memory_mcp.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.protocol]
 
 _IDS = ResourceTemplateReference(uri=MEMORY)
 

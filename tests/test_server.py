@@ -17,7 +17,7 @@ from memory_mcp.server.speak import answer
 from memory_mcp.server.tools import toolset
 from memory_mcp.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.protocol]
 
 CHARS_PER_TOKEN = 4
 

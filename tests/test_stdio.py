@@ -70,6 +70,7 @@ async def test_two_servers_on_one_project_see_each_other(project: Path, era: Era
         assert await recalled(two, "sessions") == ["Sessions live in cookies."]
 
 
+@pytest.mark.protocol
 async def test_the_user_is_asked_across_the_pipe(project: Path, era: Era) -> None:
     """The approval gate is the same over a real transport, in both eras."""
     user = User("accept", {"decision": "edit", "summary": "PostgreSQL it is"})
@@ -164,9 +165,17 @@ def test_an_interrupt_ends_it_quietly(project: Path) -> None:
     ("environment", "said"),
     [
         ({"MEMORY_PHASE": "two"}, "MEMORY_PHASE is 'two'; it must be a whole number"),
-        ({"MEMORY_TOOLSETS": "nope"}, "MEMORY_TOOLSETS is 'nope'; it must be some of branches"),
-        ({"MEMORY_PHAES": "2"}, "MEMORY_PHAES is no setting. Did you mean MEMORY_PHASE?"),
-        ({"MEMORY_PROVIDER": "supermemory"}, ""),
+        pytest.param(
+            {"MEMORY_TOOLSETS": "nope"},
+            "MEMORY_TOOLSETS is 'nope'; it must be some of branches",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            {"MEMORY_PHAES": "2"},
+            "MEMORY_PHAES is no setting. Did you mean MEMORY_PHASE?",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param({"MEMORY_PROVIDER": "supermemory"}, "", marks=pytest.mark.nightly),
     ],
 )
 async def test_a_bad_setting_costs_itself_and_every_answer_says_so(

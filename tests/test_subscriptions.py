@@ -29,6 +29,7 @@ from memory_mcp.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.protocol
 async def test_what_changes_is_told_and_what_does_not_is_not(settings: Settings, era: Era) -> None:
     """A client reads again what it hears of: each needless word costs it tokens and time."""
     async with listener(partial(Client, make_server(settings), mode=era), era) as ears:
@@ -41,6 +42,7 @@ async def test_what_changes_is_told_and_what_does_not_is_not(settings: Settings,
         assert HISTORY not in await ears.rest()
 
 
+@pytest.mark.protocol
 async def test_a_backtrack_is_told_wherever_it_shows(settings: Settings, era: Era) -> None:
     """What was abandoned must leave a client's cache as well: the list, the head, the memory."""
     async with listener(partial(Client, make_server(settings), mode=era), era) as ears:
@@ -79,6 +81,7 @@ async def test_a_correction_and_a_forget_are_told_of_the_memory(
         await ears.until(f"memory://memory/{second}")
 
 
+@pytest.mark.protocol
 async def test_who_unsubscribes_hears_no_more(settings: Settings, era: Era) -> None:
     """Of the one resource; of the others still."""
     async with listener(partial(Client, make_server(settings), mode=era), era) as ears:
@@ -103,6 +106,7 @@ async def test_another_process_is_heard_over_stdio(project: Path, era: Era) -> N
         await ears.until(LIST)
 
 
+@pytest.mark.protocol
 async def test_another_client_is_heard_over_http(project: Path, era: Era) -> None:
     """One server for several clients: the one that writes and the one that listens differ."""
     with serving(project, "streamable-http") as (port, _):
@@ -116,6 +120,7 @@ async def test_another_client_is_heard_over_http(project: Path, era: Era) -> Non
             await ears.until(CONTEXT)
 
 
+@pytest.mark.protocol
 async def test_nobody_may_watch_without_end(settings: Settings, era: Era) -> None:
     """Each resource is read again after each write."""
     many = [f"memory://memory/{number}" for number in range(WATCHED_MAX + 1)]
@@ -142,6 +147,7 @@ async def test_who_watches_takes_no_nudge(settings: Settings, era: Era, drop: Dr
         assert "Is there any tea left?" in str(await ears.client.read_resource(CONTEXT))
 
 
+@pytest.mark.protocol
 async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     """A client that is gone, by whatever way, must not cost anything."""
     rooms, telling = fake_rooms(), Telling()

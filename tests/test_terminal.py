@@ -94,7 +94,13 @@ def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
     assert head_file(left)["forgotten"] != []
 
 
-@pytest.mark.parametrize("answer", ["\x04", SIGINT], ids=["Ctrl-D", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("\x04", marks=pytest.mark.nightly, id="Ctrl-D"),
+        pytest.param(SIGINT, id="Ctrl-C"),
+    ],
+)
 def test_leaving_the_question_unanswered_changes_nothing(left: Path, answer: str | Signals) -> None:
     """Ctrl-D and Ctrl-C mean: leave it. Neither is worth a traceback."""
     before = head_file(left)
@@ -152,7 +158,15 @@ def test_a_long_job_shows_its_progress_and_tidies_it_up() -> None:
 _LONG: Final = 8 * "Redis needs [1, 2] nodes :smile: " + "at most."
 
 
-@pytest.mark.parametrize("target", [(), ("-",), ("--history",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "target",
+    [
+        (),
+        pytest.param(("-",), marks=pytest.mark.nightly),
+        pytest.param(("--history",), marks=pytest.mark.nightly),
+    ],
+    ids=" ".join,
+)
 def test_an_export_goes_where_stdout_leads(
     run: Run, tmp_path: Path, target: tuple[str, ...]
 ) -> None:
@@ -176,6 +190,7 @@ def test_an_export_on_the_screen_is_json(run: Run) -> None:
     assert json.loads(screen)["records"][0]["content"] == _LONG
 
 
+@pytest.mark.nightly
 def test_the_demo_shows_tables() -> None:
     """What a newcomer sees first."""
     status, screen = on_a_terminal("demo")
@@ -200,7 +215,11 @@ def test_a_key_is_typed_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "zebra" not in screen
 
 
-@pytest.mark.parametrize("answer", ["\x04", SIGINT, "\n"], ids=["Ctrl-D", "Ctrl-C", "nothing"])
+@pytest.mark.parametrize(
+    "answer",
+    ["\x04", SIGINT, pytest.param("\n", marks=pytest.mark.nightly)],
+    ids=["Ctrl-D", "Ctrl-C", "nothing"],
+)
 def test_leaving_the_key_out_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str | Signals
 ) -> None:

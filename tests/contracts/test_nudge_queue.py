@@ -28,7 +28,7 @@ MINUTE = timedelta(minutes=1)
 IDS = FakeIds()
 
 
-@pytest.fixture(params=["memory", "local", "sqs", "fifo"])
+@pytest.fixture(params=["memory", "local", "sqs", pytest.param("fifo", marks=pytest.mark.nightly)])
 def door(request: pytest.FixtureRequest, tmp_path: Path) -> Door:
     def folder_of(user: str) -> Path:
         return tmp_path / user / "nudges"

@@ -255,7 +255,7 @@ async def test_a_damaged_index_heals_itself_from_the_records(
 @example(text="a" * QUERY_CHARS_MAX)
 @example(text="ß İ ŉ e\u0301 \u0301 ² Ⅷ ½ \u0903")
 @given(text=st.text(max_size=200))
-@settings(max_examples=depth(25, 150))
+@settings(max_examples=depth(10, 150))
 async def test_a_query_of_any_characters_is_safe(
     index: SqliteIndex, scribe: Scribe, text: str
 ) -> None:

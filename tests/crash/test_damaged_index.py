@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio.lowlevel
 import pytest
+from depth import depth
 from operations import begin, go_back
 from project import add, found, machine_of, opened, see
 
@@ -117,7 +118,7 @@ async def test_a_rebuild_cancelled_at_any_moment_leaves_an_index_that_works(
     await begin(tmp_path)
     turns, completed = 0, False
     while not completed:
-        turns += 1 + turns // 4
+        turns += depth(4 + turns, 1 + turns // 4)
         damage(_index(tmp_path))
         async with opened(tmp_path) as built:
             rebuild = asyncio.create_task(built.rooms.project.index.catch_up())

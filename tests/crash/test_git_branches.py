@@ -28,6 +28,12 @@ def trusted(root: Path) -> Path:
     return root
 
 
+def two_clones(folder: Path) -> tuple[Path, Path]:
+    """Two clones in which nobody has worked yet."""
+    left, right = (trusted(make_project(folder / name)) for name in ("left", "right"))
+    return left, right
+
+
 def records(root: Path) -> dict[str, bytes]:
     """The files of the memory, as a commit holds them."""
     folder = root / RECORDS
@@ -58,8 +64,7 @@ async def texts(root: Path) -> set[str]:
 
 async def test_a_memory_on_main_is_seen_without_the_files_of_the_feature(tmp_path: Path) -> None:
     """Issue 11, 2.2: the checkpoint that began its segment is on another git branch."""
-    left = trusted(make_project(tmp_path / "left"))
-    right = trusted(make_project(tmp_path / "right"))
+    left, right = two_clones(tmp_path)
     async with opened(left) as built:
         await add(built.rooms, "orders rest in PostgreSQL")
         main = records(left)
@@ -85,8 +90,7 @@ async def test_a_memory_on_main_is_seen_without_the_files_of_the_feature(tmp_pat
 
 async def test_what_a_backtrack_on_the_feature_left_stays_left_on_main(tmp_path: Path) -> None:
     """The move is on the feature; what is written on main afterwards says so by itself."""
-    left = trusted(make_project(tmp_path / "left"))
-    right = trusted(make_project(tmp_path / "right"))
+    left, right = two_clones(tmp_path)
     async with opened(left) as built:
         await seal(built.rooms, "the model stands", phase=1)
         await add(built.rooms, "carts rest in Redis")
@@ -277,8 +281,7 @@ async def test_what_a_clone_adds_after_everything_was_forgotten_can_be_brought_b
     tmp_path: Path,
 ) -> None:
     """Issue 11, 2.3: the road from the start itself; every name of a line is a name."""
-    left = trusted(make_project(tmp_path / "left"))
-    right = trusted(make_project(tmp_path / "right"))
+    left, right = two_clones(tmp_path)
     async with opened(left) as built:
         await add(built.rooms, "orders rest in PostgreSQL")
     check_out(right, records(left))
@@ -302,8 +305,7 @@ async def test_what_came_after_two_roads_is_listed_whichever_of_them_is_left(
     tmp_path: Path,
 ) -> None:
     """Issue 11, 2.3: one clone seals what it stood on and what it took in; the other goes back."""
-    left = trusted(make_project(tmp_path / "left"))
-    right = trusted(make_project(tmp_path / "right"))
+    left, right = two_clones(tmp_path)
     async with opened(left) as built:
         await add(built.rooms, "orders rest in PostgreSQL")
         await seal(built.rooms, "zero", phase=1)

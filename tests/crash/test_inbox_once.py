@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from crew import FAKES, crew_on
+from depth import depth
 from hooked import entry, transcript
 from power import Remembered
 from project import copy_project, machine_of, make_project, settings_in
@@ -22,8 +23,8 @@ from memory_mcp.wiring import open_rooms
 pytestmark = pytest.mark.anyio
 
 WORKER = Path(__file__).with_name("inbox_worker.py")
-PROCESSES = 4
-EVENTS = 12
+PROCESSES = depth(2, 4)
+EVENTS = depth(3, 12)
 STEPS_MIN = 12
 """Two records and two removals with their fsyncs; fewer would mean that nothing was cut."""
 

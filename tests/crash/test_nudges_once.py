@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from crew import FAKES, crew_on
+from depth import depth
 from fakes import START, FakeIds
 from nudge_worker import begin, leave
 from power import FailingDisk, PowerCut, Remembered
@@ -160,16 +161,17 @@ def tell(crew: list[subprocess.Popen[str]]) -> list[str]:
     return [text for line in lines if (text := line.removeprefix("shown "))]
 
 
-async def test_of_eight_processes_that_begin_together_one_shows_the_best(tmp_path: Path) -> None:
+async def test_of_processes_that_begin_together_one_shows_the_best(tmp_path: Path) -> None:
     """Round after round: never two, never none, and nothing is left for the next."""
     make_project(tmp_path)
-    with told(tmp_path, PROCESSES) as crew:
+    with told(tmp_path, depth(3, PROCESSES)) as crew:
         for number in range(6):
             await leave(tmp_path, f"best {number}", f"second {number}", f"third {number}")
             assert tell(crew) == [f"best {number}"]
         assert tell(crew) == []
 
 
+@pytest.mark.nightly
 async def test_of_processes_that_ask_sqs_together_one_shows_the_best(
     tmp_path: Path, sqs: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ async def test_of_processes_that_ask_sqs_together_one_shows_the_best(
         assert tell(crew) == []
 
 
+@pytest.mark.nightly
 async def test_no_nudge_is_shown_twice_when_processes_are_killed_in_the_middle(
     tmp_path: Path,
 ) -> None:

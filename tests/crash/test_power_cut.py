@@ -42,7 +42,7 @@ STRIDE = depth(25, 1)
 @pytest.mark.parametrize(
     "forgetful",
     [
-        pytest.param(False, id="keeping all that was written"),
+        pytest.param(False, id="keeping all that was written", marks=pytest.mark.nightly),
         pytest.param(
             True,
             id="keeping only what was synced",

@@ -27,7 +27,7 @@ from memory_mcp.wiring import Built
 pytestmark = pytest.mark.anyio
 
 WORKER = Path(__file__).with_name("worker.py")
-PROCESSES = 4
+PROCESSES = depth(2, 4)
 
 
 async def _kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
@@ -90,7 +90,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
 
 
 @pytest.mark.parametrize("seed", range(depth(1, 4)))
-async def test_nothing_acknowledged_is_lost_when_four_processes_are_killed_in_the_middle(
+async def test_nothing_acknowledged_is_lost_when_processes_are_killed_in_the_middle(
     seed: int, tmp_path: Path
 ) -> None:
     """DESIGN 3.4: any number of processes, ended at any moment, some of them started again.

@@ -118,7 +118,13 @@ async def test_a_folder_without_the_right_to_write_says_so(tmp_path: Path) -> No
         month.chmod(0o700)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@pytest.mark.parametrize(
+    "operation",
+    [
+        pytest.param(operation, id=operation.name, marks=pytest.mark.nightly if number % 3 else ())
+        for number, operation in enumerate(OPERATIONS)
+    ],
+)
 async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_whole(
     operation: Operation, tmp_path: Path
 ) -> None:
@@ -127,7 +133,7 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
     await operation.begin(template)
     async with opened(template) as built:
         before = await see(built.rooms)
-    for full_after in itertools.count(0, depth(3, 1)):
+    for full_after in itertools.count(0, depth(7, 1)):
         root = tmp_path / f"full-{full_after}"
         copy_project(template, root)
         disk = FullDisk(full_after)

@@ -24,7 +24,7 @@ from memory_mcp.settings import Settings
 from memory_mcp.wiring import open_rooms
 
 STEP_SECONDS_MAX = 20.0
-SEEDS_A_TEST = 40
+SEEDS_A_TEST = depth(12, 40)
 """So many stories are told with one project, which is made once."""
 
 

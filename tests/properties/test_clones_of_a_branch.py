@@ -87,7 +87,7 @@ async def clone_of(files: list[Record]) -> Rooms:
     return rooms
 
 
-@settings(max_examples=depth(50, 300))
+@settings(max_examples=depth(15, 300))
 @given(STEPS, st.randoms(use_true_random=False), st.sampled_from([0.2, 0.5, 0.8]))
 def test_what_held_holds_in_a_clone_and_what_was_abandoned_does_not(
     steps: list[tuple[str, int]], random: Random, share: float

@@ -102,7 +102,7 @@ class Story:
 
 @given(acts=ACTS)
 @example(acts=[("seal", 0), ("pending", 0), ("seal", 0), ("back", 98), ("skip", 0)])
-@settings(max_examples=depth(4, 25))
+@settings(max_examples=depth(2, 25))
 def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
     acts: list[tuple[Act, int]],
 ) -> None:

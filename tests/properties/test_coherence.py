@@ -15,4 +15,4 @@ def drive(examples: int, steps: int) -> None:
 
 def test_every_read_path_says_what_the_plain_model_says() -> None:
     """The promise: nothing acknowledged is lost, nothing abandoned is recalled."""
-    drive(examples=depth(4, 600), steps=depth(25, 50))
+    drive(examples=depth(2, 600), steps=depth(25, 50))

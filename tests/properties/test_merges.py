@@ -213,6 +213,6 @@ class MergingMemory(RuleBasedStateMachine):
 
 
 MergingMemory.TestCase.settings = settings(
-    max_examples=depth(4, 25), stateful_step_count=18
+    max_examples=depth(2, 25), stateful_step_count=18
 )  # fmt: skip
 TestMergingMemory = MergingMemory.TestCase

@@ -53,7 +53,7 @@ def test_odd_texts_are_odd_in_both_formats() -> None:
 
 @example(made=[Scribe().record("\n---\n", title="", tags=["\n"])])
 @given(made=st.lists(records(), max_size=4))
-@settings(max_examples=depth(25, 150))
+@settings(max_examples=depth(8, 150))
 def test_any_record_comes_back_from_an_export_as_it_was(made: list[Record]) -> None:
     """Every field, whatever it says: that is what lossless means."""
     ids = FakeIds()  # the strategy gives each the same id
@@ -103,7 +103,7 @@ def as_if_written(record: Record, ids: FakeIds) -> Record:
 @pytest.mark.parametrize("form", ["json", "markdown"])
 @given(made=st.lists(records(), min_size=1, max_size=3))
 @settings(
-    max_examples=depth(3, 15),
+    max_examples=depth(1, 15),
 )
 def test_files_of_any_record_are_the_same_after_both_ways(
     tmp_path: Path, form: Form, made: list[Record]
@@ -183,6 +183,6 @@ class MovedMemory(CoherentMemory):
 
 
 MovedMemory.TestCase.settings = settings(
-    max_examples=depth(3, 12), stateful_step_count=25
+    max_examples=depth(1, 12), stateful_step_count=25
 )  # fmt: skip
 TestMovedMemory = MovedMemory.TestCase

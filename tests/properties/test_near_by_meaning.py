@@ -71,7 +71,7 @@ def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[Recor
     st.integers(1, 2),
     st.integers(0, 20),
 )
-@settings(max_examples=depth(20, 1200))
+@settings(max_examples=depth(6, 1200))
 async def test_sql_and_the_pure_rule_find_the_same_near(  # noqa: PLR0917  # drawn, not called
     tmp_path: Path,
     written: list[Record],
@@ -140,7 +140,7 @@ async def found(
     st.tuples(QUERIES, VIEWS, REACHED, MODES),
     st.permutations(range(RECORDS_MAX)),
 )
-@settings(max_examples=depth(20, 1200))
+@settings(max_examples=depth(6, 1200))
 async def test_no_mode_finds_what_is_not_visible_or_not_wanted(
     tmp_path: Path,
     written: list[Record],

@@ -172,4 +172,4 @@ def drive(examples: int, steps: int) -> None:
 
 def test_an_outbox_is_what_the_plain_model_says() -> None:
     """Whichever process does what, in whatever order, and however late."""
-    drive(examples=depth(25, 600), steps=depth(40, 60))
+    drive(examples=depth(8, 600), steps=depth(40, 60))

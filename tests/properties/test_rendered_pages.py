@@ -134,7 +134,7 @@ def named(text: str) -> set[RecordId]:
     return {RecordId(id_) for id_ in _NAMED.findall(text)}
 
 
-@settings(max_examples=depth(10, 60))
+@settings(max_examples=depth(5, 60))
 @given(STEPS)
 def test_rendered_files_show_exactly_what_holds(steps: list[tuple[str, int]]) -> None:
     """Nothing abandoned is recalled, and a file is a way to recall."""

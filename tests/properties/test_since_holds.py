@@ -114,7 +114,7 @@ async def forgotten(rooms: Rooms, record_id: RecordId, *, erase: bool) -> None:
         return
 
 
-@settings(max_examples=depth(25, 150))
+@settings(max_examples=depth(10, 150))
 @example([("seal", 0), ("back", 0), ("vanish", 0)])  # the record of a checkpoint is gone
 @given(STEPS)
 def test_nothing_changed_is_said_only_where_nothing_did(steps: list[tuple[str, int]]) -> None:

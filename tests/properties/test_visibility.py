@@ -126,7 +126,7 @@ async def compare(
 
 
 @given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
-@settings(max_examples=depth(40, 5_000))
+@settings(max_examples=depth(12, 5_000))
 async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
     tmp_path: Path,
     written: list[Record],
@@ -139,7 +139,7 @@ async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
 
 
 @given(records(), VIEWS, st.permutations(range(RECORDS_MAX)))
-@settings(max_examples=depth(16, 1000))
+@settings(max_examples=depth(5, 1000))
 async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
     written: list[Record], view: View, places: list[int]
 ) -> None:
