@@ -19,7 +19,7 @@ from models import minilm_folder
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 

@@ -18,12 +18,12 @@ from views_in_memory import MemoryViews
 from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.rooms import Policy, Pool, Rooms, Session
+from memory_mcp.build import build
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.record import Origin, Record, Scope
-from memory_mcp.settings import Settings
-from memory_mcp.stores.trust import TrustedProjects
-from memory_mcp.wiring import build
+from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
 MILLISECOND: Final = timedelta(milliseconds=1)

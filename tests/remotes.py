@@ -12,7 +12,7 @@ from fakes import START, FakeIds
 
 from memory_mcp.domain.cloud import Document
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 SPACE: Final = "cc_u-ann_p-shop"
 KEY: Final = "sm_test"

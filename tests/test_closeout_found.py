@@ -7,7 +7,7 @@ import pytest
 from closing import PHASES
 from doors import Era, add, agent, call, recalled
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

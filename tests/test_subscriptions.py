@@ -18,13 +18,13 @@ from mcp.server import MCPServer
 from test_http import serving
 
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import WATCHED_MAX
 from memory_mcp.rendered import Watched, watch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.main import make_server
 from memory_mcp.server.notifications import Telling, Watch
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -21,13 +21,13 @@ from cloud_server import serving
 from doors import Json, trust, trust_cloud
 from pydantic import SecretStr
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.cloud import Document
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.mirroring.documents import document_of
-from memory_mcp.settings import Settings
-from memory_mcp.stores.host import SystemIds
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.files.host import SystemIds
+from memory_mcp.storage.supermemory.client import Supermemory
+from memory_mcp.storage.supermemory.documents import document_of
 
 __all__ = ["LIVE_KEY", "SCOPED_KEY", "Vendor", "a_document", "fake_vendor", "live_vendor"]
 

@@ -26,8 +26,6 @@ from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.locations import moving_setting
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
-__all__ = ["LITTER", "Access", "Disk", "unavailable"]
-
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that is left over is litter of a cut, never a record."""
 

@@ -24,22 +24,6 @@ try:  # what hashlib offers under this name; it would load OpenSSL first, for 4 
 except ImportError:
     from hashlib import blake2b
 
-__all__ = [
-    "STATE_FOLDER",
-    "LostWorkTreeError",
-    "common_git_dir",
-    "find_git_dir",
-    "find_main_work_tree",
-    "find_work_tree",
-    "machine_folder",
-    "moving_setting",
-    "plain_path",
-    "read_text",
-    "roots_around",
-    "state_home",
-    "why_unusable",
-]
-
 STATE_FOLDER: Final = ".state"
 _APPLICATION: Final = "memory-mcp"
 _GIT_FILE_BYTES_MAX: Final = 8_388_608

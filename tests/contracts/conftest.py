@@ -10,10 +10,10 @@ from outboxes import Doors
 from remotes import remote_of
 from stores_in_memory import MemoryIndex
 
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ports import Outbox, SearchIndex
 from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.supermemory.client import Supermemory
 
 
 @pytest.fixture(params=["sqlite", "memory"])

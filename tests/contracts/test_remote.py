@@ -12,7 +12,7 @@ from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
 from memory_mcp.errors import RemoteBlockedError, RemoteRejectedError
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
 

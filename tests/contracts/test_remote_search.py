@@ -9,7 +9,7 @@ from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import REMOTE_EXCLUDED_MAX, REMOTE_HITS_MAX, TAGS_MAX
 from memory_mcp.domain.record import RECALLED_KINDS
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
 

@@ -16,7 +16,7 @@ from test_round_trips import NAME, TEXT, records
 from memory_mcp.domain.cloud import Document, Stored
 from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.record import Kind, Move, Record, Scope
-from memory_mcp.mirroring.documents import document_of, record_of
+from memory_mcp.storage.supermemory.documents import document_of, record_of
 
 KINDS = st.sampled_from([kind for kind in get_args(Kind) if kind not in ("checkpoint", "move")])
 URLS = st.sampled_from(

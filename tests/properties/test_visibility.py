@@ -17,8 +17,8 @@ from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.profile import key_of
 from memory_mcp.domain.record import REJECTED, Approval, Move, Record
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio

@@ -19,8 +19,6 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 
-__all__ = ["Outbox", "PulledRecords", "Remote"]
-
 
 class Outbox(Protocol):
     """What the cloud has not confirmed yet, of one pool: durable, shared by all its processes.

@@ -31,12 +31,12 @@ from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams
 from pydantic import ValidationError
 
 from memory_mcp.app.rooms import Rooms, Session, reads_refused
+from memory_mcp.config.places import Places
 from memory_mcp.domain.limits import WATCHED_MAX
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.places import Places
 from memory_mcp.rendered import Watched, watch
 from memory_mcp.server.resources import CONTEXT, listed, read
-from memory_mcp.stores.heads import HEAD_FILE
+from memory_mcp.storage.files.heads import HEAD_FILE
 
 __all__ = ["LIST", "Telling", "Watch", "connection_of"]
 
