@@ -59,7 +59,7 @@ def test_no_other_module_reads_the_environment() -> None:
         if reading.search(path.read_text("utf-8")) and path.name != "settings.py"
     ]
 
-    # the first tells numpy to use one thread, the second hands its environment to the server it starts;
+    # one tells numpy to use one thread, one hands its environment to the server that it starts;
     # a hook is done before `settings` could be imported, and reads some of the same variables
     assert sorted(found) == ["build.py", "demo.py", "hook.py"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from any_records import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
 from depth import depth
 from fake_embedder import FakeEmbedder
 from fakes import SCOPE, START, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, MemoryRecords
-from test_visibility import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
 from vector_doors import ASKED, MODEL, away
 from vectors_in_memory import MemoryVectors
 

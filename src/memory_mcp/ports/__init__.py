@@ -5,7 +5,15 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
 from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
-from memory_mcp.ports.index import SearchIndex, VectorIndex
+from memory_mcp.ports.index import (
+    Erasures,
+    IndexContent,
+    Lineage,
+    SearchIndex,
+    TextSearch,
+    VectorIndex,
+    VisibleRecords,
+)
 from memory_mcp.ports.models import Embedder, LanguageModel
 from memory_mcp.ports.records import (
     Clock,
@@ -25,11 +33,14 @@ __all__ = [
     "CloudTrust",
     "Embedder",
     "ErasedLog",
+    "Erasures",
     "HeadStore",
     "Ids",
     "ImportJournal",
     "Inbox",
+    "IndexContent",
     "LanguageModel",
+    "Lineage",
     "NudgeQueue",
     "Outbox",
     "ProjectTrust",
@@ -38,6 +49,8 @@ __all__ = [
     "RecordStore",
     "Remote",
     "SearchIndex",
+    "TextSearch",
     "VectorIndex",
     "Views",
+    "VisibleRecords",
 ]

@@ -1,4 +1,10 @@
-"""The index over the records and their vectors."""
+"""The index over the records, as small ports that a store can implement one after the other.
+
+All of them are derivatives of the records: deleting an index loses nothing. The use cases receive a
+`SearchIndex`, which is all of them together; tests/contracts holds a suite for each.
+
+The failures of every method are `IndexBusyError` (try again) and `IndexDamagedError` (rebuild).
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -12,40 +18,16 @@ from memory_mcp.domain.vectors import Passage, ReadVectors
 from memory_mcp.domain.views import Filters, View
 
 
-class SearchIndex(Protocol):
-    """A derivative of the records that answers quickly. Deleting it loses nothing.
+class IndexContent(Protocol):
+    """Which records are in the index, and whether that is all of them.
 
-    - `add` and `remove` are idempotent and visible to every process once they return.
-    - `ids` names all that is in the index, or what of these is.
-    - `erased` names every id that some record erases (or that is erased `also`), whether or not it
-      was ever here, and what was made of these: it repeats their words. A record that orders an
-      erasure is never among them, unless others that stay order the same; `erased_by` names what
-      these records order to be erased.
-    - `match`, `around`, `find`, `visible` and `nearest` return only what is visible from the view;
-      filters apply first, so `limit` results are `limit` visible results if there are that many.
-    - `corpus` counts the records that hold each term: of a term in few records those that can be
-      seen, of others all. `spellings` names the terms there are, visible or not, that share most
-      letters with one that is not there, with their counts.
-    - `match` looks for records that hold at least one of the terms (those that `corpus` counted),
-      best first. `around` names what was written up to two steps before and after, in one go,
-      whether or not it passes the filters.
-    - `find` returns the newest first (by id); with `best` the pinned first, then the important
-      ones, then the newest. Asked for a statement it finds tombstones too.
-    - `nearest` names visible ids close to a mistyped one.
-    - `named` names the memories that a part of an id fits (`ids.fits_part`): visible from the view,
-      or without one whether visible or not.
-    - `moves` names the records that move the head; `of_segments` everything written in these
-      segments, visible or not; `segments` the newest record of each segment that has any, not
-      counting those that order an erasure if `orders` are not wanted; `suppressed_by` what the
-      records of these segments supersede or bury; `derived` everything that was made of these, or
-      of what was made of them, visible or not.
-    - `to_erase` names what is there of the `erased`, or what of `among` is erased whether it is
-      there or not, and for each of them the records that order it. A row may be forged: whoever
-      erases asks those records themselves. `also` is erased too, by nobody's order.
-    - `mark_complete` says that every record is in. Until then (and after `reset`) the reading
-      methods raise `IndexDamagedError` instead of answering from half of the memories; but for
-      `ids` and `to_erase`, which are what completes it.
-    - `IndexBusyError` (try again) and `IndexDamagedError` (rebuild) are the only failures.
+    - `add` and `remove` are idempotent and visible to every process once they return. What was
+      removed is found by no method of any port, and leaves no byte of its text.
+    - `ids` names all that is in the index, or what of `among` is.
+    - `mark_complete` states that every record is in. Until then, and after `reset`, the methods of
+      the other ports raise `IndexDamagedError` instead of answering from half of the memories;
+      except `Erasures.to_erase`, which is needed to complete it.
+    - `reset` empties the index. `findings` names what is wrong with it.
     """
 
     async def add(self, records: Sequence[Record]) -> None: ...
@@ -54,17 +36,29 @@ class SearchIndex(Protocol):
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]: ...
 
-    async def corpus(self, terms: Collection[str], view: View) -> Corpus: ...
+    async def mark_complete(self) -> None: ...
 
-    async def spellings(self, term: str) -> list[tuple[str, int]]: ...
+    async def reset(self) -> None: ...
 
-    async def match(
-        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
-    ) -> list[Candidate]: ...
+    async def aclose(self) -> None: ...
 
-    async def around(
-        self, record_ids: Collection[RecordId], view: View, filters: Filters
-    ) -> list[Neighbour]: ...
+    async def findings(self, *, repair: bool) -> list[Finding]: ...
+
+
+class VisibleRecords(Protocol):
+    """The records that a reader may see.
+
+    - The rule is `timeline.visibility.visible`; every answer agrees with it, whatever the timeline.
+      The contract suite proves that on random records.
+    - Filters and visibility apply first: `limit` results are `limit` visible results if there are
+      that many.
+    - `find` returns the newest first (by id); with `best` the pinned first, then the important,
+      then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
+    - `visible` returns those of the ids that a search may find.
+    - `nearest` returns visible ids close to a mistyped one.
+    - `named` returns the memories that a part of an id fits (`ids.fits_part`): visible from the
+      view, or without a view all of them.
+    """
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
@@ -78,6 +72,45 @@ class SearchIndex(Protocol):
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]: ...
 
+
+class TextSearch(Protocol):
+    """Visible records by their words. Terms come from `retrieval.analysis`, folded and stemmed.
+
+    - `corpus` counts the records that hold each term: of a rare term only visible ones, of other
+      terms all. So the counts do not reveal a hidden word.
+    - `spellings` returns the terms of the index, visible or not, that share most letters with an
+      unknown one, with their counts.
+    - `match` returns visible records that hold at least one of the terms that `corpus` counted,
+      best first. Equal matches stand in one order, however they were added.
+    - `around` returns the visible records written up to two steps before and after each of these,
+      in the same session and on the same day, without a long pause between them. `wanted` says
+      whether one passes the filters.
+    """
+
+    async def corpus(self, terms: Collection[str], view: View) -> Corpus: ...
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]: ...
+
+    async def match(
+        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]: ...
+
+
+class Lineage(Protocol):
+    """How records hang together, visible or not.
+
+    - `moves` returns the records that move the head, oldest first.
+    - `of_segments` returns everything written in these segments.
+    - `segments` returns the newest record of each segment that has any; without `orders` it does
+      not count records that order an erasure.
+    - `suppressed_by` returns what the records of these segments supersede or bury.
+    - `derived` returns everything that was made of these records, directly or through others.
+    """
+
     async def moves(self) -> list[RecordId]: ...
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
@@ -88,6 +121,19 @@ class SearchIndex(Protocol):
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
+
+class Erasures(Protocol):
+    """Which records are to be erased, and who orders it; `also` is erased by nobody's order.
+
+    - `erased` returns every id that some record erases, whether or not it was ever in the index,
+      and what was made of these, because that repeats their words. It never contains a record that
+      orders an erasure, unless others that stay order the same.
+    - `erased_by` returns what these records order to be erased.
+    - `to_erase` returns what of `erased` is in the index, or what of `among` is erased whether it
+      is in or not; for each of them the records that order it. A row may be forged: the caller
+      reads those records before it erases.
+    """
+
     async def to_erase(
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]: ...
@@ -96,26 +142,21 @@ class SearchIndex(Protocol):
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]: ...
 
-    async def mark_complete(self) -> None: ...
 
-    async def reset(self) -> None: ...
-
-    async def aclose(self) -> None: ...
-
-    async def findings(self, *, repair: bool) -> list[Finding]: ...
+class SearchIndex(IndexContent, VisibleRecords, TextSearch, Lineage, Erasures, Protocol):
+    """Everything that the use cases ask of an index."""
 
 
 class VectorIndex(Protocol):
-    """The vectors of the records in a search index, of any number of embedders side by side.
+    """The vectors of the records in an index, of any number of embedders side by side.
 
     - `claim` leases records that this embedder has not encoded, newest first, to one caller until
-      `until`; `keep` stores what was made of them. What is no longer there is not stored.
+      `until`. `keep` stores their vectors; those of a record that is gone are dropped.
     - `missing` counts the records that the embedder has yet to encode.
     - `near` returns the visible records whose pooled vectors are nearest; filters apply first.
-    - `vectors` returns the chunks of those records that are encoded. A row whose checksum is wrong
-      is left out and counted; `damaged` counts them in the whole index.
+    - `vectors` returns the chunks of the records that are encoded. A row with a wrong checksum is
+      left out and counted; `damaged` counts such rows in the whole index.
     - `let_go` drops the vectors of other embedders that nobody used since.
-    - Failures are those of `SearchIndex`.
     """
 
     async def claim(

@@ -1,58 +1,20 @@
-"""The contract of `ports.SearchIndex`, for every adapter."""
+"""The contract of `ports.VisibleRecords`, for every index."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
-from itertools import permutations
 from typing import Any
 
 import pytest
 from fakes import MILLISECOND, Scribe
-from index_doors import ANY, ELSEWHERE, HERE, matched, seen
+from index_doors import ELSEWHERE, HERE, matched, seen
 
-from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId, made_id
+from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, made_id
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import REJECTED, Move, Origin, Record
-from memory_mcp.domain.search import Corpus
-from memory_mcp.domain.views import Filters, View
-from memory_mcp.errors import IndexDamagedError
+from memory_mcp.domain.views import Filters
 from memory_mcp.ports import SearchIndex
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scribe) -> None:
-    """A catch-up may meet what is in already."""
-    record = scribe.record(segment=HERE)
-    await index.add([record, record])
-    await index.add([record])
-    assert await index.ids() == await index.ids({record.id}) == {record.id}
-    assert await index.ids([]) == set()
-    assert await index.count(seen(scribe), ANY) == 1
-
-    await index.remove({record.id, scribe.record().id})
-    await index.remove({record.id})
-    assert await index.ids() == set()
-
-
-async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scribe) -> None:
-    """A forget takes text, tags, links and what it suppressed along."""
-    old = scribe.record("older crate", segment=HERE)
-    record = scribe.record(
-        "crate",
-        tags=("t",),
-        segment=HERE,
-        supersedes=(old.id,),
-        erases=(old.id,),
-        kind="tombstone",
-    )
-    await index.add([old, record])
-    await index.remove({record.id})
-
-    assert await matched(index, "crate", seen(scribe)) == [old.id]
-    assert await index.find(seen(scribe), Filters(tags=("t",)), 9) == []
-    assert await index.to_erase() == {}
-    assert await index.suppressed_by({HERE}) == set()
 
 
 async def test_the_same_statement_is_found_however_it_is_spelt(
@@ -74,57 +36,6 @@ async def test_the_same_statement_is_found_however_it_is_spelt(
     assert await index.find(seen(scribe), Filters(statement=digest("else")), 9) == []
     several = Filters(statements=frozenset({known.statement, other.statement, digest("else")}))
     assert await index.find(seen(scribe), several, 9) == [rejected.id, other.id, known.id]
-
-
-async def test_what_was_made_of_a_record_is_known_through_others(
-    index: SearchIndex, scribe: Scribe
-) -> None:
-    """A forget follows the words, hidden or not."""
-    one, other = scribe.record(segment=HERE), scribe.record(segment=HERE)
-    both = scribe.record(segment=HERE, derived_from=(one.id, other.id))
-    whole = scribe.record(segment=ELSEWHERE, derived_from=(both.id,))
-    await index.add([one, other, both, whole])
-
-    assert await index.derived({one.id}) == {both.id, whole.id}
-    assert await index.derived({both.id, one.id}) == {whole.id}
-    assert await index.derived({whole.id, RecordId("x")}) == set()
-
-
-ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
-    "corpus": lambda index, view: index.corpus(["a"], view),
-    "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
-    "match": lambda index, view: index.match(["a"], Corpus(1, {"a": 1}), view, ANY, 5),
-    "around": lambda index, view: index.around([RecordId("x")], view, ANY),
-    "find": lambda index, view: index.find(view, ANY, 5),
-    "count": lambda index, view: index.count(view, ANY),
-    "visible": lambda index, view: index.visible([RecordId("x")], view),
-    "nearest": lambda index, view: index.nearest("x", view),
-    "moves": lambda index, view: index.moves(),  # noqa: ARG005
-    "derived": lambda index, view: index.derived([RecordId("x")]),  # noqa: ARG005
-    "of_segments": lambda index, view: index.of_segments({HERE}),  # noqa: ARG005
-    "suppressed_by": lambda index, view: index.suppressed_by({HERE}),  # noqa: ARG005
-}
-
-
-@pytest.mark.parametrize("name", ASKING)
-async def test_an_index_that_is_not_complete_answers_nothing(
-    index: SearchIndex, scribe: Scribe, name: str
-) -> None:
-    """Half of the memories must not pass for all of them. What completes it may look inside."""
-    ask, view = ASKING[name], seen(scribe)
-    await ask(index, view)
-    await index.add([scribe.record(segment=HERE)])
-    await index.reset()
-    assert await index.ids() == set()
-    await index.add([scribe.record(segment=HERE)])
-
-    with pytest.raises(IndexDamagedError):
-        await ask(index, view)
-    assert len(await index.ids()) == 1
-    assert await index.to_erase() == {}
-
-    await index.mark_complete()
-    await ask(index, view)
 
 
 async def test_filters_and_visibility_come_before_the_limit(
@@ -200,22 +111,6 @@ async def test_every_filter_is_applied(
     assert await index.find(view, filters, 9) == wanted
     assert await index.count(view, filters) == len(wanted)
     assert sorted(await matched(index, "x", view, filters, 9), reverse=True) == wanted
-
-
-async def test_equal_matches_stand_in_one_order_however_they_came_in(
-    index: SearchIndex, scribe: Scribe
-) -> None:
-    """The same memories give the same answer after a rebuild, which reads them in any order."""
-    records = [scribe.record("the same words", segment=HERE) for _ in range(4)]
-    answers: set[tuple[Any, ...]] = set()
-    for order in permutations(records):
-        await index.reset()
-        await index.mark_complete()
-        for record in order:
-            await index.add([record])
-        answers.add(tuple(await matched(index, "same words", seen(scribe), ANY, 3)))
-
-    assert answers == {tuple(record.id for record in reversed(records[1:]))}
 
 
 async def test_only_what_holds_is_visible(index: SearchIndex, scribe: Scribe) -> None:
@@ -295,36 +190,3 @@ async def test_a_part_of_an_id_names_what_may_be_seen(index: SearchIndex, scribe
     assert await index.named(move.id, None, 9) == []
     for nothing in ("", "0", here[0].id[:3], here[1].id[-7:], "%", "____", "🦩" * 8):
         assert await index.named(nothing, None, 9) == []
-
-
-async def test_segments_moves_and_erasures_are_named_visible_or_not(
-    index: SearchIndex, scribe: Scribe
-) -> None:
-    """A forget erases everything of a road, also what nobody sees any more."""
-    old = scribe.record(segment=HERE)
-    new = scribe.record(segment=ELSEWHERE, supersedes=(old.id,))
-    gone = scribe.ids.new(scribe.clock.now())
-    grave = scribe.record(
-        kind="tombstone", segment=ELSEWHERE, supersedes=(new.id,), erases=(new.id, gone)
-    )
-    step = Move(act="fork", branch=MAIN)
-    moves = [scribe.record(kind="move", move=step, segment=HERE) for _ in range(3)]
-    await index.add([*reversed(moves), grave, new, old])
-
-    assert await index.moves() == [record.id for record in moves]
-    assert await index.of_segments({ELSEWHERE}) == {new.id, grave.id}
-    assert await index.of_segments({HERE}) == {old.id, *(record.id for record in moves)}
-    assert await index.of_segments(set()) == set()
-    assert await index.suppressed_by({ELSEWHERE}) == {old.id, new.id}
-    assert await index.suppressed_by({HERE}) == set()
-    assert await index.to_erase() == {new.id: {grave.id}}
-    assert await index.to_erase([gone, old.id]) == {gone: {grave.id}}
-    assert await index.erased() == {new.id, gone}
-
-
-async def test_a_healthy_index_has_no_findings(index: SearchIndex, scribe: Scribe) -> None:
-    """The doctor must not cry wolf."""
-    await index.add([scribe.record(segment=HERE)])
-
-    assert await index.findings(repair=True) == []
-    assert await index.count(seen(scribe), ANY) == 1

@@ -1,6 +1,8 @@
-"""The contract of `ports.SearchIndex`: what is looked for by words, for every adapter."""
+"""The contract of `ports.TextSearch`, for every index."""
 
 from datetime import timedelta
+from itertools import permutations
+from typing import Any
 
 import pytest
 from fakes import Scribe
@@ -13,6 +15,22 @@ from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.terms import terms
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_equal_matches_stand_in_one_order_however_they_came_in(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """The same memories give the same answer after a rebuild, which reads them in any order."""
+    records = [scribe.record("the same words", segment=HERE) for _ in range(4)]
+    answers: set[tuple[Any, ...]] = set()
+    for order in permutations(records):
+        await index.reset()
+        await index.mark_complete()
+        for record in order:
+            await index.add([record])
+        answers.add(tuple(await matched(index, "same words", seen(scribe), ANY, 3)))
+
+    assert answers == {tuple(record.id for record in reversed(records[1:]))}
 
 
 async def test_match_needs_one_term_and_brings_what_ranking_needs(

@@ -1,27 +1,16 @@
-"""The rule of what is visible, told in Python and in SQL: both must say the same."""
+"""Strategies for records with any links, and for what may be asked of them."""
 
-import itertools
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-import pytest
-from depth import depth
 from fakes import MILLISECOND, START, Scribe
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from stores_in_memory import MemoryIndex, passes
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.profile import key_of
 from memory_mcp.domain.record import REJECTED, Approval, Move, Record
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.storage.sqlite.index import SqliteIndex
-from memory_mcp.timeline.visibility import visible
-
-pytestmark = pytest.mark.anyio
 
 SEGMENTS = [SegmentId(name) for name in ("s0", "s1", "s2", "s3")]
 BRANCHES = [MAIN, BranchName("side")]
@@ -29,7 +18,6 @@ KINDS = ["fact", "fact", "decision", "lesson", "checkpoint", "tombstone", "tombs
 WORDS = ["apple", "pear", "plum"]
 KEYS = [*(f"{REJECTED}{digest(word)}" for word in WORDS), key_of("city")]
 RECORDS_MAX = 12
-FILES = itertools.count()
 
 
 @st.composite
@@ -89,61 +77,3 @@ FILTERS = st.builds(
 )
 VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
 QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)
-
-
-async def compare(
-    folder: Path, written: list[Record], views: list[View], filters: Filters, query: tuple[str, ...]
-) -> None:
-    real = SqliteIndex(folder / f"{next(FILES)}.sqlite3", fields_of, lambda: None)
-    oracle = MemoryIndex()
-    for index in (real, oracle):
-        await index.add(written)
-        await index.mark_complete()
-    ids = {record.id for record in written}
-    for view in views:
-        seen = [r for r in visible(written, view) if r.recalled or filters.statement]
-        wanted = {r.id for r in seen if passes(r, filters)}
-        assert set(await real.find(view, filters, 99)) == wanted
-        assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
-        assert await real.count(view, filters) == len(wanted)
-        assert await real.visible(ids, view) == await oracle.visible(ids, view)
-        for near in [*ids, "", "~"]:
-            assert await real.nearest(near, view) == await oracle.nearest(near, view)
-        corpus = await real.corpus(query, view)
-        assert corpus.counts == (await oracle.corpus(query, view)).counts
-        mine = await real.match(query, corpus, view, filters, 60)
-        theirs = await oracle.match(query, corpus, view, filters, 60)
-        assert {c.id: c for c in mine} == {c.id: c for c in theirs}
-        near = [sorted(await i.around(ids, view, filters), key=repr) for i in (real, oracle)]
-        assert near[0] == near[1]
-        assert await real.of_segments(view.chain) == await oracle.of_segments(view.chain)
-        assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
-    assert await real.to_erase() == await oracle.to_erase()
-    assert await real.moves() == await oracle.moves()
-    for some in (ids, sorted(ids)[:1]):
-        assert await real.derived(some) == await oracle.derived(some)
-    await real.aclose()
-
-
-@given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
-@settings(max_examples=depth(40, 5_000))
-async def test_sql_and_the_pure_rule_say_the_same_of_any_records(
-    tmp_path: Path,
-    written: list[Record],
-    views: list[View],
-    filters: Filters,
-    query: tuple[str, ...],
-) -> None:
-    """Two tellings of one rule, kept in step record by record."""
-    await compare(tmp_path, written, views, filters, query)
-
-
-@given(records(), VIEWS, st.permutations(range(RECORDS_MAX)))
-@settings(max_examples=depth(16, 1000))
-async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
-    written: list[Record], view: View, places: list[int]
-) -> None:
-    """Folders are read in any order, and two clones write in another one."""
-    shuffled = [written[place] for place in places if place < len(written)]
-
-    assert {r.id for r in visible(shuffled, view)} == {r.id for r in visible(written, view)}
