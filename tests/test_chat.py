@@ -15,8 +15,7 @@ from fake_language import FakeLanguage
 from pydantic import SecretStr
 
 from memory_mcp.build import build, open_rooms
-from memory_mcp.config.groups import LanguageSettings
-from memory_mcp.config.settings import Settings
+from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, LANGUAGE_TURNS_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel

@@ -10,8 +10,7 @@ from pydantic import SecretStr
 from tiny_model import silent, tiny_store, tiny_vendor
 
 from memory_mcp.build import embedder
-from memory_mcp.config.groups import EmbedderSettings
-from memory_mcp.config.settings import Settings, checked_settings, read_settings
+from memory_mcp.config.settings import EmbedderSettings, Settings, checked_settings, read_settings
 from memory_mcp.errors import ModelUnavailableError, SettingError
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.manifest import MANIFEST

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from memory_mcp.config.groups import EmbedderSettings, LanguageSettings
 from memory_mcp.config.settings import (
     SETTINGS,
+    EmbedderSettings,
+    LanguageSettings,
     Settings,
     checked_settings,
     read_settings,

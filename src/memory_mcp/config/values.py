@@ -1,15 +1,16 @@
-"""What one setting says: from the text that was given to a value, or to an error that says how.
+"""From the text of one setting to its value, or to an error that names the choices.
 
-Nothing here knows which settings there are, or reads the environment.
+This module knows neither which settings there are nor the environment. A function that returns a
+`Parser` is given the bounds or choices; the others are parsers themselves.
 """
 
 import math
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -34,9 +35,9 @@ _ADDRESS: Final = re.compile(
 )
 """Scheme, host, port and path: no user, no query."""
 
-
 _CONTAINER: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
 """What the service takes in the path of a request (v5)."""
+
 _SHORT_WEIGHTS: Final = {
     "sim": "similarity", "imp": "importance", "rec": "recency", "pin": "pinned"
 }  # fmt: skip
@@ -45,52 +46,140 @@ _WEIGHT_MAX: Final = 10
 """Ten times what similarity usually counts: nothing else would be left."""
 
 
-class Variable(NamedTuple):
-    """A setting under the name that was really set: errors name that one."""
+@dataclass(frozen=True)
+class Variable:
+    """A setting as it was given.
+
+    `name` is the variable that was really set, because errors name it. `project` is the folder
+    that Claude Code names: a relative folder is in there.
+    """
 
     name: str
     value: str
+    project: str = ""
+
+    def wrong(self, must: str, *, shown: bool = True) -> SettingError:
+        """The error that says what the value must be; it may hold a secret if it is not `shown`."""
+        return SettingError(self.name, self.value if shown else None, must)
 
 
-Given = Mapping[str, Variable]
-"""The settings that were set, each by its own name."""
+Parser = Callable[[Variable], object]
 
 
-def text(given: Given, setting: str) -> str:
-    """What it was set to; nothing if it was not."""
-    return given[setting].value if setting in given else ""
+def text(given: Variable) -> str:
+    """Any name that can be stored."""
+    return plain(given.value)
 
 
-def choice(given: Given, setting: str, choices: tuple[str, ...], default: str) -> str:
-    """The one that was chosen, however it was capitalised."""
-    name, value = given.get(setting, (setting, default))
-    for known in choices:
-        if value.casefold() == known.casefold():
-            return known
-    raise SettingError(name, value, f"one of {', '.join(choices)}")
+def plain(value: str) -> str:
+    """A name that can be stored: bytes that are no UTF-8, and unseen characters, are spelt out."""
+    return printable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
 
 
-def flag(given: Given, setting: str, words: str, *, default: bool) -> bool:
-    """Yes or no, in any of the words for it."""
-    match text(given, setting).casefold():
-        case "":
-            return default
-        case "1" | "true" | "yes" | "on":
-            return True
-        case "0" | "false" | "no" | "off":
-            return False
-        case _:
-            raise SettingError(*given[setting], words)
+def choice(*choices: str) -> Callable[[Variable], str]:
+    """One of these, in any case."""
+
+    def parse(given: Variable) -> str:
+        for known in choices:
+            if given.value.casefold() == known.casefold():
+                return known
+        raise given.wrong(f"one of {', '.join(choices)}")
+
+    return parse
 
 
-def phase(given: Variable | None) -> int | None:
+def flag(words: str) -> Callable[[Variable], bool]:
+    """Yes or no. `words` names the two that an error suggests."""
+
+    def parse(given: Variable) -> bool:
+        match given.value.casefold():
+            case "1" | "true" | "yes" | "on":
+                return True
+            case "0" | "false" | "no" | "off":
+                return False
+            case _:
+                raise given.wrong(words)
+
+    return parse
+
+
+def number(least: float, most: float) -> Callable[[Variable], float]:
+    """A number between two others."""
+
+    def parse(given: Variable) -> float:
+        found = _float(given.value)
+        if not least <= found <= most:  # true of no nan either
+            raise given.wrong(f"a number from {least:g} to {most:g}")
+        return found
+
+    return parse
+
+
+def whole(least: int, most: int) -> Callable[[Variable], int]:
+    """A whole number between two others."""
+
+    def parse(given: Variable) -> int:
+        found = number(least, most)(given)
+        if not _WHOLE.fullmatch(given.value):  # as hooks read it
+            raise given.wrong(f"a whole number from {least} to {most}")
+        return int(found)
+
+    return parse
+
+
+def seconds(most: float) -> Callable[[Variable], float]:
+    """A time to wait."""
+
+    def parse(given: Variable) -> float:
+        found = _float(given.value)
+        if not 0 < found <= most:  # true of no nan either
+            raise given.wrong(f"seconds, more than 0 and at most {most:g}")
+        return found
+
+    return parse
+
+
+def _float(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
+
+
+def names(given: Variable) -> tuple[str, ...]:
+    """Names with commas between them, each once."""
+    parts = (part.strip() for part in given.value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def some_of(*choices: str) -> Callable[[Variable], tuple[str, ...]]:
+    """Some of these, with commas between them."""
+
+    def parse(given: Variable) -> tuple[str, ...]:
+        found = names(given)
+        for name in found:
+            if name not in choices:
+                raise SettingError(given.name, name, f"some of {', '.join(choices)}")
+        return found
+
+    return parse
+
+
+def phase(given: Variable) -> int:
     """The number of a pipeline's phase."""
-    if given is None:
-        return None
     found = _PHASE.fullmatch(given.value)
     if found is None:
-        raise SettingError(*given, "a whole number from 0 to 9999")
+        raise given.wrong("a whole number from 0 to 9999")
     return int(found.group(1))
+
+
+def branch(given: Variable) -> str:
+    """The name of a branch."""
+    try:
+        return clean_branch(given.value)
+    except InvalidRequestError as error:
+        what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
+        raise given.wrong(what) from error
 
 
 def key_in(name: str, value: str) -> SecretStr | None:
@@ -108,27 +197,32 @@ def key_in(name: str, value: str) -> SecretStr | None:
     return SecretStr(key)
 
 
-def container(given: Variable | None) -> str:
-    """The name of a container (a namespace of v5); nothing if none was given."""
-    if given is None:
-        return ""
+def container(given: Variable) -> str:
+    """The name of a container (a namespace of v5)."""
     if not _CONTAINER.fullmatch(given.value):
-        raise SettingError(*given, "1 to 100 ASCII letters, digits, `_`, `-` and `:`")
+        raise given.wrong("1 to 100 ASCII letters, digits, `_`, `-` and `:`")
     return given.value
 
 
-def origin(given: Variable | None, default: str) -> str:
+def origin(given: Variable) -> str:
     """An address without a path, where a key can be sent."""
-    if given is None:
-        return default
-    url = _address(given, "https://host or https://host:port, without user, path or query")
+    what = "https://host or https://host:port, without user, path or query"
+    url = _address(given, what)
     if urlsplit(url).path:
-        what = "https://host or https://host:port, without user, path or query"
-        raise SettingError(given.name, None, what)
+        raise given.wrong(what, shown=False)
     return url
 
 
-def endpoint(given: Variable | None, default: str, *, private: bool = False) -> str:
+def queue(given: Variable) -> str:
+    """The address of an Amazon SQS queue."""
+    url = endpoint(given)
+    if not urlsplit(url).path:
+        what = "the URL of a queue, like https://sqs.eu-west-1.amazonaws.com/123456789012/nudges"
+        raise given.wrong(what, shown=False)
+    return url
+
+
+def endpoint(given: Variable | None, default: str = "", *, private: bool = False) -> str:
     """An address with or without a path; `private`: its own network may see what is sent there."""
     if given is None:
         return default
@@ -139,14 +233,14 @@ def endpoint(given: Variable | None, default: str, *, private: bool = False) -> 
 def _address(given: Variable, what: str, *, private: bool = False) -> str:
     found = _ADDRESS.fullmatch(given.value)
     if found is None or not 0 < int(found.group(3) or 443) < 1 << 16:
-        raise SettingError(given.name, None, what)  # it may hold a password, or be the key itself
+        raise given.wrong(what, shown=False)  # it may hold a password, or be the key itself
     scheme, host, port, path = found.groups()
     url = f"{scheme}://{host}".lower() + (f":{int(port)}" if port else "")
     near = on_this_machine(url) or (private and is_private(urlsplit(url).hostname or ""))
     if scheme.lower() == "http" and not near:
         why = "https, because http shows the key to the network (only this machine may do without:"
         also = ", and without a key its own network" if private else ""
-        raise SettingError(*given, f"{why} localhost, 127.0.0.0/8 or [::1]{also})")
+        raise given.wrong(f"{why} localhost, 127.0.0.0/8 or [::1]{also})")
     return url + path
 
 
@@ -155,88 +249,30 @@ def on_this_machine(base_url: str) -> bool:
     return is_loopback(urlsplit(base_url).hostname or "")
 
 
-def seconds(given: Variable | None, default: float, most: float) -> float:
-    """A time to wait."""
-    if given is None:
-        return default
-    try:
-        found = float(given.value)
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= most:  # true of no nan either
-        raise SettingError(*given, f"seconds, more than 0 and at most {most:g}")
-    return found
-
-
-def figure(given: Given, setting: str, default: float, least: float, most: float) -> float:
-    """A number between two others."""
-    if setting not in given:
-        return default
-    try:
-        found = float(given[setting].value)
-    except ValueError:
-        found = math.nan
-    if not least <= found <= most:  # true of no nan either
-        raise SettingError(*given[setting], f"a number from {least:g} to {most:g}")
-    return found
-
-
-def share(given: Given, setting: str, default: float) -> float:
-    """A part of a whole."""
-    return figure(given, setting, default, 0, 1)
-
-
-def whole(given: Given, setting: str, default: int, least: int, most: int) -> int:
-    """A whole number between two others."""
-    found = figure(given, setting, default, least, most)
-    if setting in given and not _WHOLE.fullmatch(given[setting].value):  # as hooks read it
-        raise SettingError(*given[setting], f"a whole number from {least} to {most}")
-    return int(found)
-
-
-def names(given: Given, setting: str) -> tuple[str, ...]:
-    """Names with commas between them, each once."""
-    parts = (part.strip() for part in text(given, setting).split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
-
-
-def branch(given: Given, setting: str, default: str) -> str:
-    """The name of a branch."""
-    name, value = given.get(setting, (setting, default))
-    try:
-        return clean_branch(value)
-    except InvalidRequestError as error:
-        what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
-        raise SettingError(name, value, what) from error
-
-
-def folder(given: Given, setting: str) -> Path | None:
+def folder(given: Variable) -> Path:
     """A folder that may not exist yet.
 
     A relative one is in the project that Claude Code names: its hooks run in other folders than we.
     """
-    if setting not in given:
-        return None
-    name, value = given[setting]
-    project = given.get("CLAUDE_PROJECT_DIR")
-    if project is not None and setting != "CLAUDE_PROJECT_DIR" and not value.startswith("~"):
-        value = os.path.join(os.path.expanduser(project.value), value)  # noqa: PTH111, PTH118  # text
-    return folder_named(name, value)
+    value = given.value
+    if given.project and not value.startswith("~"):
+        value = os.path.join(os.path.expanduser(given.project), value)  # noqa: PTH111, PTH118  # text
+    return folder_named(given.name, value)
 
 
-def own_folder(given: Given, setting: str) -> Path | None:
+def own_folder(given: Variable) -> Path:
     """A folder for what is ours: it is there, or can be made."""
-    found = folder(given, setting)
-    if found is not None and (must := why_unusable(given[setting].value, str(found))):
-        raise SettingError(*given[setting], must)
+    found = folder(given)
+    if must := why_unusable(given.value, str(found)):
+        raise given.wrong(must)
     return found
 
 
-def present_folder(given: Given, setting: str) -> Path | None:
+def present_folder(given: Variable) -> Path:
     """A folder that must exist: a typing error would begin an empty memory elsewhere."""
-    found = folder(given, setting)
-    if found is not None and not os.path.isdir(found):  # noqa: PTH112  # never raises
-        raise SettingError(*given[setting], "a folder that exists")
+    found = folder(given)
+    if not os.path.isdir(found):  # noqa: PTH112  # never raises
+        raise given.wrong("a folder that exists")
     return found
 
 
@@ -256,17 +292,10 @@ def folder_named(name: str, value: str) -> Path:
         ) from error
 
 
-def plain(value: str) -> str:
-    """A name that can be stored: bytes that are no UTF-8, and unseen characters, are spelt out."""
-    return printable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
-
-
-def weights(given: Variable | None) -> RerankWeights:
+def weights(given: Variable) -> RerankWeights:
     """What counts for the order: names with figures, those left out as usual."""
     usual = RerankWeights()
-    if given is None:
-        return usual
-    names = [each.name for each in fields(usual)]
+    known = [each.name for each in fields(usual)]
     found: dict[str, float] = {}
     for pair in given.value.split(","):
         name, _, figure = (part.strip() for part in pair.partition("="))
@@ -275,7 +304,7 @@ def weights(given: Variable | None) -> RerankWeights:
             found[name] = float(figure)
         except ValueError:
             found[""] = 0.0
-    if not found.keys() <= set(names) or not all(0 <= f <= _WEIGHT_MAX for f in found.values()):
-        what = f"some of {', '.join(names)}, each with a figure from 0 to {_WEIGHT_MAX}"
-        raise SettingError(*given, f"{what}, like {names[0]}=1,{names[1]}=0.5")
+    if not found.keys() <= set(known) or not all(0 <= f <= _WEIGHT_MAX for f in found.values()):
+        what = f"some of {', '.join(known)}, each with a figure from 0 to {_WEIGHT_MAX}"
+        raise given.wrong(f"{what}, like {known[0]}=1,{known[1]}=0.5")
     return replace(usual, **found)

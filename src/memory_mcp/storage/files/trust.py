@@ -24,7 +24,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -33,9 +33,52 @@ from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.record import Record
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
+TRUST_FILE: Final = "trusted.json"
+TRUSTED_CLOUDS_FILE: Final = "trusted-clouds.json"
+ERASED_FILE: Final = "erased.jsonl"
 _LEDGER_FILE: Final = "ledger"
 _DIGEST_CHARS: Final = 32
 """128 bits: nobody finds another text of the same digest."""
+
+
+T = TypeVar("T")
+_Stamp = tuple[int, int, int]
+
+
+class _SmallFile(Generic[T]):
+    """What a small file says, parsed again only if the file has changed since."""
+
+    def __init__(self, path: Path, parse: Callable[[bytes], T], nothing: T) -> None:
+        self.path = path
+        self._parse = parse
+        self._nothing = nothing
+        self._seen: tuple[_Stamp, T] | None = None
+
+    def read(self) -> T:
+        """What the file says now; `nothing` if there is no file.
+
+        Raises:
+            OSError: the file system refused.
+        """
+        try:
+            found = self.path.stat()
+            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if self._seen is None or self._seen[0] != stamp:
+                self._seen = stamp, self._parse(self.path.read_bytes())
+        except FileNotFoundError:
+            return self._nothing
+        return self._seen[1]
+
+    def require(self) -> T:
+        """What the file says now, for whoever is about to change it.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        try:
+            return self.read()
+        except OSError as error:
+            raise unavailable(error, self.path, "read") from error
 
 
 class Ledger:
@@ -109,39 +152,28 @@ def digest_of_record(record: Record) -> str:
     return digest_of(to_json(record.as_json()))
 
 
-TRUSTED_CLOUDS_FILE: Final = "trusted-clouds.json"
-
-
 class TrustedCloud:
     """What the user said of the cloud at this address. Implements `ports.CloudTrust`."""
 
     def __init__(self, home: Path, address: str, disk: Disk) -> None:
-        self._path = home / TRUSTED_CLOUDS_FILE
+        self._file = _clouds_in(home)
         self._disk = disk
         self.address = address
 
     def trusted(self) -> bool:
         try:
-            return self.address in _every(self._path)
-        except OSError:  # what cannot be read trusts nothing
+            return self.address in self._file.read()
+        except OSError:  # a file that cannot be read trusts nothing
             return False
 
     def grant(self) -> None:
-        self._write(self._changeable() | {self.address})
-
-    def _changeable(self) -> set[str]:
-        try:
-            return _every(self._path)
-        except OSError as error:
-            raise unavailable(error, self._path, "read") from error
-
-    def _write(self, every: set[str]) -> None:
+        every = self._file.require() | {self.address}
         data = json.dumps({"clouds": sorted(every)}, indent=1) + "\n"
-        self._disk.write(self._path, data.encode())
+        self._disk.write(self._file.path, data.encode())
 
 
 def distrust_clouds(home: Path, disk: Disk) -> bool:
-    """Let nothing in from any cloud from now on; whether it was otherwise.
+    """Trust no cloud from now on; whether any was trusted.
 
     Raises:
         StoreUnavailableError: the file system refused.
@@ -155,25 +187,22 @@ def distrust_clouds(home: Path, disk: Disk) -> bool:
 def trusted_clouds(home: Path) -> list[str]:
     """The addresses of the clouds that the user trusts."""
     try:
-        return sorted(_every(home / TRUSTED_CLOUDS_FILE))
+        return sorted(_clouds_in(home).read())
     except OSError:
         return []
 
 
-def _every(path: Path) -> set[str]:
+def _clouds_in(home: Path) -> _SmallFile[frozenset[str]]:
+    return _SmallFile(home / TRUSTED_CLOUDS_FILE, _parse_clouds, frozenset())
+
+
+def _parse_clouds(data: bytes) -> frozenset[str]:
     """The addresses in the file; what it does not say properly is not trusted."""
     try:
-        fields: Any = json.loads(path.read_bytes())
-        return {str(address) for address in cast("list[Any]", fields["clouds"])}
-    except FileNotFoundError:
-        return set()
+        fields: Any = json.loads(data)
+        return frozenset(str(address) for address in cast("list[Any]", fields["clouds"]))
     except (ValueError, KeyError, TypeError, RecursionError):
-        return set()
-
-
-TRUST_FILE: Final = "trusted.json"
-
-_Stamp = tuple[int, int, int]
+        return frozenset()
 
 
 class TrustedProjects:
@@ -181,9 +210,8 @@ class TrustedProjects:
 
     def __init__(self, home: Path, disk: Disk) -> None:
         self.home = home
-        self._path = home / TRUST_FILE
         self.disk = disk
-        self._seen: tuple[_Stamp, Mapping[str, str]] | None = None
+        self._file = _SmallFile[Mapping[str, str]](home / TRUST_FILE, _parse_projects, {})
 
     def name_of(self, records: str) -> str | None:
         """The remote under which the user trusted the project of these records; None: never.
@@ -195,13 +223,9 @@ class TrustedProjects:
     def every(self) -> Mapping[str, str]:
         """The folders of records that are trusted, each with the project's remote."""
         try:
-            found = self._path.stat()
-            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-            if self._seen is None or self._seen[0] != stamp:
-                self._seen = stamp, _parse(self._path.read_bytes())
+            return self._file.read()
         except OSError:
             return {}
-        return self._seen[1]
 
     def trust(self, records: str, name: str) -> None:
         """Let everything in the project count from now on, as long as this is its remote.
@@ -209,7 +233,7 @@ class TrustedProjects:
         Raises:
             StoreUnavailableError: the file system refused.
         """
-        self._write({**self._changeable(), records: name})
+        self._write({**self._file.require(), records: name})
 
     def revoke(self, records: str) -> bool:
         """Let only what this machine wrote count from now on; whether it was otherwise.
@@ -217,25 +241,16 @@ class TrustedProjects:
         Raises:
             StoreUnavailableError: the file system refused.
         """
-        every = self._changeable()
+        every = dict(self._file.require())
         before = every.pop(records, None)
         if before is not None:
             self._write(every)
         return before is not None
 
-    def _changeable(self) -> dict[str, str]:
-        try:
-            return _parse(self._path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise unavailable(error, self._path, "read") from error
-
     def _write(self, every: Mapping[str, str]) -> None:
         projects = {folder: {"name": name} for folder, name in sorted(every.items())}
         data = json.dumps({"projects": projects}, indent=1) + "\n"
-        self.disk.write(self._path, data.encode())
-        self._seen = None
+        self.disk.write(self._file.path, data.encode())
 
 
 @dataclass(frozen=True)
@@ -288,7 +303,7 @@ class Owned:
         return distrust_clouds(self.projects.home, self.projects.disk) or project
 
 
-def _parse(data: bytes) -> dict[str, str]:
+def _parse_projects(data: bytes) -> dict[str, str]:
     """What the file says; what it does not say properly is not trusted."""
     try:
         fields: Any = json.loads(data)
@@ -298,37 +313,27 @@ def _parse(data: bytes) -> dict[str, str]:
         return {}
 
 
-ERASED_FILE: Final = "erased.jsonl"
-
-
 class LocalErased:
     """Implements `ports.ErasedLog` over a file. A line that a cut tore names nothing."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
-        self._folder = folder
         self._disk = disk
-        self._seen: tuple[_Stamp, frozenset[RecordId]] | None = None
+        self._file = _SmallFile(folder / ERASED_FILE, _parse_erased, frozenset[RecordId]())
 
     def ids(self) -> frozenset[RecordId]:
-        path = self._folder / ERASED_FILE
-        try:
-            found = path.stat()
-            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-            if self._seen is None or self._seen[0] != stamp:
-                lines = path.read_text("utf-8", errors="replace").splitlines()
-                self._seen = (stamp, frozenset(id_ for line in lines for id_ in _named(line)))
-        except FileNotFoundError:
-            return frozenset()
-        except OSError as error:
-            raise unavailable(error, path, "read") from error
-        return self._seen[1]
+        return self._file.require()
 
     def add(self, record_ids: Collection[RecordId]) -> None:
         if new := sorted(set(record_ids) - self.ids()):
-            self._disk.append(self._folder / ERASED_FILE, json.dumps(new).encode())
+            self._disk.append(self._file.path, json.dumps(new).encode())
 
 
-def _named(line: str) -> list[RecordId]:
+def _parse_erased(data: bytes) -> frozenset[RecordId]:
+    lines = data.decode(errors="replace").splitlines()
+    return frozenset(id_ for line in lines for id_ in _ids_in(line))
+
+
+def _ids_in(line: str) -> list[RecordId]:
     try:
         names = json.loads(line)
     except ValueError:
