@@ -18,8 +18,7 @@ from memory_mcp import app
 from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.build import Built, open_rooms
-from memory_mcp.config.groups import EmbedderName, EmbedderSettings
-from memory_mcp.config.settings import Settings
+from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId

@@ -82,17 +82,19 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
     if places.project_dir:
         writer.roots = (places.project_dir,)
     writer.private = (places.machine_dir,)
+    writer.settings = places.settings
     owned = _owned(settings, places, writer)
     clock = SystemClock()
-    folder = RecordFolder(places.memory_dir, below)
+    memory_setting = writer.setting_of(places.memory_dir)
+    folder = RecordFolder(places.memory_dir, below, setting=memory_setting)
     records = (
         LocalRecords(folder, writer, owned),
-        LocalRecords(RecordFolder(places.user_memory_dir), writer),
+        LocalRecords(RecordFolder(places.user_memory_dir, setting="MEMORY_HOME"), writer),
     )
     folders = (places.machine_dir, places.user_state_dir)
     indexes = tuple(_index(folder / INDEX_FILE, writer) for folder in folders)
     pulled = tuple(
-        SqlitePulledRecords(each / OUTBOX_FILE, lambda each=each: writer.folder(each))
+        SqlitePulledRecords(each / OUTBOX_FILE, lambda each=each: writer.prepare(each))
         for each in folders
     )
     heads = LocalHeads(places.state_dir, writer, owned, below=below)
@@ -219,7 +221,8 @@ def _trees(places: Places) -> tuple[Path, ...]:
 
 
 def _index(path: Path, disk: Disk) -> SqliteIndex:
-    return SqliteIndex(path, fields_of, lambda: disk.prepare(path.parent))
+    setting = disk.setting_of(path)
+    return SqliteIndex(path, fields_of, lambda: disk.prepare(path.parent), setting=setting)
 
 
 def _strangers(

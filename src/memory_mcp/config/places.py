@@ -31,8 +31,9 @@ class Places:
 
     `project_dir` is the main work tree where `work_tree`, in which this process stands, is linked
     to one. `machine_dir` is what only this machine writes about the project, outside of both.
-    `remote` is the name that the repository gives the project; nobody has vouched for it. `lost`
-    says why the project cannot be told, if it cannot, and what to do: no other one takes its place.
+    `remote` is the name that the repository gives the project; nobody has vouched for it.
+    `settings` are folders, each with the setting that moves it. `lost` says why the project cannot
+    be told, if it cannot, and what to do: no other one takes its place.
     """
 
     scope: Scope
@@ -44,6 +45,7 @@ class Places:
     machine_dir: Path
     user_state_dir: Path
     user_memory_dir: Path
+    settings: tuple[tuple[Path, str], ...] = ()
     lost: str = ""
 
 
@@ -68,18 +70,24 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     base = project_dir or mine / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     state_dir = settings.state_dir or base / STATE_FOLDER
+    memory_dir = settings.memory_dir or records
+    machine_dir = machine_folder(machine_home(settings), str(state_dir), str(project_dir or ""))
+    moved = [(home_folder(settings), "MEMORY_HOME"), (Path(machine_dir), "MEMORY_HOME")]
+    if project_dir or settings.state_dir:
+        moved.append((state_dir, "MEMORY_STATE_DIR"))
+    if project_dir or settings.memory_dir:
+        moved.append((memory_dir, "MEMORY_DIR"))
     return Places(
         scope=Scope(user=settings.user, project=remote or _identity(project_dir)),
         project_dir=project_dir,
         work_tree=work_tree,
         remote=remote,
         state_dir=state_dir,
-        memory_dir=settings.memory_dir or records,
-        machine_dir=Path(
-            machine_folder(machine_home(settings), str(state_dir), str(project_dir or ""))
-        ),
+        memory_dir=memory_dir,
+        machine_dir=Path(machine_dir),
         user_state_dir=mine / STATE_FOLDER,
         user_memory_dir=mine / "memory",
+        settings=tuple(moved),
         lost=lost,
     )
 

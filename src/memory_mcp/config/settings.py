@@ -160,9 +160,9 @@ class Setting:
     """One row of the table.
 
     `field` is the field of `Settings` that it fills, `group.field` in a group of it. A setting that
-    means something only together with others has no parser: a function reads them together. Of two rows for one
-    field the first that is set counts. `leads_elsewhere`: misspelt, it would leave memories where
-    they were not meant to go.
+    means something only together with others has no parser: a function reads them together. Of two
+    rows for one field the first that is set counts. `leads_elsewhere`: misspelt, it would leave
+    memories where they were not meant to go.
     """
 
     name: str

@@ -74,7 +74,7 @@ def fetched(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[P
             return downloads, "an earlier download"
         return downloads, _downloaded(recipe, (source,) if source else SOURCES, downloads, tell)
     except OSError as error:
-        raise unavailable(error, downloads, "store") from error
+        raise unavailable(error, downloads, "store", "MEMORY_HOME") from error
 
 
 def missing(recipe: Recipe, folder: Path) -> list[str]:
@@ -389,7 +389,7 @@ class ModelStore:
                 f"Another `memory-mcp models` is busy with {name}. Wait until it is done."
             ) from error
         except OSError as error:
-            raise unavailable(error, self._home, "store") from error
+            raise unavailable(error, self._home, "store", "MEMORY_HOME") from error
 
     def _whole(self, name: str) -> Manifest | None:
         """The model that is here, if nothing is wrong with it."""

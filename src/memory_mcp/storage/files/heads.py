@@ -30,7 +30,7 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.disk import LITTER, Disk
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.forms import cycle_in, printable, reason_of
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
@@ -263,10 +263,10 @@ class LocalHeads:
             return None
         except UnsafeFileError as error:
             if ours and error.filename == str(path):
-                raise unavailable(error, path, "read") from error
+                raise self._disk.unavailable(error, path, "read") from error
             return None  # a link above it leads to no head of ours; and what is not ours can wait
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         if not ours:
             return None
         head = parse_head(path, data)
@@ -297,7 +297,7 @@ class LocalHeads:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         trusted = self._owned is None or self._owned.trusted()
         return found.st_mtime_ns, found.st_size, found.st_ino, trusted
 
@@ -343,7 +343,7 @@ class LocalHeads:
                 "process. End that process and try again; nothing was changed."
             ) from error
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self._disk.unavailable(error, path, "store") from error
 
     def _set_aside(self, why: str) -> None:
         """Move a head that does not count out of the way of one that does.
@@ -357,12 +357,12 @@ class LocalHeads:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self._disk.unavailable(error, path, "store") from error
         try:
             number = sum(1 for _ in self.folder.glob(f"{HEAD_FILE}.{why}-*")) + 1
             path.replace(path.with_name(f"{HEAD_FILE}.{why}-{min(number, _ASIDE_MAX)}"))
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self._disk.unavailable(error, path, "store") from error
 
     def _logged(self) -> set[str]:
         """The ids of the moves in the history. A line that a cut tore is no line."""
@@ -372,7 +372,7 @@ class LocalHeads:
         except FileNotFoundError:
             return set()
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         found = (_LOGGED.match(line) for line in data.splitlines())
         return {each.group(1).decode() for each in found if each}
 
@@ -385,13 +385,14 @@ class LocalHeads:
                 remedy = "The next checkpoint sets it aside; `memory-mcp trust` believes it."
                 return [Finding("head-foreign", "should", what, remedy)]
         except UnsafeFileError as error:
-            what = str(unavailable(error, path, "read"))
+            what = str(self._disk.unavailable(error, path, "read"))
             return [Finding("head-unsafe", "must", what, "Move it away.")]
         except NewerSchemaError as error:
             return [Finding("head-newer", "must", str(error), "Update memory-mcp.")]
         except (StoreUnavailableError, OSError) as error:
-            what = unavailable(error, path, "read") if isinstance(error, OSError) else error
-            return [Finding("head-unreadable", "must", str(what), "Mend that, and look again.")]
+            if isinstance(error, OSError):
+                error = self._disk.unavailable(error, path, "read")
+            return [Finding("head-unreadable", "must", str(error), "Mend that, and look again.")]
         except StoreDamagedError as error:
             if repair:
                 self._set_aside("damaged")
@@ -436,6 +437,6 @@ def prepare_state(folder: Path, disk: Disk) -> None:
         ours = folder.name == STATE_FOLDER or not folder.exists()
         ignored = (folder / ".gitignore").exists()
     except OSError as error:
-        raise unavailable(error, folder, "store") from error
+        raise disk.unavailable(error, folder, "store") from error
     if ours and not ignored:
         disk.write(folder / ".gitignore", b"*\n")

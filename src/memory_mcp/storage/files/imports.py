@@ -192,7 +192,7 @@ class LocalJournal:
             yield False
             return
         except OSError as error:
-            raise unavailable(error, self._folder / _LOCK_FILE, "store") from error
+            raise self._disk.unavailable(error, self._folder / _LOCK_FILE, "store") from error
         try:
             yield True
         finally:
@@ -225,7 +225,7 @@ class LocalJournal:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise unavailable(error, self._path, "read") from error
+            raise self._disk.unavailable(error, self._path, "read") from error
         try:
             head, *lines = data.splitlines()
             about = load_json(head)

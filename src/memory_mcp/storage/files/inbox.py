@@ -76,7 +76,7 @@ class LocalInbox:
             yield False
             return
         except OSError as error:
-            raise unavailable(error, self._folder / ".lock", "store") from error
+            raise self._disk.unavailable(error, self._folder / ".lock", "store") from error
         try:
             yield True
         finally:
@@ -125,7 +125,9 @@ class LocalInbox:
             try:
                 amend_session(state, session, **changes(state))
             except OSError as error:
-                raise unavailable(error, Path(session_file(state, session)), "store") from error
+                raise self._disk.unavailable(
+                    error, Path(session_file(state, session)), "store"
+                ) from error
 
     def _waiting(self) -> list[Dropped]:
         found: list[Dropped] = []
@@ -140,7 +142,7 @@ class LocalInbox:
             except FileNotFoundError:  # worked off since it was listed
                 continue
             except OSError as error:
-                raise unavailable(error, path, "read") from error
+                raise self._disk.unavailable(error, path, "read") from error
             except (ValueError, RecursionError):
                 self._aside(name)
             if own >= hook_limits.EVENTS_AT_ONCE_MAX:
@@ -160,7 +162,7 @@ class LocalInbox:
             with suppress(FileNotFoundError):  # another process was quicker
                 (self._folder / name).replace(aside / name)
         except OSError as error:
-            raise unavailable(error, self._folder / name, "store") from error
+            raise self._disk.unavailable(error, self._folder / name, "store") from error
 
     def _tidy(self) -> None:
         """What hooks were writing when they died, and notes of sessions long over, are removed."""
@@ -197,7 +199,7 @@ def _names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise unavailable(error, folder, "read") from error
+        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
     return sorted(name for name in names if not name.startswith(".") and name != _ASIDE)
 
 

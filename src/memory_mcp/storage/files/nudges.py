@@ -185,7 +185,7 @@ def alone_in(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
             "that process; the nudges wait for the next session."
         ) from error
     except OSError as error:
-        raise unavailable(error, lock, "store") from error
+        raise unavailable(error, lock, "store", "MEMORY_HOME") from error
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -195,7 +195,7 @@ def _names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise unavailable(error, folder, "read") from error
+        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
     return sorted(n for n in names if n.casefold().endswith(_SUFFIXES) and not n.startswith("."))
 
 

@@ -19,7 +19,7 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.forms import printable, reason_of
 from memory_mcp.domain.ids import RecordId, is_record_id, month_of
@@ -50,8 +50,9 @@ class RecordFolder:
     From `below` down nothing on the way to a file may be a link.
     """
 
-    def __init__(self, root: Path, below: str = "") -> None:
+    def __init__(self, root: Path, below: str = "", *, setting: str = ANY_SETTING) -> None:
         self.root = root
+        self._setting = setting
         self.below = below
         self._months: dict[str, tuple[int, frozenset[RecordId]]] = {}
         self._version = 0
@@ -110,7 +111,7 @@ class RecordFolder:
         except (FileNotFoundError, UnsafeFileError):  # of links the doctor speaks
             return []
         except OSError as error:
-            raise unavailable(error, self.root, "read") from error
+            raise unavailable(error, self.root, "read", self._setting) from error
 
     def _ids_in(self, folder: str, known: frozenset[RecordId]) -> frozenset[RecordId]:
         """The ids of the files in a folder, of which only the new ones are looked at closely."""
@@ -122,7 +123,7 @@ class RecordFolder:
         except (FileNotFoundError, UnsafeFileError):  # of links the doctor speaks
             return frozenset()
         except OSError as error:
-            raise unavailable(error, self.root, "read") from error
+            raise unavailable(error, self.root, "read", self._setting) from error
         fresh = (RecordId(name) for name in names - known if is_record_id(name))
         return known.intersection(names).union(fresh)
 
@@ -200,7 +201,7 @@ class LocalRecords:
         except FileNotFoundError:
             present = None
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self._disk.unavailable(error, path, "store") from error
         if of_this_machine and present in (None, data) and self._owned:
             self._owned.ledger.note(record.id, digest_of_record(record))
         if present is None:
@@ -232,7 +233,7 @@ class LocalRecords:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         return record if self._counts(record) else None
 
     def _counts(self, record: Record) -> bool:
@@ -289,7 +290,7 @@ class LocalRecords:
         try:
             refuse_links(self._below, str(self.root))
         except OSError as error:
-            what = str(unavailable(error, self.root, "read"))
+            what = str(self._disk.unavailable(error, self.root, "read"))
             return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")]
         found = [finding for path in self._folder.every() for finding in self._flaws(path)]
         for path in sorted(self._litter()):
@@ -323,8 +324,9 @@ class LocalRecords:
         """A loss, if it may have been ours; else nothing that anybody here could restore."""
         owned = self._owned
         if owned is None or owned.trusted() or path.stem in owned.ledger.names():
-            what = unavailable(error, path, "read") if isinstance(error, OSError) else error
-            return Finding("record-unreadable", "must", str(what), "Restore the file.")
+            if isinstance(error, OSError):
+                error = self._disk.unavailable(error, path, "read")
+            return Finding("record-unreadable", "must", str(error), "Restore the file.")
         return Finding(
             "record-foreign", "should",
             f"{path} came with the repository and is no record that can be read: it is not shown.",

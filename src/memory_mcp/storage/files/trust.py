@@ -78,7 +78,7 @@ class _SmallFile(Generic[T]):
         try:
             return self.read()
         except OSError as error:
-            raise unavailable(error, self.path, "read") from error
+            raise unavailable(error, self.path, "read", "MEMORY_HOME") from error
 
 
 class Ledger:
@@ -132,7 +132,7 @@ class Ledger:
             self._known, self._read_until, self._file = {}, 0, None
             return self._known
         except OSError as error:
-            raise unavailable(error, self._path, "read") from error
+            raise unavailable(error, self._path, "read", "MEMORY_HOME") from error
         whole = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
         for line in whole.decode("ascii", errors="replace").splitlines():
             name, _, digest = line.rpartition(" ")

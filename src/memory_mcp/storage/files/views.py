@@ -26,7 +26,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from memory_mcp import rendered
-from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.disk import LITTER, Disk
 from memory_mcp.domain.limits import VIEW_BYTES_MAX
 from memory_mcp.domain.shown import (
     GENERATED,
@@ -123,7 +123,7 @@ class LocalViews:
                 "nothing was rendered."
             ) from error
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self._disk.unavailable(error, path, "store") from error
 
     def _watch(self) -> Watched:
         return rendered.watch(str(self._head_file), self._folders, *self._whose)
@@ -167,7 +167,7 @@ class LocalViews:
         except FileNotFoundError:
             present = None
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         for litter in path.parent.glob(f".{path.name}.*{LITTER}"):
             self._disk.remove(litter)  # nobody but us writes this file, and we have the lock
         if present and not present.startswith(mark):
@@ -254,7 +254,7 @@ class LocalViews:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unavailable(error, path, "read") from error
+            raise self._disk.unavailable(error, path, "read") from error
         return data.decode(errors="replace")
 
     def _bootstraps(self) -> Iterator[Path]:

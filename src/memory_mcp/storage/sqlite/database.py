@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import aiosqlite
 
+from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.forms import printable
 from memory_mcp.domain.limits import (
     DATABASE_BYTES_MAX,
@@ -32,7 +33,6 @@ from memory_mcp.domain.limits import (
     STATEMENT_SECONDS_MAX,
 )
 from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
-from memory_mcp.locations import moving_setting
 from memory_mcp.waiting import waiting_for
 
 _DAMAGE: Final = (
@@ -91,7 +91,10 @@ class Make:
 
 
 class Database:
-    """Statements in, rows out. `prepare` makes the folder before the file is created."""
+    """Statements in, rows out. `prepare` makes the folder before the file is created.
+
+    Errors name the `setting` that moves the file.
+    """
 
     def __init__(
         self,
@@ -99,8 +102,11 @@ class Database:
         make: Make,
         prepare: Callable[[], None],
         values: Mapping[str, str] | None = None,
+        *,
+        setting: str = ANY_SETTING,
     ) -> None:
         self.path = path
+        self._setting = setting
         self._values = values or {}
         self._make = make
         self._prepare = prepare
@@ -255,14 +261,14 @@ class Database:
                 )
             case int() as kind:
                 return StoreUnavailableError(
-                    f"Cannot use {self.path}: {error}. {remedy_of(kind, self.path)}; "
+                    f"Cannot use {self.path}: {error}. {remedy_of(kind, self._setting)}; "
                     "the memories themselves are not affected."
                 )
             case _:
                 return error
 
 
-def remedy_of(code: int, path: Path) -> str:
+def remedy_of(code: int, setting: str = ANY_SETTING) -> str:
     """What helps, by SQLite's primary code. It does not say which limit of the system was met."""
     match code:
         case sqlite3.SQLITE_FULL:
@@ -278,8 +284,7 @@ def remedy_of(code: int, path: Path) -> str:
                 "stands in its place, and that not too many files are open (ulimit -n)"
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            moved = f"or set {moving_setting(str(path))} to a folder that is"
-            return f"Make its folder and the file writable, {moved}"
+            return f"Make its folder and the file writable, or set {setting} to a folder that is"
         case sqlite3.SQLITE_TOOBIG:
             return "A value is larger than SQLite takes"
         case _:

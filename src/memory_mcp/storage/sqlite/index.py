@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import (
     ID_BEGINNING_CHARS_MIN,
@@ -109,11 +110,16 @@ class SqliteIndex:
     """
 
     def __init__(
-        self, path: Path, fields_of: Callable[[Record], Fields], prepare: Callable[[], None]
+        self,
+        path: Path,
+        fields_of: Callable[[Record], Fields],
+        prepare: Callable[[], None],
+        *,
+        setting: str = ANY_SETTING,
     ) -> None:
         self.path = path
         self._fields_of = fields_of
-        self.file = Database(path, _MAKE, prepare)
+        self.file = Database(path, _MAKE, prepare, setting=setting)
         self._complete = 0  # the opening that is known to be complete
 
     async def add(self, records: Sequence[Record]) -> None:

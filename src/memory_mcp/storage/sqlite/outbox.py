@@ -154,6 +154,7 @@ OUTBOX: Final = Make(
 
 
 OUTBOX_FILE: Final = "outbox.sqlite3"
+_SETTING: Final = "MEMORY_HOME"
 
 _SHOWN: Final = 10
 """Dead parcels named one by one; the others are counted."""
@@ -189,7 +190,9 @@ class SqliteOutbox:
 
     def __init__(self, path: Path, prepare: Callable[[], None], address: str = "") -> None:
         self.path = path
-        self._file = Database(path, replace(OUTBOX, opening=ADDRESSED), prepare, {"at": address})
+        self._file = Database(
+            path, replace(OUTBOX, opening=ADDRESSED), prepare, {"at": address}, setting=_SETTING
+        )
 
     async def note(self, letters: Sequence[Letter], now: float) -> None:
         if letters:
@@ -349,7 +352,7 @@ class SqlitePulledRecords:
     """Implements `ports.PulledRecords`. `prepare` makes the folder before the file is created."""
 
     def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
-        self._file = Database(path, OUTBOX, prepare)
+        self._file = Database(path, OUTBOX, prepare, setting=_SETTING)
 
     async def note(self, record_ids: Collection[RecordId]) -> None:
         if record_ids:
