@@ -16,7 +16,7 @@ from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.models.manifest import NO_EXTRA, extra_installed
 
 if TYPE_CHECKING:
-    from memory_mcp.models.install import Kept, Tell
+    from memory_mcp.models.install import InstalledModel, Tell
 
 __all__ = ["models"]
 
@@ -73,7 +73,7 @@ def _list(settings: Settings) -> Shown:
     return Shown(fields, _as_text)
 
 
-def _fields(kept: "Kept") -> dict[str, Any]:
+def _fields(kept: "InstalledModel") -> dict[str, Any]:
     here = kept.manifest
     return {
         "name": kept.recipe.name,

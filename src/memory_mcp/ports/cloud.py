@@ -5,12 +5,12 @@ from typing import Protocol
 
 from memory_mcp.domain.cloud import (
     Claim,
-    Document,
     Fate,
     Letter,
     Listing,
-    Profile,
+    RemoteDocument,
     RemoteHit,
+    RemoteProfile,
     Standing,
     Stored,
     Tally,
@@ -99,7 +99,7 @@ class Remote(Protocol):
     """
 
     async def deliver(
-        self, namespace: str, documents: Sequence[Document]
+        self, namespace: str, documents: Sequence[RemoteDocument]
     ) -> Mapping[RecordId, str | None]: ...
 
     async def get(self, namespace: str, record_id: RecordId) -> Stored | None: ...
@@ -122,7 +122,7 @@ class Remote(Protocol):
         newest_first: bool = False,
     ) -> Listing: ...
 
-    async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile: ...
+    async def profile(self, namespace: str, tests: Sequence[Test]) -> RemoteProfile: ...
 
     async def probe(self) -> None: ...
 

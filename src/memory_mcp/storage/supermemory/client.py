@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, ValidationError
 
-from memory_mcp.domain.cloud import Document, Listing, Profile, RemoteHit, Stored, Test
+from memory_mcp.domain.cloud import Listing, RemoteDocument, RemoteHit, RemoteProfile, Stored, Test
 from memory_mcp.domain.cloud import State as DocumentState
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import (
@@ -40,7 +40,7 @@ from memory_mcp.errors import (
 Json = dict[str, Any]
 
 
-def fields(document: Document) -> Json:
+def fields(document: RemoteDocument) -> Json:
     """A document to add, under our id."""
     return {
         "id": document.id,
@@ -227,7 +227,7 @@ class Supermemory:
         self._opening: asyncio.Task[Wire] | None = None
 
     async def deliver(
-        self, namespace: str, documents: Sequence[Document]
+        self, namespace: str, documents: Sequence[RemoteDocument]
     ) -> Mapping[RecordId, str | None]:
         answers: Taken = {}
         for extract in sorted({document.extract for document in documents}):
@@ -318,11 +318,11 @@ class Supermemory:
             more=bool(rows) and page < answer.pagination.totalPages,
         )
 
-    async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile:
+    async def profile(self, namespace: str, tests: Sequence[Test]) -> RemoteProfile:
         path = f"{_in(namespace)}/profile"
         said = await self._ask("POST", path, filtered(tests), seconds=self._search_seconds)
         facts = (await _read(ProfileAnswer, said)).profile
-        return Profile(
+        return RemoteProfile(
             static=tuple(_fact(fact.memory) for fact in facts.static),
             dynamic=tuple(_fact(fact.memory) for fact in facts.dynamic),
         )
@@ -343,14 +343,14 @@ class Supermemory:
         if wire is not None:
             await wire.aclose()
 
-    async def _add(self, namespace: str, documents: Sequence[Document]) -> Taken:
+    async def _add(self, namespace: str, documents: Sequence[RemoteDocument]) -> Taken:
         (document,) = documents
         body = {**fields(document), **task(extract=document.extract)}
         said = await self._ask("POST", f"{_in(namespace)}/document", body)
         answer = await _read(AcceptedAnswer, said)
         return {document.id: "failed" if answer.status == "failed" else None}
 
-    async def _add_batch(self, namespace: str, documents: Sequence[Document]) -> Taken:
+    async def _add_batch(self, namespace: str, documents: Sequence[RemoteDocument]) -> Taken:
         body = {"documents": [fields(d) for d in documents], **task(extract=documents[0].extract)}
         said = await self._ask("POST", f"{_in(namespace)}/document/batch", body)
         ours = {document.id for document in documents}

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memory_mcp.domain.cloud import Document, Stored
+from memory_mcp.domain.cloud import RemoteDocument, Stored
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
 from memory_mcp.domain.strict_json import load_json
 
@@ -29,13 +29,13 @@ _LINK: Final = "Link: "
 _URL: Final = re.compile(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:\S+\s*")
 
 
-def document_of(record: Record, *, extract: bool) -> Document:
+def document_of(record: Record, *, extract: bool) -> RemoteDocument:
     """The document of a record. Only memories have facts worth extracting."""
     fields = record.as_json()
     content: str = fields.pop("content")
     del fields["container_tags"]  # they follow from the rest
     rest = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-    return Document(
+    return RemoteDocument(
         id=record.id,
         content=f"{_LINK}{content}" if _URL.fullmatch(content) else content,
         metadata={

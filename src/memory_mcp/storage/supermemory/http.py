@@ -115,7 +115,7 @@ class Wire:
             raise RemoteUnavailableError(
                 f"{self._name} did not answer within {seconds:g} s."
             ) from error
-        except _TooLongError as error:
+        except _AnswerTooLongError as error:
             raise RemoteUnavailableError(
                 f"{self._name} answered with more than {REMOTE_ANSWER_BYTES_MAX // 1_000_000} MB, "
                 "which no answer of the service has."
@@ -159,7 +159,7 @@ class Wire:
                 return RemoteRejectedError(why)
 
 
-class _TooLongError(Exception):
+class _AnswerTooLongError(Exception):
     """The answer is longer than any that the service has reason to give."""
 
 
@@ -180,7 +180,7 @@ async def _body(response: httpx.Response) -> bytes | None:
         except zlib.error:
             return None
         if max(received, len(data)) > REMOTE_ANSWER_BYTES_MAX:
-            raise _TooLongError
+            raise _AnswerTooLongError
     return bytes(data) if unpack is None or unpack.eof else None
 
 
