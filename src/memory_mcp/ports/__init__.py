@@ -26,9 +26,10 @@ from memory_mcp.ports.records import (
     Provenance,
     RecordStore,
 )
-from memory_mcp.ports.sessions import Inbox, NudgeQueue, Views
+from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, Views
 
 __all__ = [
+    "ChangeWatch",
     "Clock",
     "CloudTrust",
     "Embedder",

@@ -105,12 +105,25 @@ class Shown:
     bootstraps: tuple[Rendered, ...]
 
 
-class Views(Protocol):
+class ChangeWatch(Protocol):
+    """Notices that the records or the head changed, whether this process or another one wrote.
+
+    - `watch` returns a value that stays equal as long as nobody has written. It may differ without
+      a write; it is never equal after one. Compare values of the same process only.
+    - It is asked every few seconds for as long as somebody subscribes, so it is cheap: a few `stat`
+      calls for files, a revision number for a database. It never waits for a lock and never fails.
+    - Nobody is called back. Writes of this process are noticed at once by `app.changes`.
+    """
+
+    async def watch(self) -> object: ...
+
+
+class Views(ChangeWatch, Protocol):
     """Rendered files: derivatives that show what held when they were written.
 
     - `alone`: within the block nobody else renders, in this process or another. Who reads inside
       it, after `watch`, and then writes, leaves the newest behind.
-    - `watch`: how what is read looks now. Whatever is written later makes it another.
+    - `watch`: what the next bootstrap is made from, as it is now.
     - `begun`: whether the project has records: before that, no page appears in its folders.
     - `branches`: those whose bootstrap lies there.
     - `hold`: whether the bootstraps of these branches lie ready and nothing has changed since.

@@ -85,7 +85,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
             asyncio.create_task(work(built.rooms, leaving))
             for work in (_mirror, _encode, _work_off, app.keep_rendered)
         ]
-        told = telling.keep_telling(built.rooms, built.places, leaving)
+        told = telling.keep_telling(built.rooms, leaving)
         beside.append(asyncio.create_task(told))
         try:
             yield built.rooms
