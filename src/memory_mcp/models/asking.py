@@ -1,7 +1,7 @@
-"""One question to a model's server over HTTP, and every way in which it can go wrong as a sentence.
+"""Asks a model's server over HTTP, and turns every failure into a sentence.
 
-Not the cloud's `Wire`: that one knows the service's own errors and what may be tried again when.
-Here an answer is there in time or there is none. httpx is imported with the first question.
+An answer is there in time or there is none. httpx is imported with the first question. The cloud
+has a client of its own (`storage.supermemory.http`), which knows the errors of that service.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _RETRY_AFTER: Final = b"retry-after"
 
 @dataclass(frozen=True)
 class Errand:
-    """What a server is asked for, and which settings say where: words for what goes wrong."""
+    """What a server is asked for, and the names of its settings, for error messages."""
 
     gives: str
     url: str

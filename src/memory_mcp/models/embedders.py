@@ -31,7 +31,7 @@ from memory_mcp.models.asking import Asking, Errand
 
 
 class AbsentEmbedder:
-    """Every call says what is missing. Its identity names no vectors, because it makes none."""
+    """An embedder that is not installed: every call raises an error that says what is missing."""
 
     def __init__(self, name: str, why: str) -> None:
         self._name = name

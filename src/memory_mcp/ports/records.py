@@ -63,11 +63,11 @@ class ProjectTrust(Protocol):
 
 
 class CloudTrust(Protocol):
-    """What the user said of the cloud at `address`.
+    """Whether the user trusts the cloud at `address`.
 
-    - `trusted`: what it says that other machines wrote comes in. Takes effect at once, in every
-      process.
-    - `grant` lets it; what the file system refuses raises `StoreUnavailableError`.
+    - `trusted`: records that other machines wrote there come in. A change takes effect at once, in
+      every process. Asking is cheap.
+    - `grant` trusts it; what the file system refuses raises `StoreUnavailableError`.
     """
 
     address: str
@@ -118,9 +118,9 @@ class RecordStore(Protocol):
 
 
 class ErasedLog(Protocol):
-    """Which records this machine has erased, whatever records say so now.
+    """The ids that this machine has erased, whatever records say now.
 
-    - `ids` names them all; `add` is durable when it returns.
+    - `ids` returns them all; `add` is durable when it returns.
     - What the file system refuses raises `StoreUnavailableError`.
     """
 

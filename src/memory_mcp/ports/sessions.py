@@ -14,25 +14,24 @@ from memory_mcp.rendered import Rendered, Watched
 
 
 class Inbox(Protocol):
-    """Events that hooks dropped, oldest first, until somebody has worked them off.
+    """Events that hooks left, oldest first, until a server has processed them.
 
-    - `waiting`: `EVENTS_AT_ONCE_MAX` of them at most, and all that say that a session went back:
-      those wait for their session, and must not be in the way. What is damaged, too large or no
-      event is moved aside, once: it never keeps the others waiting. Without a folder there is
+    - `waiting` returns at most `EVENTS_AT_ONCE_MAX` events, and beside them every event that says
+      that a session went back: those wait for their session. A file that is damaged, too large or
+      no event is moved aside, once, so that it never blocks the others. Without a folder there is
       nothing.
-    - `done`: the event is gone, durably; one that is gone already is no error. It is called after
-      the effect, so an event whose worker is killed is worked off again: effects are idempotent.
-    - `aside`: it cannot be worked off; it is kept for a person to look at.
-    - `alone`: nobody else works the inbox off inside; False if somebody does. A worker that is
-      killed holds nothing.
-    - `went_back`: takes what says that a session went back. It is told at most once.
-    - `shown`: the ids of the memories that the session has read when it began, or was given since.
-    - `note_given`, `note_branch`: for the session's hooks and for a server that comes after this
-      one: it was given these memories too; it is on this branch now.
-    - `note_consolidated`: turns are counted anew from here, if the session's hooks count any.
-    - `transcript`: the end of what an event names, from the beginning of a line; None if it is not
-      where a client keeps transcripts, or gone.
-    - `findings`: what was moved aside.
+    - `done` removes an event durably; one that is gone is no error. It is called after the event's
+      effect: an event whose worker is killed is processed again, so effects are idempotent.
+    - `aside` moves an event that cannot be processed to where a person can look at it.
+    - `alone` yields whether this worker is the only one. A worker that is killed holds nothing.
+    - `went_back` takes the event that says that a session went back; it is returned at most once.
+    - `shown` returns the ids of the memories that the session was shown when it began, or later.
+    - `note_given` and `note_branch` tell the session's hooks, and a later server, which memories
+      the session was given and on which branch it is. `note_consolidated` restarts the count of
+      turns.
+    - `transcript` returns the end of the transcript that an event names, from the start of a line;
+      None if it is not where a client keeps transcripts, or gone.
+    - `findings` names what was moved aside.
 
     What the file system refuses raises `StoreUnavailableError`.
     """

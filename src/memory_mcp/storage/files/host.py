@@ -82,7 +82,7 @@ class GitProvenance:
 
 
 class GitRemote:
-    """Where a project comes from, as git says: looked at again only if its settings changed."""
+    """The addresses of a project's git remote, read again only if git's configuration changed."""
 
     def __init__(self, work_tree: Path) -> None:
         self._work_tree = str(work_tree)

@@ -45,9 +45,9 @@ _TICK_NS_MAX: Final = 2_000_000_000
 
 
 class RecordFolder:
-    """A folder of records as it lies there, whoever wrote them, looked at again only if it changed.
+    """The files in a folder of records, whoever wrote them; listed again only if it changed.
 
-    From `below` down nothing on the way to a file may be a link.
+    From `below` down no link is followed. Errors name the `setting` that moves the folder.
     """
 
     def __init__(self, root: Path, below: str = "", *, setting: str = ANY_SETTING) -> None:

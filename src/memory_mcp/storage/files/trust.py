@@ -82,7 +82,7 @@ class _SmallFile(Generic[T]):
 
 
 class Ledger:
-    """The files below one project that this machine wrote, whatever process did."""
+    """The files below one project that this machine wrote, in any process."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._path = folder / _LEDGER_FILE
@@ -255,7 +255,7 @@ class TrustedProjects:
 
 @dataclass(frozen=True)
 class Owned:
-    """How the files below a project are told apart: this machine's own, and a stranger's.
+    """Tells this machine's own files below a project from those of a stranger.
 
     Implements `ports.ProjectTrust`. `machine` is the folder where only this machine writes;
     `records` is the plain path of theirs. `address` asks git for the remote, and `name` is what the

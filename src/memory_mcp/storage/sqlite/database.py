@@ -2,8 +2,7 @@
 
 Any number of processes share the file (WAL). Before each call its identity is compared with that
 of the file on disk, because another process may have found it broken and begun a new one. This
-module knows SQLite and its moods; what the tables mean is the affair of `index` and of the outbox
-in `stores`, which both stand on it.
+module knows SQLite; it does not know what the tables of the index and the outbox mean.
 
 The file may be anybody's: it is opened as SQLite's own advice for untrusted files says
 (https://sqlite.org/security.html). Nothing of it is run before its schema is, to the letter, the

@@ -1,4 +1,4 @@
-"""Who is near, among the signs of many vectors: the only part of the index that needs numpy.
+"""Finds the nearest vectors by their signs: the only part of the index that needs numpy.
 
 Signs say a little less than whole vectors and cost an eighth of int8: 100,000 of 384 dimensions
 are 5 MB, compared in a millisecond. The best are looked at whole afterwards.

@@ -1,4 +1,4 @@
-"""When to try again: the breaker of the whole cloud, and the patience with a single parcel.
+"""When to try again: the circuit breaker of the cloud, and the retries of a single parcel. Pure.
 
 `chance` is a random number in 0-1: sessions that failed together must not come back together.
 """
