@@ -13,9 +13,9 @@ from report import Table, p50, p95
 from wire import SERVER, started
 
 from memory_mcp import app
+from memory_mcp.build import Built
 from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.outcomes import Added, AddOutcome
-from memory_mcp.wiring import Built
 
 __all__ = ["measure_adds"]
 

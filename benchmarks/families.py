@@ -34,14 +34,14 @@ from memory_mcp.domain.search import (
     RerankWeights,
 )
 from memory_mcp.domain.vectors import Passage, QueryVectors
-from memory_mcp.index.fulltext import trigrams
-from memory_mcp.inference.encoder import Encoder
+from memory_mcp.models.encoder import Encoder
 from memory_mcp.retrieval.analysis import fields_of, meant_by
 from memory_mcp.retrieval.evidence import Evidence, evidence
 from memory_mcp.retrieval.late import nearness
 from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
 from memory_mcp.retrieval.ranking import rank
 from memory_mcp.retrieval.spelling import alternatives
+from memory_mcp.storage.sqlite.queries import trigrams
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 

@@ -17,16 +17,15 @@ from corpus import Corpus
 from memory_mcp import app
 from memory_mcp.app.heads import current
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import Built, open_rooms
+from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.ingestion.drafts import accept, outlives
-from memory_mcp.setting_groups import EmbedderName, EmbedderSettings
-from memory_mcp.settings import Settings
-from memory_mcp.stores.host import SystemIds
-from memory_mcp.wiring import Built, open_rooms
+from memory_mcp.storage.files.host import SystemIds
 
 __all__ = ["CHAIN", "QuickDisk", "filled", "lend_model", "settings_in"]
 

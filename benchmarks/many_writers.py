@@ -13,8 +13,8 @@ from report import Table, p50, p95
 from wire import SERVER, Wire, started
 
 from memory_mcp import app
+from memory_mcp.build import Built, open_rooms
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.wiring import Built, open_rooms
 
 __all__ = ["measure_writers"]
 

@@ -139,7 +139,7 @@ def merges(verdict: Verdict) -> bool:
 
 def cosines(model: Path) -> Cosine:
     """The cosine of pooled vectors as the index keeps them; each text is encoded once."""
-    from memory_mcp.inference.encoder import Encoder  # noqa: PLC0415  # an extra, and slow
+    from memory_mcp.models.encoder import Encoder  # noqa: PLC0415  # an extra, and slow
 
     encoder = Encoder(model)
     kept: dict[str, Array] = {}

@@ -22,12 +22,12 @@ from report import Table, machine, show
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import EmbedderName
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.hook_limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Kind
-from memory_mcp.setting_groups import EmbedderName
-from memory_mcp.wiring import open_rooms
 
 _DATA: Final = Path(__file__).with_name("data")
 _OTHERS: Final = ("technical", "lifelog", "multilingual")

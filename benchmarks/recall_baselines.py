@@ -73,7 +73,7 @@ def _full_text(conversation: Conversation, questions: Sequence[str]) -> list[lis
 
 def _pooled(conversation: Conversation, questions: Sequence[str], model: Path) -> list[list[str]]:
     """The cosine of question and unit; of a long unit, its best stretch."""
-    encoder: Any = import_module("memory_mcp.inference.encoder").Encoder(model)
+    encoder: Any = import_module("memory_mcp.models.encoder").Encoder(model)
     units = [
         (unit.id, [array("b", chunk.pooled) for chunk in encoder.passage(unit.text)])
         for unit in conversation.units

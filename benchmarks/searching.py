@@ -12,9 +12,9 @@ from wire import SERVER, started
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import Built
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.views import Filters
-from memory_mcp.wiring import Built
 
 __all__ = ["FILTERS", "QUESTIONS", "WARM_UP", "ask", "measure_reading", "measure_searches"]
 

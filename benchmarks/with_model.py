@@ -23,9 +23,9 @@ from wire import SERVER, Wire, started
 from memory_mcp import app
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.rooms import Pool
+from memory_mcp.build import Built, open_rooms
 from memory_mcp.domain.vectors import Passage
 from memory_mcp.domain.views import Filters
-from memory_mcp.wiring import Built, open_rooms
 
 __all__ = ["measure_meaning"]
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.chat import ChatModel
+from memory_mcp.models.chat import ChatModel
 
 KEY: Final = "sk-zebra42"
 MODEL: Final = "talker"
@@ -25,7 +25,7 @@ class Later:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._now = 1_000.0
         clock = SimpleNamespace(monotonic=lambda: self._now)
-        patch.setattr("memory_mcp.inference.asking.time", clock)
+        patch.setattr("memory_mcp.models.asking.time", clock)
 
     def passes(self, seconds: float) -> None:
         self._now += seconds

@@ -22,11 +22,11 @@ from models import minilm_folder
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
+from memory_mcp.config.settings import Settings
 from memory_mcp.server import main as server_main
 from memory_mcp.server import speak
 from memory_mcp.server.speak import SpeakingTool
 from memory_mcp.server.tools import default_tools
-from memory_mcp.settings import Settings
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 

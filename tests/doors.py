@@ -13,13 +13,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.locations import machine_folder, plain_path, state_home
 from memory_mcp.server.main import make_server
-from memory_mcp.settings import Settings
-from memory_mcp.stores.clouds import TrustedCloud
-from memory_mcp.stores.host import GitRemote
-from memory_mcp.stores.trust import TrustedProjects
+from memory_mcp.storage.files.host import GitRemote
+from memory_mcp.storage.files.trust import TrustedCloud, TrustedProjects
 
 Era = Literal["legacy", "auto"]
 """`legacy` shakes hands as of 2025-11-25; `auto` finds the stateless revision 2026-07-28."""

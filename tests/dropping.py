@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.nudge import Waiting
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 __all__ = ["HEADING", "Drop", "drop", "waiting"]
 

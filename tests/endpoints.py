@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
+from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 
 KEY: Final = "sk-zebra42"
 

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.rooms import Policy, Pool, Rooms
+from memory_mcp.build import Built, build
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ports import Embedder
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import Built, build
+from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
 __all__ = ["SYNONYMS", "FakeEmbedder", "give_meaning", "meaningful", "with_meaning"]
 

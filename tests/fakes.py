@@ -19,13 +19,13 @@ from memory_mcp import app
 from memory_mcp.app.changes import Changes
 from memory_mcp.app.healing import HealedIndex
 from memory_mcp.app.rooms import Caller, Conversations, Policy, Pool, Rooms
+from memory_mcp.build import build
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.outcomes import Branched
 from memory_mcp.domain.record import Origin, Record, Scope
-from memory_mcp.settings import Settings
-from memory_mcp.stores.trust import TrustedProjects
-from memory_mcp.wiring import build
+from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
 MILLISECOND: Final = timedelta(milliseconds=1)

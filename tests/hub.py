@@ -11,8 +11,8 @@ import pytest
 from tiny_model import silent
 
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.inference.fetching import fetched
-from memory_mcp.inference.recipes import Recipe
+from memory_mcp.models.install import fetched
+from memory_mcp.models.manifest import Recipe
 
 
 class Hub:

@@ -11,8 +11,8 @@ from doors import trust, trust_cloud
 from pydantic import SecretStr
 
 from memory_mcp import app
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 
 KEY = "sm_test"
 PATIENCE_SECONDS = 20

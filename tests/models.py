@@ -13,10 +13,8 @@ from platformdirs import user_cache_path
 
 from memory_mcp.disk import Disk
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.inference.fetching import fetched
-from memory_mcp.inference.model_files import WEIGHTS
-from memory_mcp.inference.model_store import ModelStore
-from memory_mcp.inference.recipes import MINILM
+from memory_mcp.models.install import ModelStore, fetched
+from memory_mcp.models.manifest import MINILM, WEIGHTS
 
 _GIVEN: Final = os.environ.get("MEMORY_TEST_MODEL", "")
 

@@ -7,7 +7,7 @@ from fakes import START, FakeIds
 from memory_mcp.domain.cloud import Claim, Done, Fate, Letter, Op
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.ports import Outbox
-from memory_mcp.stores.outbox import SqliteOutbox
+from memory_mcp.storage.sqlite.outbox import SqliteOutbox
 
 LEASE = 60.0
 

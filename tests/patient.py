@@ -7,9 +7,9 @@ from pathlib import Path
 from doors import Json, add, agent, call, seal
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.findings import Finding
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 KEPT, LATER = "Orders live in PostgreSQL.", "Sessions live in Redis."
 

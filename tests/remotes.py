@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from fakes import START, FakeIds
 
-from memory_mcp.domain.cloud import Document
+from memory_mcp.domain.cloud import RemoteDocument
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 SPACE: Final = "cc_u-ann_p-shop"
 KEY: Final = "sm_test"
@@ -31,12 +31,12 @@ def remote_of(
     return Supermemory(url, key, search_seconds=search_seconds, extraction=extraction)
 
 
-def document(content: str = "Orders live in MySQL", **fields: Any) -> Document:
+def document(content: str = "Orders live in MySQL", **fields: Any) -> RemoteDocument:
     """A document with an id of its own; what is not said is plain."""
     record_id: RecordId = fields.pop("id", None) or _IDS.new(START)
     extract: bool = fields.pop("extract", False)
     metadata = {"memory_id": record_id, **fields}
-    return Document(record_id, content, metadata, "2026-01-31T14:30:22.104Z", extract)
+    return RemoteDocument(record_id, content, metadata, "2026-01-31T14:30:22.104Z", extract)
 
 
 def fresh_id() -> RecordId:

@@ -19,7 +19,7 @@ from memory_mcp.errors import (
     RemoteRejectedError,
     RemoteUnavailableError,
 )
-from memory_mcp.mirroring.backoff import after_failure, confirm_in, may_ask, pause
+from memory_mcp.storage.supermemory.backoff import after_failure, confirm_in, may_ask, pause
 
 CHANCES = st.floats(0, 1)
 FAILURES = st.integers(0, 10**9)

@@ -9,9 +9,9 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

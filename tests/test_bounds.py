@@ -3,8 +3,8 @@
 import pytest
 from doors import Era, agent, call, refused
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.errors import UnknownTargetError
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

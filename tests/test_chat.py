@@ -14,12 +14,11 @@ from chats import KEY, MODEL, Ask, Later, failure, made
 from fake_language import FakeLanguage
 from pydantic import SecretStr
 
+from memory_mcp.build import build, open_rooms
+from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, LANGUAGE_TURNS_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.chat import ChatModel
-from memory_mcp.setting_groups import LanguageSettings
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import build, open_rooms
+from memory_mcp.models.chat import ChatModel
 
 pytestmark = pytest.mark.anyio
 
@@ -258,10 +257,10 @@ async def test_of_many_turns_the_last_are_sent(server: EmbeddingServer) -> None:
 def test_a_process_that_only_knows_of_the_model_asks_nobody_and_imports_no_client() -> None:
     """httpx takes longer than storing a memory; most sessions start without a question."""
     code = (
-        "import sys, memory_mcp.wiring, memory_mcp.model_wiring as w, memory_mcp.settings as s\n"
+        "import sys, memory_mcp.build, memory_mcp.build as w, memory_mcp.config.settings as s\n"
         "chosen = {'MEMORY_LLM_MODEL': 'm', 'MEMORY_LLM_API_KEY': 'k'}\n"
         "assert w.language(s.read_settings({})) is None\n"
-        "assert 'memory_mcp.inference.chat' not in sys.modules\n"
+        "assert 'memory_mcp.models.chat' not in sys.modules\n"
         "model = w.language(s.read_settings(chosen))\n"
         "print(type(model).__name__, 'httpx' in sys.modules)"
     )

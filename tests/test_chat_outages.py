@@ -10,7 +10,7 @@ from chats import KEY, Later, failure, made, pause
 from memory_mcp.domain.language import Judgement
 from memory_mcp.domain.limits import EMBED_PAUSE_SECONDS_MAX, LANGUAGE_ANSWER_BYTES_MAX
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.chat import ChatModel
+from memory_mcp.models.chat import ChatModel
 
 pytestmark = pytest.mark.anyio
 

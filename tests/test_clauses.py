@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 from doors import Era, add, agent, call
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.merging import Verdict
 from memory_mcp.ingestion import differences
 from memory_mcp.ingestion.clauses import at_odds, clauses, contradicted
 from memory_mcp.ingestion.wording import Sentence
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

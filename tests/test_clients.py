@@ -26,8 +26,8 @@ from memory_mcp.clients.tables import (
     packages_folder,
     target,
 )
+from memory_mcp.config.settings import CLIENT_VARIABLES, client_variables
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.settings import CLIENT_VARIABLES, client_variables
 
 WINDOWS = Folders(
     "windows",

@@ -23,7 +23,7 @@ from doors import (
 )
 from mcp import Client
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

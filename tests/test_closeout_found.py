@@ -8,7 +8,7 @@ from closing import PHASES
 from depth import depth
 from doors import Era, add, agent, call, recalled
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from doors import Era, add, agent, call, failed, files_with, recalled, records
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ from doors import Era, Json, add, agent, call, files_with, read, recalled, recor
 from fakes import FakeClock, FakeIds, another_session, close_rooms, real_rooms
 
 from memory_mcp import app
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.opening import OpeningSettings
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from filelock import FileLock
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.errors import DeadlineError
 from memory_mcp.server import speak
-from memory_mcp.settings import Settings
 from memory_mcp.waiting import CallLock, patience, waiting_for, within
 
 pytestmark = pytest.mark.anyio

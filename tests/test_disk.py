@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memory_mcp import disk
-from memory_mcp.database import _remedy  # pyright: ignore[reportPrivateUsage]
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.storage.sqlite.database import remedy_of
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -101,4 +101,4 @@ def test_a_limit_on_the_size_of_files_is_told_as_one(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_each_refusal_of_sqlite_is_told_with_what_helps(code: int, then: str) -> None:
     """Its codes do not say which limit was met; the message says where to look."""
-    assert then in _remedy(code, Path("index.sqlite3"))
+    assert then in remedy_of(code)

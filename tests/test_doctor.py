@@ -11,9 +11,9 @@ from doors import add, agent, call, head_file, history, recalled, record_file, r
 from patient import LATER, examine, mended, rewrite, worked_on
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

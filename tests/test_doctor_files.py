@@ -9,7 +9,7 @@ from command_line import Run
 from doors import agent, failed, head_file, machine_dir, recalled, record_file
 from patient import examine, mended, rewrite, worked_on
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

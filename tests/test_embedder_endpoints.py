@@ -9,7 +9,7 @@ from embedding_server import EmbeddingServer, Heard, Said, embedding_server, vec
 from endpoints import KEY, Embedder, failure, made
 
 from memory_mcp.domain.limits import EMBED_BATCH_MAX, EMBED_CHUNK_CHARS
-from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
+from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 
 pytestmark = pytest.mark.anyio
 

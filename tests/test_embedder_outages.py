@@ -9,7 +9,7 @@ from endpoints import KEY, Embedder, failure, made
 
 from memory_mcp.domain.limits import EMBED_ANSWER_BYTES_MAX
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
+from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 
 pytestmark = pytest.mark.anyio
 

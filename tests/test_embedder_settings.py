@@ -9,13 +9,12 @@ import pytest
 from pydantic import SecretStr
 from tiny_model import silent, tiny_store, tiny_vendor
 
+from memory_mcp.build import embedder
+from memory_mcp.config.settings import EmbedderSettings, Settings, checked_settings, read_settings
 from memory_mcp.errors import ModelUnavailableError, SettingError
-from memory_mcp.inference.endpoints import OllamaEmbedder, OpenAiEmbedder
-from memory_mcp.inference.minilm import MiniLm
-from memory_mcp.inference.model_files import MANIFEST
-from memory_mcp.model_wiring import embedder
-from memory_mcp.setting_groups import EmbedderSettings
-from memory_mcp.settings import Settings, checked_settings, read_settings
+from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
+from memory_mcp.models.manifest import MANIFEST
+from memory_mcp.models.minilm import MiniLm
 
 pytestmark = pytest.mark.anyio
 
@@ -168,7 +167,7 @@ async def test_a_model_without_its_libraries_names_the_extra(
 ) -> None:
     """Of a model that is only there, `auto` makes no fuss."""
     add_tiny(tmp_path)
-    monkeypatch.setattr("memory_mcp.model_wiring.extra_installed", lambda: False)
+    monkeypatch.setattr("memory_mcp.build.extra_installed", lambda: False)
 
     assert built(tmp_path) is None
     assert "backtrack-memory[semantic]" in await refused(tmp_path, MEMORY_EMBEDDER="minilm")

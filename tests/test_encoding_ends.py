@@ -22,8 +22,8 @@ from fakes import FakeClock, close_rooms
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 

@@ -25,9 +25,9 @@ from doors import (
 from mcp import Client
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.episodes import Pace
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

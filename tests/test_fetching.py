@@ -18,9 +18,8 @@ from memory_mcp.errors import (
     ModelUnavailableError,
     StoreUnavailableError,
 )
-from memory_mcp.inference.fetching import fetched
-from memory_mcp.inference.model_files import TOKENIZER, WEIGHTS
-from memory_mcp.inference.recipes import Recipe
+from memory_mcp.models.install import fetched
+from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe
 
 
 class Space(NamedTuple):

@@ -20,7 +20,7 @@ from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError
 from memory_mcp.safe_files import UnsafeFileError
-from memory_mcp.stores.local import LocalRecords, RecordFolder, parse_record, read_record
+from memory_mcp.storage.files.records import LocalRecords, RecordFolder, parse_record, read_record
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.index.fulltext import any_of, searches
+from memory_mcp.storage.sqlite.queries import any_of, searches
 
 WORDS = ("alder", "birch", "cedar", "dogwood", "elm")
 TEXTS = st.lists(st.sets(st.sampled_from(WORDS)), max_size=30)

@@ -12,11 +12,10 @@ from fakes import close_rooms, real_rooms
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome, AlreadyKnown, Declined, Found
 from memory_mcp.domain.views import Filters
-from memory_mcp.setting_groups import LanguageSettings
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

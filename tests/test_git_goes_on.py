@@ -13,8 +13,8 @@ from project_story import page
 from real_git import commit_all, git, make_repository
 
 from memory_mcp import app
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

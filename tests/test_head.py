@@ -17,7 +17,7 @@ from doors import (
     seal,
 )
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

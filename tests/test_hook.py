@@ -13,12 +13,12 @@ from doors import machine_dir
 from hooked import SESSION, context_of, dropped, entry, hook, render, run_hook, transcript
 from real_git import git, make_repository
 
+from memory_mcp.config.places import find_places
+from memory_mcp.config.settings import read_settings
 from memory_mcp.hooks.files import amend_session, read_session
 from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.hooks.place import find_place
 from memory_mcp.locations import machine_folder, state_home
-from memory_mcp.places import find_places
-from memory_mcp.settings import read_settings
 
 
 def test_a_compaction_and_the_end_of_a_session_leave_word(project: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hooked import SESSION, context_of, dropped, entry, hook, transcript
 
 from memory_mcp.disk import Disk
 from memory_mcp.hooks.tail import entries_of, left_since, tail
-from memory_mcp.stores.inbox import LocalInbox
+from memory_mcp.storage.files.inbox import LocalInbox
 
 ASKED = "Call the memory tool consolidate once now"
 

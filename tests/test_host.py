@@ -10,11 +10,17 @@ from uuid import UUID
 
 import pytest
 
+from memory_mcp.config.places import find_places
+from memory_mcp.config.settings import Settings, read_settings
 from memory_mcp.domain.ids import is_record_id, month_of
 from memory_mcp.locations import find_work_tree
-from memory_mcp.places import find_places
-from memory_mcp.settings import Settings, read_settings
-from memory_mcp.stores.host import GitProvenance, GitRemote, SystemClock, SystemIds, git_remote
+from memory_mcp.storage.files.host import (
+    GitProvenance,
+    GitRemote,
+    SystemClock,
+    SystemIds,
+    git_remote,
+)
 
 COMMIT = "3f2c" * 10
 OTHER = "a1b2" * 10

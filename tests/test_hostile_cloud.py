@@ -30,18 +30,17 @@ from remotes import CALLS, Call, answer, fresh_id, remote_of, saying
 
 from memory_mcp import app
 from memory_mcp.app import take_in
+from memory_mcp.build import open_rooms
+from memory_mcp.config.places import find_places
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Move, Record, Scope
 from memory_mcp.errors import RemoteError, RemoteRejectedError, RemoteUnavailableError
-from memory_mcp.mirroring.documents import document_of
-from memory_mcp.mirroring.namespaces import namespace_of
-from memory_mcp.places import find_places
-from memory_mcp.settings import Settings
-from memory_mcp.stores.clouds import distrust_clouds
-from memory_mcp.wiring import open_rooms
+from memory_mcp.storage.files.trust import distrust_clouds
+from memory_mcp.storage.supermemory.documents import document_of, namespace_of
 
 pytestmark = pytest.mark.anyio
 

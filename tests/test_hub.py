@@ -9,9 +9,8 @@ from hub import Hub, held, hub_serving, refusal
 from tiny_model import silent, tiny_vendor
 
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.fetching import fetched
-from memory_mcp.inference.model_files import TOKENIZER, WEIGHTS
-from memory_mcp.inference.recipes import Recipe
+from memory_mcp.models.install import fetched
+from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from doors import Era, add, agent, call, recalled, refused, seal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import fits_part, named_by_part
 from memory_mcp.server.resources import MEMORY
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.moving.blocks import blocks
 from memory_mcp.moving.front_matter import front_matter
 from memory_mcp.moving.reading import read_source
-from memory_mcp.stores.sources import read_material
+from memory_mcp.storage.files.imports import read_material
 
 SAMPLES: Final = Path(__file__).parent / "data" / "imports"
 THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)

@@ -19,7 +19,7 @@ from memory_mcp.moving.blocks import BARE, blocks
 from memory_mcp.moving.claude_notes import CLAUDE_FILES
 from memory_mcp.moving.front_matter import front_matter
 from memory_mcp.moving.reading import read_source
-from memory_mcp.stores.sources import read_material
+from memory_mcp.storage.files.imports import read_material
 
 THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -163,7 +163,7 @@ def test_what_is_piped_in_must_be_text(run: Run, monkeypatch: pytest.MonkeyPatch
     """Half of the letters would be others; and a pipe may be without end."""
     said = run("import", "-", "--from", "mem0", stdin=b'[{"memory": "Caf\xe9"}]')[2]
     assert "stdin is no text in UTF-8 (byte 16)" in said
-    monkeypatch.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 5)
+    monkeypatch.setattr("memory_mcp.storage.files.imports.IMPORT_BYTES_MAX", 5)
     assert "stdin holds more than 50 bytes" in run("import", "-", stdin=b"1" * 51)[2]
 
 
@@ -194,12 +194,12 @@ def test_more_than_one_import_can_hold_is_refused(
         assert "There are more than 2 items in it" in said
         assert "Import it in parts; nothing was changed." in said
     with monkeypatch.context() as few:
-        few.setattr("memory_mcp.stores.sources.IMPORT_VALUES_MAX", 1)
+        few.setattr("memory_mcp.storage.files.imports.IMPORT_VALUES_MAX", 1)
         assert "holds more than 1 values or lines. Import it in parts" in complaint(
             run, "import", name
         )
     with monkeypatch.context() as few:
-        few.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 9)
+        few.setattr("memory_mcp.storage.files.imports.IMPORT_BYTES_MAX", 9)
         said = complaint(run, "import", name)
         assert "up to 9 are read. Import it in parts" in said
     assert as_json(run, "import", name)["read"] == 3
@@ -211,7 +211,7 @@ def test_what_lies_in_no_repository_may_be_larger(
     """A backup of the user's own, ten times as large."""
     (project.parent / "it.json").write_text('[{"memory": "a"}, {"memory": "b"}, {}]', "utf-8")
     monkeypatch.setattr("memory_mcp.moving.values.IMPORT_ITEMS_MAX", 1)
-    monkeypatch.setattr("memory_mcp.stores.sources.IMPORT_BYTES_MAX", 9)
+    monkeypatch.setattr("memory_mcp.storage.files.imports.IMPORT_BYTES_MAX", 9)
 
     assert as_json(run, "import", "../it.json")["read"] == 3
 

@@ -16,11 +16,11 @@ from keyring.backends import fail, null
 from keyrings import LockedKeyring, MemoryKeyring, RefusingKeyring
 from pydantic import SecretStr
 
+from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.settings import Settings
-from memory_mcp.stores.keys import MARKER_FILE, SystemKeyring
-from memory_mcp.wiring import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.storage.supermemory.keys import MARKER_FILE, SystemKeyring
 
 URL = "https://api.supermemory.ai"
 OTHER = "https://memory.example"

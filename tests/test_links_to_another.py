@@ -19,10 +19,10 @@ from hooked import context_of, hook
 from mirrors import mirrored
 from patient import examine
 
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.locations import plain_path
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

@@ -17,13 +17,13 @@ import pytest
 from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
 from memory_mcp import app
+from memory_mcp.build import Built, open_rooms
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Found
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import RemoteError
-from memory_mcp.mirroring.namespaces import namespace_of
-from memory_mcp.wiring import Built, open_rooms
+from memory_mcp.storage.supermemory.documents import namespace_of
 
 pytestmark = pytest.mark.anyio
 

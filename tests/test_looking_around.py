@@ -10,11 +10,11 @@ from doors import add, agent, call, files_with, read, recalled, seal, trust
 from mirrors import kept, machine, mirrored, synced
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

@@ -25,8 +25,8 @@ from doors import (
 from mirrors import KEY, eventually, kept, machine, mirrored, synced
 
 from memory_mcp import app
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

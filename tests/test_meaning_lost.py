@@ -19,9 +19,9 @@ from memory_mcp.app.meaning import Meaning
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError
-from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.inference.absent import AbsentEmbedder
+from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 

@@ -15,16 +15,9 @@ from tiny_model import HIDDEN, TOKEN_BYTES, opened, silent, tiny_minilm, tiny_st
 from tiny_model import tiny_vendor as vendor_of
 
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.graph import build_graph
-from memory_mcp.inference.minilm import MiniLm
-from memory_mcp.inference.model_files import (
-    GRAPH,
-    MANIFEST,
-    MEAN,
-    TOKENIZER,
-    WEIGHTS,
-    read_manifest,
-)
+from memory_mcp.models.graph import build_graph
+from memory_mcp.models.manifest import GRAPH, MANIFEST, MEAN, TOKENIZER, WEIGHTS, read_manifest
+from memory_mcp.models.minilm import MiniLm
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +45,7 @@ def test_a_process_that_only_knows_of_the_model_imports_no_library() -> None:
     """They take 150 ms and 40 MB; most sessions start without a search."""
     heavy = ["numpy", "onnx", "onnxruntime", "tokenizers", "safetensors", "httpx"]
     code = (
-        "import sys, memory_mcp.model_wiring as w, memory_mcp.settings as s\n"
+        "import sys, memory_mcp.build as w, memory_mcp.config.settings as s\n"
         "w.embedder(s.read_settings({'MEMORY_EMBEDDER': 'ollama', 'MEMORY_EMBEDDER_MODEL': 'm'}))\n"
         "w.embedder(s.read_settings({}))\n"
         f"print([name for name in {heavy} if name in sys.modules])"
@@ -157,7 +150,7 @@ async def test_without_the_libraries_the_message_names_the_extra(
     tiny: MiniLm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were there when the model was added; environments change."""
-    monkeypatch.delitem(sys.modules, "memory_mcp.inference.encoder", raising=False)
+    monkeypatch.delitem(sys.modules, "memory_mcp.models.encoder", raising=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
     with pytest.raises(ModelUnavailableError, match=r"pip install 'backtrack-memory\[semantic\]'"):

@@ -8,7 +8,7 @@ from cloud import Cloud
 from doors import Era, add, agent, call, machine_dir, read, recalled, records, seal
 from mirrors import eventually, kept, mirrored, synced, texts
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,7 @@ from command_line import Run, as_json, complaint
 from filelock import FileLock
 from tiny_model import tiny_vendor, tiny_wheel
 
-from memory_mcp.inference.model_files import GRAPH, MANIFEST
-from memory_mcp.inference.recipes import RECIPES, Recipe
+from memory_mcp.models.manifest import GRAPH, MANIFEST, RECIPES, Recipe
 
 IDENTITY = re.compile(r"tiny/int8/[0-9a-f]{8}")
 
@@ -143,7 +142,7 @@ def test_without_the_libraries_nothing_is_fetched(
     run: Run, vendor: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are needed to make the model, so they come first."""
-    monkeypatch.setattr("memory_mcp.inference.model_store.extra_installed", lambda: False)
+    monkeypatch.setattr("memory_mcp.models.install.extra_installed", lambda: False)
     monkeypatch.setattr("memory_mcp.cli.models.extra_installed", lambda: False)
     said = complaint(run, "models", "add", "minilm", "--from", str(vendor))
 
@@ -157,7 +156,7 @@ def test_libraries_that_vanish_in_between_are_said(
     run: Run, vendor: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An installed library may still not load."""
-    monkeypatch.delitem(sys.modules, "memory_mcp.inference.encoder", raising=False)
+    monkeypatch.delitem(sys.modules, "memory_mcp.models.encoder", raising=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     status, _, error = run("models", "add", "minilm", "--from", str(vendor))
 

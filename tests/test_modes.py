@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from doors import Era, add, agent, call, names_in, read, recalled, records, refused, seal
 
-from memory_mcp.settings import Settings, read_settings
+from memory_mcp.config.settings import Settings, read_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ from doors import agent, read
 from dropping import Drop, waiting
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 KEYS = "text, priority, expires_at (or expires), by, user, id"
 

@@ -15,9 +15,9 @@ from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Nudge, NudgeId, Waiting
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -20,12 +20,12 @@ from sqs import Queues, client_of
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared
 from memory_mcp.errors import RemoteUnavailableError
-from memory_mcp.settings import Settings
-from memory_mcp.stores.sqs_client import Json, sqs_client
-from memory_mcp.wiring import open_rooms
+from memory_mcp.storage.sqs import Json, sqs_client
 
 pytestmark = pytest.mark.anyio
 
@@ -126,7 +126,7 @@ async def test_a_slow_deletion_is_waited_for_and_shown(
         time.sleep(0.5)
 
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.4)
-    monkeypatch.setattr("memory_mcp.stores.sqs.sqs_client", deleting(slowly))
+    monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(slowly))
     async with open_rooms(replace(settings, nudge_queue=sqs())) as built:
         await app.add_nudge(built.rooms, "Tea?", 5, None)
         text = await opened_in_time(built.rooms)
@@ -148,7 +148,7 @@ async def test_a_deletion_that_nobody_confirms_is_tried_again_and_then_said(
         if len(asked) <= times:
             raise timeout(endpoint_url="x")
 
-    monkeypatch.setattr("memory_mcp.stores.sqs.sqs_client", deleting(deaf))
+    monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(deaf))
     async with open_rooms(replace(settings, nudge_queue=sqs())) as built:
         await app.add_nudge(built.rooms, "Tea?", 5, None)
         text = await opened_in_time(built.rooms)
@@ -244,4 +244,4 @@ def test_the_vendors_library_is_imported_by_nobody_who_has_no_queue() -> None:
     code = "import sys, memory_mcp.server.main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert {"boto3", "botocore", "memory_mcp.stores.sqs"}.isdisjoint(done.stdout.split())
+    assert {"boto3", "botocore", "memory_mcp.storage.sqs"}.isdisjoint(done.stdout.split())

@@ -9,7 +9,7 @@ import pytest
 from command_line import Run, as_json
 from doors import Era, Json, User, agent, call, records
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,9 @@ from depth import every_nth
 from doors import files_with, record_file
 from hooked import hook
 
-from memory_mcp.disk import unavailable
+from memory_mcp.build import build
+from memory_mcp.config.settings import read_settings
+from memory_mcp.disk import Disk
 from memory_mcp.hooks.place import find_place
 
 _EVERYDAY = (("search", "x"), ("add", "more"), ("head",), ("checkpoint", "s"), ("context",))
@@ -151,21 +153,36 @@ def test_a_long_user_has_a_memory_too(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("path", "setting"),
+    ("given", "place", "setting"),
     [
-        ("/h/memory-mcp/user-ada/memory/2026-11/01a204b3-8614-7000-b7b0-a2c965be5bfc.json", "HOME"),
-        ("/h/.local/state/memory-mcp/projects/shop-9808bf3016c1247b/ledger", "HOME"),
-        (r"C:\h\memory-mcp\user-ada\.state", "HOME"),
-        ("/p/projects/shop/.claude/memory/2026-11", "DIR"),
-        ("/elsewhere/2026-11/01a204b3-8614-7000-b7b0-a2c965be5bfc.json", "DIR"),
-        ("/p/shop/.state/memory-head.json", "STATE_DIR"),
-        ("/elsewhere/history.jsonl", "STATE_DIR"),
-        ("/elsewhere/x", "HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"),
+        ({}, "user_memory_dir", "HOME"),
+        ({}, "machine_dir", "HOME"),
+        ({}, "user_state_dir", "HOME"),
+        ({}, "memory_dir", "HOME"),
+        ({}, "state_dir", "HOME"),
+        ({"MEMORY_PROJECT_DIR": "p"}, "memory_dir", "DIR"),
+        ({"MEMORY_PROJECT_DIR": "p"}, "state_dir", "STATE_DIR"),
+        ({"MEMORY_PROJECT_DIR": "p"}, "machine_dir", "HOME"),
+        ({"MEMORY_DIR": "m"}, "memory_dir", "DIR"),
+        ({"MEMORY_STATE_DIR": "s"}, "state_dir", "STATE_DIR"),
+        (
+            {"MEMORY_PROJECT_DIR": "p"},
+            "project_dir",
+            "HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,",
+        ),
     ],
 )
-def test_the_advice_names_the_setting_that_moves_the_file(path: str, setting: str) -> None:
+def test_the_advice_names_the_setting_that_moves_the_file(
+    tmp_path: Path, given: dict[str, str], place: str, setting: str
+) -> None:
     """Another one would change nothing."""
-    refused = unavailable(PermissionError(errno.EACCES, "no"), Path(path), "store")
+    (tmp_path / "p").mkdir()
+    settings = {name: str(tmp_path / folder) for name, folder in given.items()}
+    built = build(read_settings({"MEMORY_HOME": str(tmp_path / "h"), **settings}), disk := Disk(),
+                  tmp_path)  # fmt: skip
+    path = getattr(built.places, place) / "2026-11" / "x"
+
+    refused = disk.unavailable(PermissionError(errno.EACCES, "no"), path, "store")
 
     assert f"or set MEMORY_{setting} to one that is" in str(refused)
 

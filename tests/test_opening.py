@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.bootstrap import latest_consolidation, open_issues, shares
 from memory_mcp.context.filling import Line, Shelf, filled
 from memory_mcp.context.render import Block, Figure, Section, render_context
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from doors import Era, add, agent, call, failed, read, record_file
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

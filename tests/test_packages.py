@@ -19,8 +19,8 @@ from memory_mcp import __version__
 from memory_mcp.clients.edit import put
 from memory_mcp.clients.entries import Command, arguments, entry
 from memory_mcp.clients.tables import CLIENTS
+from memory_mcp.config.settings import SETTINGS, TOOLSETS
 from memory_mcp.server.tools import default_tools
-from memory_mcp.settings import SETTINGS, TOOLSETS
 
 ROOT: Final = Path(__file__).parent.parent
 BUNDLE: Final = ROOT / "integrations" / "claude-desktop"

@@ -8,9 +8,9 @@ from command_line import Run, as_json, complaint
 from doors import Era, agent, call, read, records, refused, seal
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.phases import PhaseMoved
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_mcp import __version__, settings
+from memory_mcp import __version__
 from memory_mcp.cli.main import make_parser
+from memory_mcp.config import settings
 from memory_mcp.hook import EVENTS
 from memory_mcp.server.tools import default_tools, toolset
 

@@ -17,6 +17,7 @@ from nudges_in_memory import SlowNudges
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.render import tokens
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.drafts import Draft
@@ -24,7 +25,6 @@ from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
 from memory_mcp.server.hook_tools import prompt_context
 from memory_mcp.server.tools import default_tools
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

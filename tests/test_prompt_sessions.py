@@ -10,9 +10,9 @@ from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
 
 from memory_mcp import app
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.hooks.files import read_session
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,12 +13,12 @@ from shop import shop
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.fence import OPEN
 from memory_mcp.server.prompts import PROMPTS, listed_prompts, prompt_text
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

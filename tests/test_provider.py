@@ -10,7 +10,7 @@ from cloud import Cloud
 from doors import Era, add, agent, call, files_with, read
 from mirrors import KEY, mirrored, pending, synced
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

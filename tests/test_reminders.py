@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from doors import Era, agent, call, seal
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.server.memory_tools import REMINDER
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

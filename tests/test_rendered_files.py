@@ -17,8 +17,8 @@ from views_in_memory import MemoryViews
 
 from memory_mcp import app, rendered
 from memory_mcp.app.rooms import Policy
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Backtracked, Forgotten
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,6 +13,7 @@ from mcp_types import ResourceTemplateReference, TextResourceContents
 from shop import added, shop
 
 from memory_mcp import app
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.render import tokens
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, LISTED_CHECKPOINTS_MAX
@@ -30,7 +31,6 @@ from memory_mcp.server.resources import (
     listed,
 )
 from memory_mcp.server.resources import read as read_uri
-from memory_mcp.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.protocol]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from doors import Era, Json, add, agent, call, recalled, record_file, refused, seal
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

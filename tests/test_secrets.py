@@ -7,7 +7,7 @@ import pytest
 from cloud import Cloud
 from doors import Era, add, agent, call, files_with, read, refused
 
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_mcp.config.settings import SETTINGS, checked_settings, read_settings
 from memory_mcp.errors import SettingError
-from memory_mcp.settings import SETTINGS, checked_settings, read_settings
 
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("MEMORY_")])

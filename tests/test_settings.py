@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from memory_mcp.config.settings import (
+    SETTINGS,
+    EmbedderSettings,
+    LanguageSettings,
+    Settings,
+    checked_settings,
+    read_settings,
+    with_toolsets,
+)
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import SettingError
-from memory_mcp.setting_groups import EmbedderSettings, LanguageSettings
-from memory_mcp.settings import SETTINGS, Settings, checked_settings, read_settings, with_toolsets
 
 _EVERY = {
     "MEMORY_ENABLED": "On",

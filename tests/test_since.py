@@ -10,12 +10,12 @@ from fakes import START, FakeClock, FakeIds, fake_rooms, forked, switched
 from project_story import Story, told
 
 from memory_mcp import app
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.render import Block
 from memory_mcp.context.since import since_of, token_of
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

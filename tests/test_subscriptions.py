@@ -18,13 +18,12 @@ from mcp.server import MCPServer
 from test_http import serving
 
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import WATCHED_MAX
-from memory_mcp.rendered import Watched, watch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.main import make_server
 from memory_mcp.server.notifications import Telling, Watch
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -167,24 +166,29 @@ async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     assert telling.watch_of(rooms).watched == frozenset()
 
 
-async def test_nothing_is_looked_at_while_nobody_watches(tmp_path: Path) -> None:
+class CountedLooks:
+    """Implements `ports.ChangeWatch`: every look is counted, and finds something new."""
+
+    count = 0
+
+    async def watch(self) -> int:
+        self.count += 1
+        return self.count
+
+
+async def test_nothing_is_looked_at_while_nobody_watches() -> None:
     """A server that idles must not keep a laptop awake."""
-    looks: list[Watched] = []
-
-    def look() -> Watched:
-        looks.append(watch(str(tmp_path / "head"), []))
-        return looks[-1]
-
+    looks = CountedLooks()
     leaving = asyncio.Event()
     rooms = fake_rooms()
     watching = Watch(rooms, Telling().bus)
-    keeping = asyncio.create_task(watching.keep_telling(look, leaving))
+    keeping = asyncio.create_task(watching.keep_telling(looks, leaving))
     await asyncio.sleep(0)
     rooms.project.changes.note()
     await asyncio.sleep(0.05)
-    assert looks == []
+    assert looks.count == 0
     async with asyncio.timeout(10), watching.wanting([HEAD]):
-        while not looks:  # noqa: ASYNC110  # another thread looks
+        while not looks.count:  # noqa: ASYNC110  # another task looks
             await asyncio.sleep(0.01)
     leaving.set()
     async with asyncio.timeout(10):

@@ -32,9 +32,9 @@ from project_story import page
 
 from memory_mcp import app
 from memory_mcp.app.strangers import PLACE
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.words import trust_text
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

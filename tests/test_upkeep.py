@@ -8,9 +8,9 @@ import pytest
 from doors import Era, Json, add, agent, head_file, read, record_file, records, seal, trust
 from mcp import Client
 
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import month_of
-from memory_mcp.settings import Settings
-from memory_mcp.stores.host import SystemClock, SystemIds
+from memory_mcp.storage.files.host import SystemClock, SystemIds
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ from doors import add, agent, call, machine_dir, recalled, records, seal, trust
 from hooked import dropped, hook
 from real_git import commit_all, git, make_repository
 
+from memory_mcp.config.places import find_places
+from memory_mcp.config.settings import Settings
 from memory_mcp.hooks.place import find_place
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree
-from memory_mcp.places import find_places
-from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -16,10 +16,9 @@ from safetensors import numpy as safetensors
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from memory_mcp.disk import Disk
-from memory_mcp.inference.minilm import MiniLm
-from memory_mcp.inference.model_files import TOKENIZER, WEIGHTS, read_manifest
-from memory_mcp.inference.model_store import ModelStore
-from memory_mcp.inference.recipes import Recipe
+from memory_mcp.models.install import ModelStore
+from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe, read_manifest
+from memory_mcp.models.minilm import MiniLm
 
 HIDDEN: Final = 32
 TOKEN_BYTES: Final = HIDDEN // 8

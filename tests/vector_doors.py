@@ -15,10 +15,10 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk, Passage
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.ports import SearchIndex, VectorIndex
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
 __all__ = ["ANY", "ASKED", "DIMENSIONS", "HERE", "MODEL", "Door", "away", "doors_to", "view_of"]
 

@@ -21,13 +21,13 @@ from cloud_server import serving
 from doors import Json, trust, trust_cloud
 from pydantic import SecretStr
 
-from memory_mcp.domain.cloud import Document
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.cloud import RemoteDocument
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.mirroring.documents import document_of
-from memory_mcp.settings import Settings
-from memory_mcp.stores.host import SystemIds
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.files.host import SystemIds
+from memory_mcp.storage.supermemory.client import Supermemory
+from memory_mcp.storage.supermemory.documents import document_of
 
 __all__ = ["LIVE_KEY", "SCOPED_KEY", "Vendor", "a_document", "fake_vendor", "live_vendor"]
 
@@ -89,7 +89,7 @@ class Vendor:
             remote_timeout=30,
         )
 
-    async def handed_over(self, *documents: Document) -> None:
+    async def handed_over(self, *documents: RemoteDocument) -> None:
         """The documents are there and done."""
         remote = self.remote()
         answers = await remote.deliver(self.namespace, documents)
@@ -129,7 +129,7 @@ class Vendor:
             assert status in (200, 202, 404), (namespace, status, said)
 
 
-def a_document(text: str, **metadata: str) -> Document:
+def a_document(text: str, **metadata: str) -> RemoteDocument:
     """A memory's document with an id that nobody has used."""
     now = datetime.now(UTC)
     ids = SystemIds()
@@ -138,7 +138,7 @@ def a_document(text: str, **metadata: str) -> Document:
         created_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
     )  # fmt: skip
     document = document_of(record, extract=False)
-    return Document(document.id, text, {**document.metadata, **metadata}, document.date)
+    return RemoteDocument(document.id, text, {**document.metadata, **metadata}, document.date)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from memory_mcp.domain.shown import GENERATED, Lying, Page
-from memory_mcp.ports.views import Shown
+from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched
 
 

@@ -23,13 +23,15 @@ except ImportError:  # Windows
 
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.locations import moving_setting
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
-
-__all__ = ["LITTER", "Access", "Disk", "unavailable"]
 
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that is left over is litter of a cut, never a record."""
+
+ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
+"""What an error names where nobody knows the setting that moves a path."""
+
+Verb = Literal["store", "read", "erase"]
 
 _WINDOWS: Final = sys.platform == "win32"
 _REPLACE_TRIES: Final = 20
@@ -55,6 +57,8 @@ class Disk:
     roots: tuple[Path, ...] = ()
     private: tuple[Path, ...] = ()
     """Folders that nobody else may enter, and all that is made below them."""
+    settings: tuple[tuple[Path, str], ...] = ()
+    """Folders, each with the setting that moves it: errors name the one of the innermost folder."""
 
     def step(self, name: str) -> None:
         """Called before each step that could be the last one."""
@@ -88,7 +92,7 @@ class Disk:
             self._sync_folder(path.parent)
         except OSError as error:
             self._discard(temporary)
-            raise unavailable(error, path, "store") from error
+            raise self.unavailable(error, path, "store") from error
         except BaseException:
             self._discard(temporary)
             raise
@@ -117,7 +121,7 @@ class Disk:
             if size == 0:  # a file whose name is lost is lost
                 self._sync_folder(path.parent)
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self.unavailable(error, path, "store") from error
 
     def remove(self, path: Path) -> None:
         """Make `path` not exist, durably.
@@ -132,7 +136,7 @@ class Disk:
             if path.parent.is_dir():
                 self._sync_folder(path.parent)
         except OSError as error:
-            raise unavailable(error, path, "erase") from error
+            raise self.unavailable(error, path, "erase") from error
 
     def remove_all(self, paths: Collection[Path], folder: Path) -> None:
         """Make these files of one folder not exist, durably: as `remove`, with one fsync for all.
@@ -149,7 +153,7 @@ class Disk:
             if paths:
                 self._sync_folder(folder)
         except OSError as error:
-            raise unavailable(error, path, "erase") from error
+            raise self.unavailable(error, path, "erase") from error
 
     def remove_old(self, litter: Path) -> None:
         """Make a temporary file not exist, unless it may belong to a write that is under way.
@@ -162,7 +166,7 @@ class Disk:
         except FileNotFoundError:  # the write was under way, and is done now
             return
         except OSError as error:
-            raise unavailable(error, litter, "erase") from error
+            raise self.unavailable(error, litter, "erase") from error
         if not young:
             self.remove(litter)
 
@@ -192,7 +196,16 @@ class Disk:
         try:
             self.folder(path)
         except OSError as error:
-            raise unavailable(error, path, "store") from error
+            raise self.unavailable(error, path, "store") from error
+
+    def setting_of(self, path: Path) -> str:
+        """The setting by which this path could be elsewhere."""
+        found = [(len(f.parts), name) for f, name in self.settings if path.is_relative_to(f)]
+        return max(found)[1] if found else ANY_SETTING
+
+    def unavailable(self, error: OSError, path: Path, verb: Verb) -> StoreUnavailableError:
+        """What the file system refused, why, and what to do."""
+        return unavailable(error, path, verb, self.setting_of(path))
 
     @contextmanager
     def _written_through(
@@ -292,9 +305,6 @@ def _ends_with_newline(descriptor: int, size: int) -> bool:
     return os.read(descriptor, 1) == b"\n"
 
 
-_Verb = Literal["store", "read", "erase"]
-
-
 _RIGHTS: Final = "Make the folder writable, or set {setting} to one that is"
 _IN_THE_WAY: Final = (
     "a file stands where a folder must be",
@@ -333,9 +343,10 @@ _REFUSALS: Final[dict[int, tuple[str, str]]] = {
 """Why the file system refuses, and what helps."""
 
 
-def unavailable(error: OSError, path: Path, verb: _Verb) -> StoreUnavailableError:
-    """What the file system said, in our words: what could not be done, why, and what to do."""
-    setting = moving_setting(str(path))
+def unavailable(
+    error: OSError, path: Path, verb: Verb, setting: str = ANY_SETTING
+) -> StoreUnavailableError:
+    """What the file system refused, why, and what to do; `setting` would move the path."""
     if isinstance(error, UnsafeFileError):
         where = "" if error.filename == str(path) else f"{error.filename}: "
         return StoreUnavailableError(
@@ -351,7 +362,7 @@ def unavailable(error: OSError, path: Path, verb: _Verb) -> StoreUnavailableErro
         )
     if then is _RIGHTS and verb == "read":
         why = "it may not be touched"
-    stands: dict[_Verb, str] = {
+    stands: dict[Verb, str] = {
         "store": "nothing was changed",
         "read": "nothing is lost",
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",

@@ -13,9 +13,6 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, TypeVar
 
-__all__ = ["ENDING_SECONDS_MAX", "INTERRUPTED", "end_now", "end_when_told", "end_with_client",
-           "end_within", "interrupted", "interruptible", "run_to_end"]  # fmt: skip
-
 Result = TypeVar("Result")
 
 ENDING_SECONDS_MAX: Final = 3.0

@@ -24,22 +24,6 @@ try:  # what hashlib offers under this name; it would load OpenSSL first, for 4 
 except ImportError:
     from hashlib import blake2b
 
-__all__ = [
-    "STATE_FOLDER",
-    "LostWorkTreeError",
-    "common_git_dir",
-    "find_git_dir",
-    "find_main_work_tree",
-    "find_work_tree",
-    "machine_folder",
-    "moving_setting",
-    "plain_path",
-    "read_text",
-    "roots_around",
-    "state_home",
-    "why_unusable",
-]
-
 STATE_FOLDER: Final = ".state"
 _APPLICATION: Final = "memory-mcp"
 _GIT_FILE_BYTES_MAX: Final = 8_388_608
@@ -52,14 +36,6 @@ _VARIABLE: Final = re.compile(
     + (r"|%\w+%" if sys.platform == "win32" else "")
 )
 """What a shell would have replaced; most clients do not."""
-_PLACES: Final = (
-    ("MEMORY_HOME", re.compile(
-        r"/user-[a-z0-9_-]+/(?:none/)?(?:memory|nudges|\.state)(?:/|$)|/user-[a-z0-9_-]+$"
-        r"|/projects/[a-z0-9_-]{1,40}-[0-9a-f]{16}(?:/|$)")),
-    ("MEMORY_DIR", re.compile(r"/\.claude/memory(?:/|$)|/\d{4}-\d\d(?:/[0-9a-f-]{36}\.json)?$")),
-    ("MEMORY_STATE_DIR", re.compile(r"/\.state(?:/|$)|/(?:memory-head\.json|history\.jsonl)$")),
-)  # fmt: skip
-"""What the path of each kind of file of ours has in it; the first that fits is right."""
 
 
 class LostWorkTreeError(ValueError):
@@ -127,15 +103,6 @@ def why_unusable(named: str, path: str) -> str:
     if there != path and not os.access(there, os.W_OK | os.X_OK):
         return f"a folder that is there or can be made; {there!r} may not be written"
     return ""
-
-
-def moving_setting(path: str) -> str:
-    """The setting by which a file or folder of ours could be elsewhere, as its path shows it."""
-    plain = path.replace("\\", "/")
-    for setting, places in _PLACES:
-        if places.search(plain):
-            return setting
-    return "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
 
 
 def find_work_tree(start: str) -> str:

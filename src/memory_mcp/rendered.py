@@ -15,8 +15,6 @@ import os
 import time
 from typing import Any, Final, TypedDict, cast
 
-__all__ = ["Rendered", "Watched", "file_of", "read", "still_holds", "watch"]
-
 _FOLDER: Final = "rendered"
 _RESERVED: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))

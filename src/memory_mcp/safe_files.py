@@ -15,8 +15,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["UnsafeFileError", "list_names", "read_file", "read_start", "refuse_links"]
-
 _REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
 _HOW: Final[int] = (
     os.O_RDONLY

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal, TypeVar
 
 from memory_mcp.errors import DeadlineError
 
-__all__ = ["CallLock", "patience", "waiting_for", "within"]
-
 T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("memory_mcp")

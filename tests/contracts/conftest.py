@@ -1,6 +1,7 @@
 """What the contracts are told of: an index, an outbox seen from two processes, a remote."""
 
-from collections.abc import AsyncGenerator
+import itertools
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,29 @@ from outboxes import Doors
 from remotes import remote_of
 from stores_in_memory import MemoryIndex
 
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ports import Outbox, SearchIndex
 from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.supermemory.client import Supermemory
+
+INDEXES: dict[str, Callable[[Path], SearchIndex]] = {
+    "sqlite": lambda path: SqliteIndex(path, fields_of, lambda: None),
+    "memory": lambda path: MemoryIndex(),  # noqa: ARG005
+}
+"""Every index there is. A new store is one line here, and obeys every suite below."""
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[SearchIndex]:
+@pytest.fixture(params=INDEXES)
+def new_index(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SearchIndex]:
+    """Makes an index over a file of its own."""
+    files = itertools.count()
+    return lambda: INDEXES[request.param](tmp_path / f"index{next(files)}.sqlite3")
+
+
+@pytest.fixture
+async def index(new_index: Callable[[], SearchIndex]) -> AsyncGenerator[SearchIndex]:
     """An index that was made and has nothing in it."""
-    found: SearchIndex = MemoryIndex()
-    if request.param == "sqlite":
-        found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
+    found = new_index()
     await found.mark_complete()
     yield found
     await found.aclose()

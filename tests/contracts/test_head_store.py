@@ -15,7 +15,7 @@ from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import HeadStore
-from memory_mcp.stores.heads import HEAD_FILE, HISTORY_FILE, LocalHeads
+from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE, LocalHeads
 from memory_mcp.timeline.moves import advance, fold
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from stores_in_memory import MemoryJournal
 from memory_mcp.disk import Disk
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import ImportJournal
-from memory_mcp.stores.journal import JOURNAL_FILE, LocalJournal
+from memory_mcp.storage.files.imports import JOURNAL_FILE, LocalJournal
 
 pytestmark = pytest.mark.anyio
 

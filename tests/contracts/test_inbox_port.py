@@ -18,7 +18,7 @@ from memory_mcp.domain.inbox import Compacted, Ended, WentBack
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks import files
 from memory_mcp.ports import Inbox
-from memory_mcp.stores.inbox import LocalInbox
+from memory_mcp.storage.files.inbox import LocalInbox
 
 pytestmark = pytest.mark.anyio
 

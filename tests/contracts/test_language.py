@@ -12,7 +12,7 @@ from memory_mcp.domain.faithful import invented, unfaithful
 from memory_mcp.domain.language import Judgement
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.inference.chat import ChatModel
+from memory_mcp.models.chat import ChatModel
 from memory_mcp.ports import LanguageModel
 
 pytestmark = pytest.mark.anyio

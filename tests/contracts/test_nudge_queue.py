@@ -16,8 +16,8 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.nudge import Cleared, Nudge, NudgeId, Taking
 from memory_mcp.errors import RemoteUnavailableError, StoreError
 from memory_mcp.ports import NudgeQueue
-from memory_mcp.stores.nudges import LocalNudges
-from memory_mcp.stores.sqs import SqsNudges
+from memory_mcp.storage.files.nudges import LocalNudges
+from memory_mcp.storage.sqs import SqsNudges
 
 pytestmark = pytest.mark.anyio
 

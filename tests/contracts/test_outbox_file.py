@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from outboxes import Doors, claim, delivered, left, named, note, settle, some
 
-from memory_mcp import database
 from memory_mcp.domain.cloud import Dead, Standing
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
-from memory_mcp.stores.outbox import SqliteOutbox
-from memory_mcp.stores.outbox_schema import OUTBOX
+from memory_mcp.storage.sqlite import database
+from memory_mcp.storage.sqlite.outbox import OUTBOX, SqliteOutbox
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +26,7 @@ _KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from memory_mcp.domain.cloud import Letter
-from memory_mcp.stores.outbox import SqliteOutbox
+from memory_mcp.storage.sqlite.outbox import SqliteOutbox
 
 async def main():
     outbox = SqliteOutbox(Path(sys.argv[1]), lambda: None)

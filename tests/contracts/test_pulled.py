@@ -7,8 +7,7 @@ import pytest
 from outboxes import some
 
 from memory_mcp.ports import PulledRecords
-from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
-from memory_mcp.stores.pulled import SqlitePulledRecords
+from memory_mcp.storage.sqlite.outbox import OUTBOX_FILE, SqliteOutbox, SqlitePulledRecords
 
 pytestmark = pytest.mark.anyio
 

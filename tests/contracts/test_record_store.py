@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
-from memory_mcp.stores.local import LocalRecords, RecordFolder
+from memory_mcp.storage.files.records import LocalRecords, RecordFolder
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,12 @@ import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id
 
-from memory_mcp.domain.cloud import Document, Profile, Stored
+from memory_mcp.domain.cloud import RemoteDocument, RemoteProfile, Stored
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
 from memory_mcp.errors import RemoteBlockedError, RemoteRejectedError
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
 
@@ -168,12 +168,12 @@ async def test_profile_is_what_the_cloud_made_of_what_meets_the_tests(
         document("Bob likes tea", extract=True, segment="b"),
         document("verbatim", segment="a"),
     ]
-    assert await remote.profile(SPACE, ()) == Profile()
+    assert await remote.profile(SPACE, ()) == RemoteProfile()
     await remote.deliver(SPACE, sent)
 
     assert set((await remote.profile(SPACE, ())).dynamic) == {"Ada likes tea", "Bob likes tea"}
     left = await remote.profile(SPACE, [Condition("segment", ["b", "c"], unlike=True)])
-    assert left == Profile(static=(), dynamic=("Ada likes tea",))
+    assert left == RemoteProfile(static=(), dynamic=("Ada likes tea",))
 
 
 async def test_probe_is_content_with_an_answer_and_changes_nothing(
@@ -206,7 +206,7 @@ async def test_an_id_cannot_leave_its_path(cloud: Cloud, remote: Supermemory, ba
     """Whatever a file that came by git says: it can name no other route of the service."""
     cloud.add_document(SPACE, "x", id=(kept := fresh_id()))
     assert await remote.get(SPACE, RecordId(bad)) is None
-    with_it = Document(RecordId(bad or "-"), "x", {}, "2026-01-31T14:30:22.104Z")
+    with_it = RemoteDocument(RecordId(bad or "-"), "x", {}, "2026-01-31T14:30:22.104Z")
     await remote.deliver(SPACE, [with_it])
     await remote.erase(SPACE, [RecordId(bad or "-")])
 

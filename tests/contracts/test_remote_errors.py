@@ -24,7 +24,7 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
     StoreUnavailableError,
 )
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = pytest.mark.anyio
 
@@ -187,8 +187,8 @@ def test_httpx_is_not_imported_before_the_first_request() -> None:
     """Importing it takes longer than storing a memory; most sessions never need it."""
     code = (
         "import sys\n"
-        "import memory_mcp.wiring\n"
-        "from memory_mcp.stores.supermemory import Supermemory\n"
+        "import memory_mcp.build\n"
+        "from memory_mcp.storage.supermemory.client import Supermemory\n"
         "Supermemory('https://cloud.invalid', lambda: 1 / 0, search_seconds=1)\n"
         "sys.exit('httpx' in sys.modules)\n"
     )

@@ -10,7 +10,7 @@ from remotes import SPACE, document, fresh_id
 from memory_mcp.domain.cloud import Stored
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.limits import BATCH_IDS_MAX
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
 

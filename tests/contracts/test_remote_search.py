@@ -4,12 +4,12 @@ import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id, remote_of
 
-from memory_mcp.domain.cloud import Document
+from memory_mcp.domain.cloud import RemoteDocument
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import REMOTE_EXCLUDED_MAX, REMOTE_HITS_MAX, TAGS_MAX
 from memory_mcp.domain.record import RECALLED_KINDS
-from memory_mcp.stores.supermemory import Supermemory
+from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
 
@@ -80,7 +80,7 @@ async def test_extracted_facts_are_hits_of_their_record(cloud: Cloud) -> None:
 
 
 @pytest.fixture
-async def three(remote: Supermemory) -> list[Document]:
+async def three(remote: Supermemory) -> list[RemoteDocument]:
     """An old fact, a new decision, and a preference that lies outside the timeline."""
     documents = [
         document("orders", kind="fact", segment="a", phase=1, recalled=True, tags=["x", "y"]),
@@ -115,7 +115,7 @@ async def three(remote: Supermemory) -> list[Document]:
     ],
 )  # fmt: skip
 async def test_every_test_must_be_met(
-    remote: Supermemory, three: list[Document], tests: list[Condition], expected: set[int]
+    remote: Supermemory, three: list[RemoteDocument], tests: list[Condition], expected: set[int]
 ) -> None:
     """A filter that is written wrong is silent: it lets everything through, or nothing."""
     assert set(await found(remote, *tests)) == {three[n].id for n in expected}
@@ -124,7 +124,7 @@ async def test_every_test_must_be_met(
 
 
 async def test_as_much_is_excluded_as_may_be_asked_for(
-    cloud: Cloud, remote: Supermemory, three: list[Document]
+    cloud: Cloud, remote: Supermemory, three: list[RemoteDocument]
 ) -> None:
     """The most that a search of ours can ask is within what the service takes."""
     segments = [fresh_id() for _ in range(REMOTE_EXCLUDED_MAX - 1)]

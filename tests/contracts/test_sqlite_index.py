@@ -21,9 +21,9 @@ from memory_mcp.domain.limits import QUERY_CHARS_MAX
 from memory_mcp.domain.search import Candidate
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexDamagedError
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.question import question_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk
 from memory_mcp.domain.views import Filters
-from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.index.vectors import SqliteVectors
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
 pytestmark = pytest.mark.anyio
 

@@ -13,14 +13,13 @@ from typing import Final
 
 import pytest
 
-from memory_mcp.database import Database, Make
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
-from memory_mcp.index.schema import SCHEMA
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.stores.outbox import SqliteOutbox
-from memory_mcp.stores.outbox_schema import OUTBOX
+from memory_mcp.storage.sqlite.database import Database, Make
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.sqlite.outbox import OUTBOX, SqliteOutbox
+from memory_mcp.storage.sqlite.schema import SCHEMA
 
 pytestmark = pytest.mark.anyio
 
@@ -241,7 +240,7 @@ async def test_no_statement_runs_for_longer_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a file holds, whoever asks it gets an answer."""
-    monkeypatch.setattr("memory_mcp.database.STATEMENT_SECONDS_MAX", 0.0)
+    monkeypatch.setattr("memory_mcp.storage.sqlite.database.STATEMENT_SECONDS_MAX", 0.0)
     make = Make(SCHEMA, 5, full=False, busy=StoreUnavailableError, damaged=IndexDamagedError,
                 comfort="")  # fmt: skip
     file = Database(tmp_path / "index.sqlite3", make, lambda: None)

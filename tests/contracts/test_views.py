@@ -16,9 +16,9 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.shown import GENERATED, Page
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports import Views
-from memory_mcp.ports.views import Shown
+from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched, file_of
-from memory_mcp.stores.views import LocalViews
+from memory_mcp.storage.files.views import LocalViews
 
 pytestmark = pytest.mark.anyio
 

@@ -12,12 +12,12 @@ from memory_mcp import app
 from memory_mcp.app.deliver import deliver
 from memory_mcp.app.mirror import Mirror
 from memory_mcp.app.pending import tally_of
+from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Record
-from memory_mcp.mirroring.documents import document_of
-from memory_mcp.wiring import Built
+from memory_mcp.storage.supermemory.documents import document_of
 
 __all__ = [
     "drained",

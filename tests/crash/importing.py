@@ -17,7 +17,7 @@ from memory_mcp import app
 from memory_mcp.disk import Disk
 from memory_mcp.domain.moving import Imported
 from memory_mcp.moving.reading import read_source
-from memory_mcp.stores.sources import read_material
+from memory_mcp.storage.files.imports import read_material
 
 
 class Deadly(Disk):

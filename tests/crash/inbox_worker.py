@@ -15,8 +15,8 @@ from pathlib import Path
 from project import settings_in
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
 from memory_mcp.disk import Disk
-from memory_mcp.wiring import open_rooms
 
 
 class KilledDisk(Disk):

@@ -8,11 +8,10 @@ from pathlib import Path
 from project import settings_in
 from pydantic import SecretStr
 
+from memory_mcp.build import Built, open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
-from memory_mcp.settings import Settings
-from memory_mcp.stores.clouds import TrustedCloud
-from memory_mcp.stores.trust import TrustedProjects
-from memory_mcp.wiring import Built, open_rooms
+from memory_mcp.storage.files.trust import TrustedCloud, TrustedProjects
 
 __all__ = ["mirrored", "mirrored_settings"]
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from project import settings_in
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.context.render import Block
 from memory_mcp.domain import limits
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 HEADING = re.compile(r"^## Left for the user.*\n- (.*)$", re.MULTILINE)
 

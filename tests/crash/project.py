@@ -10,6 +10,8 @@ from typing import Any
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import Built, open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
@@ -18,10 +20,8 @@ from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
 from memory_mcp.locations import machine_folder, state_home
-from memory_mcp.settings import Settings
-from memory_mcp.stores.heads import HISTORY_FILE
+from memory_mcp.storage.files.heads import HISTORY_FILE
 from memory_mcp.timeline.moves import fold
-from memory_mcp.wiring import Built, open_rooms
 
 __all__ = [
     "WORD",

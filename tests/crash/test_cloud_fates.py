@@ -26,12 +26,12 @@ from memory_mcp.app.deliver import deliver
 from memory_mcp.app.heads import current, writing
 from memory_mcp.app.pending import tally_of
 from memory_mcp.app.take_in import look_around
+from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Claim, Letter
 from memory_mcp.domain.outcomes import Forgotten, Found
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
 from memory_mcp.ingestion.drafts import bury
-from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ from mirrored import mirrored
 from project import make_project
 
 from memory_mcp import app
+from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Standing
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.views import Filters
-from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio
 

@@ -22,7 +22,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreError
-from memory_mcp.stores.heads import HEAD_FILE, HISTORY_FILE
+from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from fake_embedder import FakeEmbedder, with_meaning
 from project import doctor_is_content, make_project, opened
 
 from memory_mcp import app
+from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio
 

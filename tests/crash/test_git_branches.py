@@ -15,7 +15,7 @@ from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Rejected
 from memory_mcp.domain.record import Kind
-from memory_mcp.stores.erased import ERASED_FILE, LocalErased
+from memory_mcp.storage.files.trust import ERASED_FILE, LocalErased
 
 pytestmark = pytest.mark.anyio
 

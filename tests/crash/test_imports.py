@@ -36,7 +36,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.moving import Material, Parsed
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.stores.journal import JOURNAL_FILE
+from memory_mcp.storage.files.imports import JOURNAL_FILE
 
 pytestmark = pytest.mark.anyio
 

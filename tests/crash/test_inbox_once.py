@@ -17,8 +17,8 @@ from power import Remembered
 from project import copy_project, machine_of, make_project, settings_in
 
 from memory_mcp import app
+from memory_mcp.build import open_rooms
 from memory_mcp.hooks import files
-from memory_mcp.wiring import open_rooms
 
 pytestmark = pytest.mark.anyio
 

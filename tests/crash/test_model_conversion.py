@@ -12,7 +12,7 @@ from power import FailingDisk, FullDisk, PowerCut
 from tiny_model import opened, silent, tiny_store, tiny_vendor
 
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.inference.model_files import MANIFEST, damaged, read_manifest
+from memory_mcp.models.manifest import MANIFEST, damaged, read_manifest
 
 CUTS_MIN = 15
 """Three files and a manifest, each with a handful of steps."""

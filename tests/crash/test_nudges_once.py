@@ -21,7 +21,7 @@ from sqs import Queues
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain.nudge import Nudge, NudgeId
-from memory_mcp.stores.nudges import LocalNudges
+from memory_mcp.storage.files.nudges import LocalNudges
 
 pytestmark = pytest.mark.anyio
 

@@ -26,9 +26,9 @@ from project import (
 )
 
 from memory_mcp import app
+from memory_mcp.build import Built
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio
 

@@ -19,10 +19,10 @@ from project import (
 
 from memory_mcp import app
 from memory_mcp.app.healing import CaughtUp
+from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.views import Filters
-from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio
 

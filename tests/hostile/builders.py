@@ -17,7 +17,7 @@ from typing import Any
 
 from attack import FOREIGN, SECRET
 
-from memory_mcp.index.schema import SCHEMA, VERSION
+from memory_mcp.storage.sqlite.schema import SCHEMA, VERSION
 
 # --- identity -----------------------------------------------------------------------------------
 

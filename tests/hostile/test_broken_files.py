@@ -17,11 +17,11 @@ from verdicts import differences, digest
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import open_rooms
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import open_rooms
 
 STEP_SECONDS_MAX = 20.0
 SEEDS_A_TEST = depth(12, 40)

@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_round_trips import NAME, TEXT, records
 
-from memory_mcp.domain.cloud import Document, Stored
+from memory_mcp.domain.cloud import RemoteDocument, Stored
 from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.record import Kind, Move, Record, Scope
-from memory_mcp.mirroring.documents import document_of, record_of
+from memory_mcp.storage.supermemory.documents import document_of, record_of
 
 KINDS = st.sampled_from([kind for kind in get_args(Kind) if kind not in ("checkpoint", "move")])
 URLS = st.sampled_from(
@@ -43,7 +43,7 @@ def any_records(draw: st.DrawFn) -> Record:
     return made.model_copy(update=changed)
 
 
-def through(document: Document) -> Stored:
+def through(document: RemoteDocument) -> Stored:
     """As it comes back: what was sent, through JSON."""
     sent = {"content": document.content, "metadata": dict(document.metadata)}
     back: dict[str, Any] = json.loads(json.dumps(sent))

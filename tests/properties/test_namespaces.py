@@ -5,7 +5,7 @@ import re
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memory_mcp.mirroring.namespaces import namespace_of
+from memory_mcp.storage.supermemory.documents import namespace_of
 
 ALIKE = st.text("aAb-_./ é0", max_size=6)
 """Names that differ only in what a namespace cannot hold."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from any_records import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
 from depth import depth
 from fake_embedder import FakeEmbedder
 from fakes import SCOPE, START, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, MemoryRecords
-from test_visibility import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
 from vector_doors import ASKED, MODEL, away
 from vectors_in_memory import MemoryVectors
 
@@ -27,11 +27,11 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk, QueryVectors
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.index.vectors import SqliteVectors
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.filters import passes
 from memory_mcp.retrieval.late import nearness
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.sqlite.vectors import SqliteVectors
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio

@@ -24,8 +24,8 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
-from memory_mcp.stores.heads import LocalHeads
-from memory_mcp.stores.local import LocalRecords, RecordFolder
+from memory_mcp.storage.files.heads import LocalHeads
+from memory_mcp.storage.files.records import LocalRecords, RecordFolder
 from memory_mcp.timeline.moves import fold
 
 pytestmark = pytest.mark.anyio

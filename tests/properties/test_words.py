@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.retrieval.analysis import fields_of
 from memory_mcp.retrieval.question import question_of
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 

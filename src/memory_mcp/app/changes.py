@@ -1,4 +1,4 @@
-"""That something was written, for whoever shows what is there: rendered files, subscribers."""
+"""Counts what this process wrote, for rendered files and subscribers. See `ports.ChangeWatch`."""
 
 import asyncio
 from contextlib import suppress

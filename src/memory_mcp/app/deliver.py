@@ -41,8 +41,8 @@ from memory_mcp.domain.limits import (
     TOGETHER_ATTEMPTS_MAX,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteRejectedError, StoreError
-from memory_mcp.mirroring.backoff import after_failure, confirm_in, may_ask, pause
-from memory_mcp.mirroring.documents import document_of
+from memory_mcp.storage.supermemory.backoff import after_failure, confirm_in, may_ask, pause
+from memory_mcp.storage.supermemory.documents import document_of
 
 __all__ = ["deliver", "drain", "note_forgotten"]
 

@@ -24,8 +24,8 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, Hit
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
-from memory_mcp.mirroring.backoff import after_failure, may_ask
 from memory_mcp.retrieval.filters import passes
+from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
 
 __all__ = ["Recalled", "cloud_profile", "recall"]
 

@@ -19,7 +19,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX, LISTED_PAGES_MAX
 from memory_mcp.domain.record import Record, iso
 from memory_mcp.errors import InvalidRequestError, RemoteUnavailableError
-from memory_mcp.mirroring.documents import record_of
+from memory_mcp.storage.supermemory.documents import record_of
 
 __all__ = ["TakenIn", "look_around", "put_in_place"]
 

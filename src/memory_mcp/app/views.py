@@ -25,7 +25,7 @@ from memory_mcp.domain.ids import MAIN, BranchName, RecordId
 from memory_mcp.domain.shown import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.ports.views import Shown
+from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched
 
 __all__ = [

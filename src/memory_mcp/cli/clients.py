@@ -28,10 +28,10 @@ from memory_mcp.clients.tables import (
     packages_folder,
     target,
 )
+from memory_mcp.config.places import current_folder
+from memory_mcp.config.settings import Settings, client_variables, with_toolsets
 from memory_mcp.errors import ConflictError, InvalidRequestError
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
-from memory_mcp.places import current_folder
-from memory_mcp.settings import Settings, client_variables, with_toolsets
 
 __all__ = ["install", "uninstall"]
 

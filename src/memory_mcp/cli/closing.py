@@ -16,6 +16,7 @@ from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli.show import Shown, typed
 from memory_mcp.cli.writing import text_of
+from memory_mcp.config.values import plain
 from memory_mcp.context.receipts import added_fields
 from memory_mcp.context.session_text import consolidation_fields, phase_fields, phases_text
 from memory_mcp.domain.closeout import Closeout, Settled
@@ -24,7 +25,6 @@ from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.phases import Phases
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.setting_values import plain
 
 __all__ = ["closeout_of", "consolidate", "identity", "phase"]
 

@@ -10,13 +10,13 @@ import warnings
 from typing import Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
+from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
 from memory_mcp.cli.show import Fields, Shown
+from memory_mcp.config.settings import Settings
+from memory_mcp.config.values import key_in, on_this_machine
 from memory_mcp.ending import interruptible
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.setting_values import key_in, on_this_machine
-from memory_mcp.settings import Settings
-from memory_mcp.stores.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
-from memory_mcp.wiring import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
 
 __all__ = ["login", "logout", "status", "status_fields"]
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import open_rooms
 from memory_mcp.cli import cloud, show
 from memory_mcp.cli.closing import closeout_of, consolidate, identity, phase
 from memory_mcp.cli.episodes import episode
@@ -23,6 +24,8 @@ from memory_mcp.cli.syncing import sync
 from memory_mcp.cli.terminal import say
 from memory_mcp.cli.trusting import trust, trusted_list
 from memory_mcp.cli.writing import add, forget, update
+from memory_mcp.config.settings import Settings, read_settings, with_toolsets
+from memory_mcp.config.values import folder_named
 from memory_mcp.context.head_text import head_text
 from memory_mcp.context.render import Block
 from memory_mcp.context.words import (
@@ -34,9 +37,6 @@ from memory_mcp.context.words import (
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
-from memory_mcp.setting_values import folder_named
-from memory_mcp.settings import Settings, read_settings, with_toolsets
-from memory_mcp.wiring import open_rooms
 
 __all__ = ["run"]
 

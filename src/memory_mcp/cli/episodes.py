@@ -10,11 +10,11 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli.show import Shown, typed
+from memory_mcp.config.values import plain
 from memory_mcp.context.episode_text import episode_fields
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.given import spoken, without_null
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.setting_values import plain
 
 __all__ = ["episode"]
 

@@ -13,7 +13,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.moving.claude_notes import CLAUDE_FILES
 from memory_mcp.moving.reading import read_source
-from memory_mcp.stores.sources import read_material
+from memory_mcp.storage.files.imports import read_material
 
 __all__ = ["import_"]
 

@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
+from memory_mcp.build import embedder, model_store
 from memory_mcp.cli.show import Fields, Shown, bar
 from memory_mcp.cli.terminal import say
-from memory_mcp.inference.absent import AbsentEmbedder
-from memory_mcp.inference.extra import NO_EXTRA, extra_installed
-from memory_mcp.model_wiring import embedder, model_store
-from memory_mcp.settings import Settings
+from memory_mcp.config.settings import Settings
+from memory_mcp.models.embedders import AbsentEmbedder
+from memory_mcp.models.manifest import NO_EXTRA, extra_installed
 
 if TYPE_CHECKING:
-    from memory_mcp.inference.fetching import Tell
-    from memory_mcp.inference.model_store import Kept
+    from memory_mcp.models.install import InstalledModel, Tell
 
 __all__ = ["models"]
 
@@ -74,7 +73,7 @@ def _list(settings: Settings) -> Shown:
     return Shown(fields, _as_text)
 
 
-def _fields(kept: "Kept") -> dict[str, Any]:
+def _fields(kept: "InstalledModel") -> dict[str, Any]:
     here = kept.manifest
     return {
         "name": kept.recipe.name,

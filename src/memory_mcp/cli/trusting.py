@@ -5,12 +5,11 @@ import argparse
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import show
+from memory_mcp.config.settings import Settings, home_folder
 from memory_mcp.context.words import trust_text
 from memory_mcp.disk import Disk
 from memory_mcp.domain.outcomes import TrustReport
-from memory_mcp.settings import Settings, home_folder
-from memory_mcp.stores.clouds import trusted_clouds
-from memory_mcp.stores.trust import TrustedProjects
+from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
 
 __all__ = ["trust", "trusted_list"]
 

@@ -10,7 +10,6 @@ __all__ = [
     "Accepted",
     "Claim",
     "Dead",
-    "Document",
     "Done",
     "Dropped",
     "Fate",
@@ -20,8 +19,9 @@ __all__ = [
     "Lost",
     "Op",
     "Parcel",
-    "Profile",
+    "RemoteDocument",
     "RemoteHit",
+    "RemoteProfile",
     "Stage",
     "Standing",
     "State",
@@ -35,7 +35,7 @@ MetadataValue = str | int | float | bool | list[str]
 
 
 @dataclass(frozen=True)
-class Document:
+class RemoteDocument:
     """A record as it is handed to the cloud: text, flat metadata, and when it was written.
 
     `extract` lets the cloud draw facts out of it, for the profile; else it is kept verbatim.
@@ -98,7 +98,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Profile:
+class RemoteProfile:
     """What the cloud made of the memories: standing facts, and what is going on."""
 
     static: tuple[str, ...] = ()

@@ -5,33 +5,43 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
 from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
-from memory_mcp.ports.files import (
+from memory_mcp.ports.index import (
+    Erasures,
+    IndexContent,
+    Lineage,
+    SearchIndex,
+    TextSearch,
+    VectorIndex,
+    VisibleRecords,
+)
+from memory_mcp.ports.models import Embedder, LanguageModel
+from memory_mcp.ports.records import (
     Clock,
     CloudTrust,
     ErasedLog,
     HeadStore,
     Ids,
+    ImportJournal,
     ProjectTrust,
     Provenance,
     RecordStore,
 )
-from memory_mcp.ports.inbox import Inbox
-from memory_mcp.ports.language import LanguageModel
-from memory_mcp.ports.moving import ImportJournal
-from memory_mcp.ports.nudges import NudgeQueue
-from memory_mcp.ports.search import Embedder, SearchIndex, VectorIndex
-from memory_mcp.ports.views import Views
+from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, Views
 
 __all__ = [
+    "ChangeWatch",
     "Clock",
     "CloudTrust",
     "Embedder",
     "ErasedLog",
+    "Erasures",
     "HeadStore",
     "Ids",
     "ImportJournal",
     "Inbox",
+    "IndexContent",
     "LanguageModel",
+    "Lineage",
     "NudgeQueue",
     "Outbox",
     "ProjectTrust",
@@ -40,6 +50,8 @@ __all__ = [
     "RecordStore",
     "Remote",
     "SearchIndex",
+    "TextSearch",
     "VectorIndex",
     "Views",
+    "VisibleRecords",
 ]

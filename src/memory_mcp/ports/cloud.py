@@ -5,12 +5,12 @@ from typing import Protocol
 
 from memory_mcp.domain.cloud import (
     Claim,
-    Document,
     Fate,
     Letter,
     Listing,
-    Profile,
+    RemoteDocument,
     RemoteHit,
+    RemoteProfile,
     Standing,
     Stored,
     Tally,
@@ -19,24 +19,24 @@ from memory_mcp.domain.cloud import (
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 
-__all__ = ["Outbox", "PulledRecords", "Remote"]
-
 
 class Outbox(Protocol):
-    """What the cloud has not confirmed yet, of one pool: durable, shared by all its processes.
+    """What the cloud has not confirmed yet, for one pool: durable, shared by all processes.
 
-    - `note` is durable when it returns, and idempotent. A deletion takes back additions of the same
-      record that were never sent, and any that is dead.
-    - `claim` leases parcels that are due until `until`, oldest first, all of one op and stage, and
-      none whose record has an older parcel under way. An add counts as sent from then on. Quiet
-      parcels are claimed along with others, never by themselves. None: there is nothing to do now.
-    - `settle` records the fates under the claim's token; a lease that ran out and was taken over
-      settles nothing. `hurry` makes everything due at once, quiet parcels and paused ones too.
-    - `known` names the records on their way to the cloud or there; `mark` notes that these are
-      there, `unmark` that it is not known; `gone` names those that are there no longer, or are on
-      their way out.
-    - `seen_until` is when (by the cloud's clock) the newest was taken that a whole look has seen.
-    - `standing` is shared by all processes: whether the cloud may be asked.
+    - `note` is durable when it returns, and idempotent. A noted deletion cancels additions of the
+      same record that were never sent or were given up.
+    - `claim` leases due parcels until `until`, oldest first, all of one operation and stage, and
+      none whose record has an older parcel under way. A claimed addition counts as sent. Quiet
+      parcels are claimed together with others, never by themselves. None: nothing to do now.
+    - `settle` records the outcome of each parcel under the claim's token. It changes nothing for a
+      lease that ran out and was taken over. `hurry` makes everything due at once, quiet and paused
+      parcels too.
+    - `known` returns the records that are in the cloud or on their way there; `mark` notes that
+      records are there, `unmark` that it is unknown. `gone` returns those that were deleted there,
+      or are being deleted.
+    - `seen_until` is the time, by the cloud's clock, up to which every record of the cloud was
+      looked at.
+    - `standing` says whether the cloud may be asked; all processes share it.
     - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
     """
 
@@ -72,10 +72,10 @@ class Outbox(Protocol):
 
 
 class PulledRecords(Protocol):
-    """Which records of a pool came in from the cloud: what they would erase waits for the user.
+    """Which records of a pool came from the cloud: what they would erase waits for the user.
 
-    - `note` is durable when it returns. It comes before the record's file.
-    - `ids` names all that were ever noted, also while there is no cloud.
+    - `note` is durable when it returns, and is called before the record's file is written.
+    - `ids` returns every record that was ever noted, also while no cloud is set up.
     - `StoreUnavailableError` and `StoreDamagedError` are the only failures.
     """
 
@@ -87,21 +87,21 @@ class PulledRecords(Protocol):
 
 
 class Remote(Protocol):
-    """A second home for records that can fail at any time. Ids are ours, whatever it calls them.
+    """A cloud that holds copies of records and can fail at any time. All ids are ours.
 
-    - `deliver` hands documents over and answers for each: None (taken) or what was wrong with it;
-      an id that the answer does not name may or may not have been taken.
-    - `get` is the sure way to know whether a document is there (None: it is not).
-    - `erase` removes documents for good and answers, by id, what was wrong.
+    - `deliver` hands documents over and answers for each: None (accepted) or the reason why not. An
+      id that is not in the answer may or may not have been accepted.
+    - `get` is the sure way to learn whether a document is there (None: it is not).
+    - `erase` deletes documents for good and returns the failures by id.
     - `search` returns the best passages of documents that meet every test.
     - `listing` pages through the documents that meet every test, oldest or newest first.
-    - `probe` asks for nothing but an answer.
-    - Every call is bounded in time and raises `RemoteError` and nothing else. An answer that does
-      not have the promised shape is none: `RemoteUnavailableError`.
+    - `probe` only checks that the service answers.
+    - Every call is bounded in time and raises `RemoteError` and nothing else. An answer of another
+      shape than promised counts as none: `RemoteUnavailableError`.
     """
 
     async def deliver(
-        self, namespace: str, documents: Sequence[Document]
+        self, namespace: str, documents: Sequence[RemoteDocument]
     ) -> Mapping[RecordId, str | None]: ...
 
     async def get(self, namespace: str, record_id: RecordId) -> Stored | None: ...
@@ -124,7 +124,7 @@ class Remote(Protocol):
         newest_first: bool = False,
     ) -> Listing: ...
 
-    async def profile(self, namespace: str, tests: Sequence[Test]) -> Profile: ...
+    async def profile(self, namespace: str, tests: Sequence[Test]) -> RemoteProfile: ...
 
     async def probe(self) -> None: ...
 

@@ -17,6 +17,8 @@ from mcp.server import MCPServer
 
 from memory_mcp import __version__, app
 from memory_mcp.app.rooms import Rooms
+from memory_mcp.build import build
+from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
@@ -24,8 +26,6 @@ from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
-from memory_mcp.settings import Settings
-from memory_mcp.wiring import build
 
 __all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
 
@@ -85,7 +85,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
             asyncio.create_task(work(built.rooms, leaving))
             for work in (_mirror, _encode, _work_off, app.keep_rendered)
         ]
-        told = telling.keep_telling(built.rooms, built.places, leaving)
+        told = telling.keep_telling(built.rooms, leaving)
         beside.append(asyncio.create_task(told))
         try:
             yield built.rooms

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -33,10 +33,8 @@ from pydantic import ValidationError
 from memory_mcp.app.rooms import Conversations, Rooms, reads_refused
 from memory_mcp.domain.limits import WATCHED_MAX
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.places import Places
-from memory_mcp.rendered import Watched, watch
+from memory_mcp.ports import ChangeWatch
 from memory_mcp.server.resources import CONTEXT, listed, read
-from memory_mcp.stores.heads import HEAD_FILE
 
 __all__ = ["LIST", "Telling", "Watch", "connection_of"]
 
@@ -110,7 +108,7 @@ class Watch:
             self._connected[connection].remove(uri)
             self._unwant([uri])
 
-    async def keep_telling(self, look: Callable[[], Watched], leaving: asyncio.Event) -> None:
+    async def keep_telling(self, files: ChangeWatch, leaving: asyncio.Event) -> None:
         """Tell what changes, until this server leaves. Sleeps while nobody watches."""
         changes = self._rooms.project.changes
         told: object = None
@@ -121,7 +119,7 @@ class Watch:
                 told = None  # what came meanwhile is found by comparing, whoever wrote it
                 continue
             count = changes.count
-            now = (await asyncio.to_thread(look), count, self._rooms.conversations.branches)
+            now = (await files.watch(), count, self._rooms.conversations.branches)
             if now != told or again:
                 again = now != told  # who wrote it may be about to note it in the index
                 told = now
@@ -203,18 +201,12 @@ class Telling:
             self._watches[rooms.conversations] = Watch(rooms, self.bus)
         return self._watches[rooms.conversations]
 
-    async def keep_telling(self, rooms: Rooms, places: Places, leaving: asyncio.Event) -> None:
+    async def keep_telling(self, rooms: Rooms, leaving: asyncio.Event) -> None:
         """Beside the calls: tell what changes, until this server leaves."""
         if reads_refused(rooms):
             return
-        head_file = str(places.state_dir / HEAD_FILE)
-        folders = [str(places.memory_dir), str(places.user_memory_dir)]
-
-        def look() -> Watched:
-            return watch(head_file, folders)
-
         try:
-            await self.watch_of(rooms).keep_telling(look, leaving)
+            await self.watch_of(rooms).keep_telling(rooms.views, leaving)
         finally:
             self._watches.pop(rooms.conversations, None)
 

@@ -11,7 +11,7 @@ what it was made from), but not their abandonment: then it stands for its source
 those of them that are not abandoned themselves hold again. A source that is not here at all counts
 as abandoned, unless the memory took its place: a merge is written before the newer of its parts.
 
-`index.visibility` says the same in SQL; the two are compared by tests/properties.
+`storage.sqlite.queries` says the same in SQL; tests/contracts compares the two.
 """
 
 from collections.abc import Iterable, Mapping

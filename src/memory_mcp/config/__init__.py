@@ -1,0 +1,1 @@
+"""Settings: what the environment says, and which folders follow from it."""

@@ -1,1 +1,0 @@
-"""I/O: the derived index in SQLite. Deleting its file loses nothing."""

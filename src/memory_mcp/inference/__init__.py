@@ -1,1 +1,0 @@
-"""I/O: text to vectors, by a model on this machine or behind an address."""

@@ -1,0 +1,64 @@
+"""Models that make vectors of texts, and models that read statements."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from memory_mcp.domain.language import Classification, Judgement
+from memory_mcp.domain.vectors import Passage, QueryVectors
+
+
+class LanguageModel(Protocol):
+    """A model that reads statements. Nothing needs it: whoever asks it has a rule to fall back on.
+
+    - `same_fact` says whether two statements are about one fact, and whether the newer one
+      contradicts the older.
+    - `compose` makes one text of both. It holds the newer text's words, in its order, and of the
+      older one's what is not replaced; nothing that is in neither (`domain.faithful.unfaithful`).
+    - `classify` says whether a statement is worth a memory, why, and of which kind.
+    - `summarise` says in one paragraph what happened in these turns, the oldest first. It has at
+      most `SUMMARY_CHARS_MAX` characters, names no day by its distance from today, and has no
+      name, number or address that is not in the turns (`domain.faithful.invented`).
+    - Texts are data: what they say to the model is not done. What it answers is checked; an answer
+      that is not what was asked for is none.
+    - Each call ends within `LANGUAGE_SECONDS_MAX`. After a failure the model is left alone for a
+      while that grows: until then calls fail at once. Several calls at once are safe.
+    - Nothing is loaded or asked before the first call; `aclose` can be followed by another call.
+    - `ModelUnavailableError` is the only failure, never fatal; its message repeats neither a text
+      nor the key.
+    """
+
+    async def same_fact(self, old: str, new: str) -> Judgement: ...
+
+    async def compose(self, old: str, new: str) -> str: ...
+
+    async def classify(self, text: str) -> Classification: ...
+
+    async def summarise(self, turns: Sequence[str]) -> str: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Text to vectors, by a model on this machine or behind an address.
+
+    - `here`: it runs on this machine, so that a write may wait for it.
+    - `identity` names the model, its version and the form of its vectors: vectors of different
+      identities are never compared. It is known without loading anything.
+    - `passages` answers for each text in its order. `question` is for the other side of a search.
+    - Texts longer than the model can take are cut into chunks that overlap a little.
+    - The model is loaded by the first call and may be let go when idle; several calls at once are
+      safe, and none blocks the event loop.
+    - `ModelUnavailableError` is the only failure, never fatal: its message says what to do.
+    """
+
+    @property
+    def here(self) -> bool: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    async def passages(self, texts: Sequence[str]) -> list[Passage]: ...
+
+    async def question(self, text: str) -> QueryVectors: ...
+
+    async def aclose(self) -> None: ...

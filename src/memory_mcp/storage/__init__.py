@@ -1,0 +1,1 @@
+"""Where records rest: files, SQLite, Supermemory. Each store knows nothing of the others."""

@@ -1,0 +1,1 @@
+"""Records, the head and everything else that rests in plain files."""

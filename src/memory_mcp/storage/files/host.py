@@ -1,0 +1,258 @@
+"""What this machine knows: the time, new ids, and what git says of a work tree.
+
+Git is read from its files: starting a process would cost more than storing a memory does, and a
+broken repository must not break a write. What cannot be read is left empty.
+
+The index of git names every tracked file, followed by a NUL. Its version 4 leaves out what a name
+shares with the one before it, so there only the file's own name is looked for, and a file of that
+name elsewhere counts as well.
+"""
+
+import hashlib
+import os
+import re
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import NAME_CHARS_MAX
+from memory_mcp.domain.normalise import hidden_character
+from memory_mcp.domain.record import Origin
+from memory_mcp.locations import common_git_dir, find_git_dir, read_text
+from memory_mcp.safe_files import read_file
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SECTION: Final = re.compile(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
+_ADDRESS: Final = re.compile(r"url\s*=\s*(.*)", re.IGNORECASE)
+_URL: Final = re.compile(r"\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?")
+_REF: Final = re.compile(r"refs/(?!.*(?:\.\.|//))[^\x00-\x20\x7f~^:?*\[\\]+")
+"""A name that git would accept; above all one that does not lead out of its folder."""
+_BRANCH_CHARS_MAX: Final = 250
+_PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
+_Stamp = tuple[int, int, int] | None
+_SCP_LIKE: Final = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
+
+
+class SystemClock:
+    """Implements `ports.Clock`, in whole milliseconds: what is stored is what was compared."""
+
+    def now(self) -> datetime:
+        now = datetime.now(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+class SystemIds:
+    """Implements `ports.Ids`: UUIDv7 (RFC 9562) with a counter, so that ids of one process rise."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def new(self, at: datetime) -> RecordId:
+        milliseconds = int(at.timestamp() * 1000)
+        random = int.from_bytes(os.urandom(8)) >> 2
+        with self._lock:
+            # 48 bits of time and 12 that count within the millisecond, as one number that rises
+            self._last = max(milliseconds << 12, self._last + 1)
+            time, counter = divmod(self._last, 1 << 12)
+        value = time << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | random
+        return RecordId(str(UUID(int=value)))
+
+
+class GitProvenance:
+    """Implements `ports.Provenance` from the project's git files and the session's own data."""
+
+    def __init__(self, work_tree: Path | None, session: str = "") -> None:
+        self._git_dir = find_git_dir(str(work_tree)) if work_tree else ""
+        self._session = session
+
+    def origin(self, client: str) -> Origin:
+        commit, branch = _head_of(self._git_dir) if self._git_dir else ("", "")
+        return Origin(
+            by="user" if client == "cli" else "assistant",
+            client=client,
+            session=self._session,
+            commit=commit,
+            git_branch=branch,
+        )
+
+
+class GitRemote:
+    """The addresses of a project's git remote, read again only if git's configuration changed."""
+
+    def __init__(self, work_tree: Path) -> None:
+        self._work_tree = str(work_tree)
+        self._seen: tuple[tuple[str, _Stamp], str] | None = None
+
+    def address(self) -> str:
+        """Every address of the remote, spelt in one way where that can be told; '' without any.
+
+        Unlike a name it also tells one path on this machine from another.
+        """
+        seen = self._seen
+        if seen is None or _stamp(seen[0][0]) != seen[0][1]:
+            config = _config_of(self._work_tree) or os.path.join(self._work_tree, ".git")
+            stamp = _stamp(config)
+            addresses = map(_spelt, _addresses(self._work_tree))
+            self._seen = seen = (config, stamp), ", ".join(dict.fromkeys(addresses))
+        return seen[1]
+
+
+def git_remote(work_tree: Path) -> str:
+    """The address of origin, or of the first remote: `github.com/acme/shop`, or '' without any.
+
+    Scheme, user and `.git` are left out:
+    clones by SSH and by HTTPS, and all work trees of one clone, give the same answer.
+    """
+    addresses = map(_URL.fullmatch, _addresses(str(work_tree)))
+    return next((_normalised(found.group(1)) for found in addresses if found), "")
+
+
+def _config_of(work_tree: str) -> str:
+    """Git's settings for the work tree; nothing outside of one."""
+    git_dir = find_git_dir(work_tree)
+    return os.path.join(common_git_dir(git_dir), "config") if git_dir else ""
+
+
+def _addresses(work_tree: str) -> list[str]:
+    """The addresses of origin, or of the first remote, as they are written.
+
+    Submodules and other sections have addresses too.
+    """
+    config = _config_of(work_tree)
+    remotes: dict[str, list[str]] = {}
+    name: str | None = None
+    text = read_text(config, os.path.dirname(config)) if config else ""
+    for line in map(str.strip, text.splitlines()):
+        if section := _SECTION.match(line):
+            name = section.group(2) if section.group(1).lower() == "remote" else None
+        elif name is not None and (address := _ADDRESS.fullmatch(line)):
+            remotes.setdefault(name, []).append(address.group(1))
+    for first in remotes.values():
+        return remotes.get("origin", first)
+    return []
+
+
+def _spelt(address: str) -> str:
+    """An address so that only what surely leads to the same place is spelt the same.
+
+    Of a name less is asked: what differs in a port, a user or a capital may be somebody else's.
+    """
+    found = _URL.fullmatch(address)
+    url = found.group(1) if found else address
+    place = _place(url)
+    spelt = place.removesuffix("/").removesuffix(".git") or url
+    shown = len(spelt) <= NAME_CHARS_MAX and hidden_character(spelt) is None
+    shown = shown and (bool(place) or "://" not in url)  # what is no address may hold a password
+    return spelt if shown else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
+
+
+def _place(url: str) -> str:
+    """Host and path of an address; the port, the user and the query where they make a difference.
+
+    The user `git` serves everybody, and the web asks no user where something is.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # no address: git could not reach it either
+        return ""
+    if "://" not in url:
+        found = _SCP_LIKE.fullmatch(url)
+        if found is None:
+            return ""  # a path on this machine
+        user, host, path = url.partition(":")[0].rpartition("@")[0], found.group(1), found.group(2)
+        port, query, web = None, "", False
+    else:
+        user, host, path = parts.username or "", parts.hostname or "", parts.path
+        query, web = f"?{parts.query}" if parts.query else "", parts.scheme in ("http", "https")
+    shared = web or user in ("", "git")
+    who = "" if shared else f"{user}@"
+    at = "" if port in (None, _PORTS.get(parts.scheme)) else f":{port}"
+    return f"{who}{host.lower()}{at}/{path.lstrip('/') if shared else path}{query}"
+
+
+def _stamp(path: str) -> _Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _normalised(url: str) -> str:
+    if "://" in url:
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # no address: git could not reach it either
+            return ""
+        place = f"{parts.hostname or ''}{parts.path}"
+    elif found := _SCP_LIKE.fullmatch(url):
+        place = f"{found.group(1)}/{found.group(2).lstrip('/')}"
+    else:
+        return ""  # a path on this machine says nothing to another clone
+    name = place.rstrip("/").removesuffix(".git").lower()
+    fits = len(name) <= NAME_CHARS_MAX and hidden_character(name) is None
+    return name if fits else ""  # what no record could hold is no name of a project
+
+
+def _head_of(git_dir: str) -> tuple[str, str]:
+    head = read_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
+    if not head.startswith("ref: "):
+        return (head if _COMMIT.fullmatch(head) else ""), ""
+    name = head.removeprefix("ref: ")
+    branch = name.removeprefix("refs/heads/")[:_BRANCH_CHARS_MAX]
+    if not _REF.fullmatch(name):
+        return "", ""
+    common = common_git_dir(git_dir)
+    for folder in (git_dir, common):
+        commit = read_text(os.path.join(folder, name), folder).strip()
+        if _COMMIT.fullmatch(commit):
+            return commit, branch
+    packed = re.search(
+        rf"^([0-9a-f]{{40,64}}) {re.escape(name)}$",
+        read_text(os.path.join(common, "packed-refs"), common),
+        re.MULTILINE,
+    )
+    return (packed.group(1) if packed else ""), branch
+
+
+_INDEX_BYTES_MAX: Final = 134_217_728
+"""The index of a repository of a million files."""
+_HEADER_BYTES: Final = 8
+_COMPRESSED: Final = 4
+
+_IndexStamp = tuple[int, int]
+
+
+class TrackedFiles:
+    """The files that git tracks in a work tree; none where there is no repository."""
+
+    def __init__(self, work_tree: Path | None) -> None:
+        self._git_dir = find_git_dir(str(work_tree)) if work_tree else ""
+        self._known: dict[str, tuple[_IndexStamp, bool]] = {}
+
+    def holds(self, name: str) -> bool:
+        """Whether git tracks the file of that name, as a path from the work tree with slashes."""
+        if not self._git_dir:
+            return False
+        path = os.path.join(self._git_dir, "index")
+        try:
+            found = os.lstat(path)
+            stamp = (found.st_mtime_ns, found.st_size)
+            if name not in self._known or self._known[name][0] != stamp:
+                data = read_file(path, _INDEX_BYTES_MAX, self._git_dir)
+                self._known[name] = (stamp, _names(data, name))
+        except OSError:  # no index yet, or none of git's
+            return False
+        return self._known[name][1]
+
+
+def _names(index: bytes, name: str) -> bool:
+    version = int.from_bytes(index[4:_HEADER_BYTES])
+    wanted = name.rpartition("/")[2] if version >= _COMPRESSED else name
+    return wanted.encode() + b"\0" in index

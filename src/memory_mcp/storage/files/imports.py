@@ -1,0 +1,246 @@
+"""What an import reads, and the journal of what it is about to write.
+
+    <machine>/import.json    a line that says how many records follow, and a line for each
+    <machine>/import.lock    held by whoever imports, or completes an import
+
+Links within a folder are not followed, and none in a git work tree on the way to what is named:
+what somebody sent must not lead elsewhere.
+
+The journal exists only while an import is under way, or was interrupted. It holds texts, so `clear`
+removes it.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from memory_mcp.disk import Disk, unavailable
+from memory_mcp.domain.limits import (
+    IMPORT_BYTES_MAX,
+    IMPORT_FILES_MAX,
+    IMPORT_NOTE_BYTES_MAX,
+    IMPORT_OWN_TIMES,
+    IMPORT_VALUES_MAX,
+)
+from memory_mcp.domain.moving import Document, LeftOut, Material
+from memory_mcp.domain.record import SCHEMA_VERSION, Record
+from memory_mcp.domain.strict_json import load_json
+from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
+from memory_mcp.locations import roots_around
+from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
+
+_NOTES: Final = (".md", ".markdown")
+_NOT_ENTERED: Final = frozenset({"node_modules"})
+"""Folders of what others wrote; those that begin with a dot are not entered either."""
+_STDIN: Final = "-"
+_VALUES: Final = (b"[", b"{", b",")
+_SMALLER: Final = (
+    "Import it in parts; what is your own may be larger if it lies in no repository, and the "
+    "records of another clone of ours can also be copied, file by file."
+)
+
+
+def read_material(name: str, only: Collection[str] = (), project: str = "") -> Material:
+    """All the text of a file, of a folder's Markdown files, or (`-`) of what is piped in.
+
+    Of a folder only the files of certain names (in small letters), if there are any. `project` is
+    a folder in which no link counts, as in the git work trees around what is named.
+
+    Raises:
+        InvalidRequestError: there is no such thing, it is too large, or it is no text in UTF-8.
+        StoreUnavailableError: the file system does not let us read it.
+    """
+    if name == _STDIN:
+        return Material((_piped(times := IMPORT_OWN_TIMES),), times=times)
+    path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
+    try:
+        roots = roots_around(str(path), project)
+        for root in roots:
+            refuse_links(root, str(path))
+        times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_TIMES
+        if path.is_dir():
+            return _folder(path, only, times)
+        if not path.exists():
+            raise InvalidRequestError(f"There is no file or folder {name!r}. Name one to import.")
+        document, size = _document(path, path.name, times * IMPORT_BYTES_MAX)
+        _refuse_values(size, path.name, times)
+        return Material((document,), times=times)
+    except UnsafeFileError as error:
+        raise InvalidRequestError(
+            f"{name!r} is not imported: {error.filename}: {error.why}. Name the file itself."
+        ) from error
+    except OSError as error:
+        raise unavailable(error, path, "read") from error
+
+
+def _piped(times: int) -> Document:
+    """What is piped in; the bytes themselves, so that what is no text in UTF-8 is noticed."""
+    bytes_max = times * IMPORT_BYTES_MAX
+    data = sys.stdin.buffer.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise InvalidRequestError(
+            f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
+        )
+    _refuse_values(_size_of(data), "stdin", times)
+    return Document("stdin", _decoded(data, "stdin"), datetime.now(UTC))
+
+
+def _folder(root: Path, only: Collection[str], times: int) -> Material:
+    documents: list[Document] = []
+    left_out: list[LeftOut] = []
+    size = _Size(0, 0)
+    for path in _notes_below(root):
+        if only and path.name.casefold() not in only:
+            continue
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            left_out.append(LeftOut(name, "is a link, and those are not followed in a folder"))
+            continue
+        try:
+            document, more = _document(path, name, IMPORT_NOTE_BYTES_MAX)
+        except InvalidRequestError as error:
+            left_out.append(LeftOut(name, str(error)))
+            continue
+        size = _Size(size.bytes + more.bytes, size.values + more.values)
+        if len(documents) >= IMPORT_FILES_MAX or size.bytes > times * IMPORT_BYTES_MAX:
+            raise InvalidRequestError(
+                f"{str(root)!r} holds more than {IMPORT_FILES_MAX:,} notes, or "
+                f"{times * IMPORT_BYTES_MAX:,} bytes in them. Import its folders one by one."
+            )
+        _refuse_values(size, str(root), times)
+        documents.append(document)
+    return Material(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
+
+
+def _notes_below(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _NOT_ENTERED
+        )
+        for name in sorted(names):
+            if name.casefold().endswith(_NOTES) and not name.startswith("."):
+                yield Path(folder) / name
+
+
+class _Size(NamedTuple):
+    """What is read takes room by its bytes, and by the values and lines that are in them."""
+
+    bytes: int
+    values: int
+
+
+def _size_of(data: bytes) -> _Size:
+    return _Size(len(data), max(sum(map(data.count, _VALUES)), data.count(b"\n")))
+
+
+def _refuse_values(size: _Size, name: str, times: int) -> None:
+    if size.values > times * IMPORT_VALUES_MAX:
+        raise InvalidRequestError(
+            f"{name} holds more than {times * IMPORT_VALUES_MAX:,} values or lines. {_SMALLER}"
+        )
+
+
+def _document(path: Path, name: str, bytes_max: int) -> tuple[Document, _Size]:
+    about = path.stat()
+    if about.st_size > bytes_max:
+        raise InvalidRequestError(
+            f"{name} has {about.st_size:,} bytes; up to {bytes_max:,} are read. {_SMALLER}"
+        )
+    if not path.is_file():
+        raise InvalidRequestError(f"{name} is no plain file.")
+    data = read_file(str(path), bytes_max)
+    document = Document(name, _decoded(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
+    return document, _size_of(data)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"{name} is no text in UTF-8 (byte {error.start:,}). Save it as UTF-8 and repeat."
+        ) from error
+
+
+JOURNAL_FILE: Final = "import.json"
+_LOCK_FILE: Final = "import.lock"
+
+
+class LocalJournal:
+    """Implements `ports.ImportJournal` over this machine's folder of the project."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder = folder
+        self._path = folder / JOURNAL_FILE
+        self._disk = disk
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        lock = FileLock(self._folder / _LOCK_FILE, timeout=0)
+        try:
+            self._disk.folder(self._folder)
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise self._disk.unavailable(error, self._folder / _LOCK_FILE, "store") from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def waiting(self) -> bool:
+        try:
+            return self._path.exists()
+        except OSError:
+            return False
+
+    async def note(self, records: Sequence[Record]) -> None:
+        await asyncio.to_thread(self._note, records)
+
+    async def noted(self) -> list[Record]:
+        return await asyncio.to_thread(self._noted)
+
+    async def clear(self) -> None:
+        await asyncio.to_thread(self._disk.remove, self._path)
+
+    def _note(self, records: Sequence[Record]) -> None:
+        with self._disk.writing(self._path) as put:
+            put(_line({"schema_version": SCHEMA_VERSION, "records": len(records)}))
+            for record in records:
+                put(_line(record.as_json()))
+
+    def _noted(self) -> list[Record]:
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._disk.unavailable(error, self._path, "read") from error
+        try:
+            head, *lines = data.splitlines()
+            about = load_json(head)
+            if about["schema_version"] > SCHEMA_VERSION:
+                raise NewerSchemaError(str(self._path), about["schema_version"], SCHEMA_VERSION)
+            records = [Record.model_validate(load_json(line)) for line in lines]
+            if len(records) != about["records"]:
+                raise ValueError("lines are missing")  # noqa: TRY301  # one way to be damaged
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreDamagedError(
+                f"{self._path}, the journal of an import that was cut short, is damaged. Remove it "
+                "and import again: what came before stays, and nothing is stored twice."
+            ) from error
+        return records
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"

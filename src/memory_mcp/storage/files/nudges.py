@@ -1,0 +1,279 @@
+"""Nudges as files: one each, in a folder of the user's own that other programs may drop them into.
+
+    <id>.json    as `memory-mcp nudge add` writes them
+    *.json       an object with `text`, and what else is to be said: `priority`, `expires_at`, `by`
+    *.txt        the text
+    .lock        held while one is taken
+
+A name that begins with a dot, or ends in anything else (`.tmp`, `.part`), is looked past: whoever
+writes in several goes uses one, and renames. What is no plain file, too large or no nudge is left
+where it is and named by `waiting`; nothing there can keep the others from being taken.
+
+One lock makes sessions that take queue up. The best one is removed, durably, before anything else:
+a cut after that leaves some of the others, never this one.
+"""
+
+import asyncio
+import codecs
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock, Timeout
+
+from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import is_record_id
+from memory_mcp.domain.nudge import (
+    Cleared,
+    Nudge,
+    Taking,
+    Waiting,
+    best_first,
+    flaw,
+    id_from,
+    nudge_of,
+    strange_keys,
+)
+from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
+
+NUDGES_FOLDER: Final = "nudges"
+_SUFFIXES: Final = (".json", ".txt")
+_PLAIN: Final[int] = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name would keep us waiting
+)
+
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class _Left:
+    """A nudge in its file, and the file as it was when it was read."""
+
+    path: Path
+    nudge: Nudge
+    stamp: _Stamp
+    strange: str = ""
+
+    @property
+    def fresh(self) -> bool:
+        """Whether another program may still be writing it; ours appear whole."""
+        age = time.time() - self.stamp[0] / 1e9
+        return not is_record_id(self.path.stem) and 0 <= age < limits.NUDGE_QUIET_SECONDS
+
+
+class LocalNudges:
+    """Implements `ports.NudgeQueue` over a folder for each user."""
+
+    def __init__(self, folder_of: Callable[[str], Path], disk: Disk) -> None:
+        self._folder_of = folder_of
+        self._disk = disk
+
+    def place(self, user: str) -> str:
+        return str(self._folder_of(user))
+
+    async def add(self, nudge: Nudge) -> None:
+        await asyncio.to_thread(self._add, nudge)
+
+    async def waiting(self, user: str, now: datetime) -> Waiting:
+        left, unread = await asyncio.to_thread(self._look, user)
+        named = (f"{path} is no nudge: {why}." for path, why in unread.items())
+        strange = (f"{each.path} {each.strange}." for each in left if each.strange)
+        return Waiting(best_first((each.nudge for each in left), now), tuple(named), tuple(strange))
+
+    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
+        return await asyncio.to_thread(self._take, user, now, taking or Taking())
+
+    async def clear(self, user: str, *, everything: bool = False) -> Cleared:
+        return await asyncio.to_thread(self._clear, user, everything=everything)
+
+    def _add(self, nudge: Nudge) -> None:
+        folder = self._folder_of(nudge.user)
+        crowded = len(_names_in(folder)) >= limits.NUDGES_MAX
+        if crowded and len(self._look(nudge.user)[0]) >= limits.NUDGES_MAX:
+            raise InvalidRequestError(
+                f"{limits.NUDGES_MAX:,} nudges are waiting already, and one is shown at a time. "
+                "`memory-mcp nudge list` shows them, `memory-mcp nudge clear` removes them."
+            )
+        data = nudge.model_dump_json(exclude_none=True, exclude={"user"}, indent=1)
+        self._disk.write(folder / f"{nudge.id}.json", data.encode() + b"\n")
+
+    def _take(self, user: str, now: datetime, taking: Taking) -> Nudge | None:
+        folder = self._folder_of(user)
+        if not _names_in(folder):  # nearly always: no lock, no file
+            return None
+        with alone_in(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
+            left = _whole(self._look(user)[0])
+            chosen = min(
+                (each for each in left if each.nudge.holds(now)),
+                key=lambda each: each.nudge.rank,
+                default=None,
+            )
+            if not taking.removes():
+                return None
+            if chosen:
+                self._disk.remove(chosen.path)
+            rest = [each.path for each in left if each is not chosen]
+            with suppress(StoreUnavailableError):  # it was never shown: it may go on waiting
+                self._disk.remove_all(rest, folder)
+                for litter in folder.glob(f".*.json.*{LITTER}"):
+                    self._disk.remove_old(litter)
+        return chosen.nudge if chosen else None
+
+    def _clear(self, user: str, *, everything: bool) -> Cleared:
+        folder = self._folder_of(user)
+        if not _names_in(folder):
+            return Cleared(0)
+        with alone_in(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
+            left, unread = self._look(user)
+            gone = [each.path for each in left]
+            if everything:  # a link goes, not what it leads to; a folder stays
+                gone += [path for path in unread if path.is_symlink() or not path.is_dir()]
+            self._disk.remove_all(gone, folder)
+        return Cleared(len(gone), len(left) + len(unread) - len(gone))
+
+    def _look(self, user: str) -> tuple[list[_Left], dict[Path, str]]:
+        """The nudges there are, in the order of their names, and why other files are none.
+
+        Those do not count: however many there are, they keep no nudge from being seen.
+        """
+        folder = self._folder_of(user)
+        left: list[_Left] = []
+        unread: dict[Path, str] = {}
+        for name in _names_in(folder)[: limits.NUDGE_FILES_MAX]:
+            path = folder / name
+            try:
+                left.append(_read(path, user))
+            except FileNotFoundError:  # taken since it was listed
+                continue
+            except OSError as error:
+                unread[path] = f"it cannot be read ({error.strerror or error})"
+            except (ValueError, RecursionError) as error:
+                unread[path] = _reason(path, error)
+            if len(left) >= limits.NUDGES_MAX:
+                break
+        return left, unread
+
+
+@contextmanager
+def alone_in(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
+    """Nobody else takes meanwhile; who waits for longer than a session's start may is told.
+
+    Raises:
+        StoreUnavailableError: another process holds the lock, or the file system refused.
+    """
+    lock = folder / ".lock"
+    try:
+        disk.folder(folder)
+        with FileLock(lock, timeout=seconds_max):
+            yield
+    except Timeout as error:
+        raise StoreUnavailableError(
+            f"{lock} has been held for {seconds_max:g} s by another process. End "
+            "that process; the nudges wait for the next session."
+        ) from error
+    except OSError as error:
+        raise unavailable(error, lock, "store", "MEMORY_HOME") from error
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The files that claim to be nudges; by their names, so that every session sees one order."""
+    try:
+        names = [entry.name for entry in os.scandir(folder)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
+    return sorted(n for n in names if n.casefold().endswith(_SUFFIXES) and not n.startswith("."))
+
+
+def _whole(left: list[_Left]) -> list[_Left]:
+    """Without those that grow while they are watched: somebody writes them in several goes."""
+    if not any(each.fresh for each in left):
+        return left
+    watched = [each for each in left if each.fresh]
+    time.sleep(limits.NUDGE_QUIET_SECONDS)
+    growing = {each.path for each in watched if _stamp_of(each.path) != each.stamp}
+    return [each for each in left if each.path not in growing]
+
+
+class _NoNudgeError(ValueError):
+    """A file that could be a nudge by its name, and is none."""
+
+
+def _read(path: Path, user: str) -> _Left:
+    """The nudge in a file, which is read only if it is a plain one and small."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise _NoNudgeError("it is no plain file")
+    descriptor = os.open(path, _PLAIN)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise _NoNudgeError("it is no plain file")
+        if found.st_size > limits.NUDGE_BYTES_MAX:
+            raise _NoNudgeError(
+                f"it has {found.st_size:,} bytes; the limit is {limits.NUDGE_BYTES_MAX:,}"
+            )
+        data = os.read(descriptor, limits.NUDGE_BYTES_MAX)
+    finally:
+        os.close(descriptor)
+    written = _time_of(found.st_mtime_ns)
+    usual = {
+        "id": id_from(written, path.name),
+        "created_at": written,
+        "by": path.name[: limits.NUDGE_BY_CHARS_MAX],
+    }
+    fields = _fields(path, data)
+    nudge = nudge_of({**fields, "user": user}, usual)
+    return _Left(path, nudge, _stamp(found), strange_keys(fields))
+
+
+def _fields(path: Path, data: bytes) -> dict[str, Any]:
+    if not data.strip():
+        raise _NoNudgeError("it is empty")
+    if data[:2] in _UTF_16 or b"\0" in data[:2]:
+        raise _NoNudgeError("it is written in UTF-16; write it in UTF-8")
+    text = data.decode("utf-8-sig")
+    if path.suffix.casefold() == ".txt":
+        return {"text": text}
+    fields: Any = json.loads(text)
+    if not isinstance(fields, dict):
+        raise _NoNudgeError("it is no JSON object in UTF-8")
+    return fields  # pyright: ignore[reportUnknownVariableType]  # JSON has names for keys
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError) and path.suffix.casefold() == ".txt":
+        return "it is no text in UTF-8"
+    return str(error) if isinstance(error, _NoNudgeError) else flaw(error)
+
+
+def _time_of(nanoseconds: int) -> datetime:
+    """When the file was last written; a time that no calendar knows is no reason to fail."""
+    try:
+        return datetime.fromtimestamp(nanoseconds // 1_000_000 / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def _stamp(found: os.stat_result) -> _Stamp:
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _stamp_of(path: Path) -> _Stamp | None:
+    try:
+        return _stamp(path.lstat())
+    except OSError:
+        return None

@@ -1,0 +1,480 @@
+"""One SQLite file: opened on first use, and anew when it vanished or was replaced.
+
+Any number of processes share the file (WAL). Before each call its identity is compared with that
+of the file on disk, because another process may have found it broken and begun a new one. This
+module knows SQLite; it does not know what the tables of the index and the outbox mean.
+
+The file may be anybody's: it is opened as SQLite's own advice for untrusted files says
+(https://sqlite.org/security.html). Nothing of it is run before its schema is, to the letter, the
+one that our statements make: a trigger, a view or an index of somebody else makes it a damaged
+file. Then no statement runs for longer than it may.
+"""
+
+import asyncio
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+
+from memory_mcp.disk import ANY_SETTING
+from memory_mcp.domain.forms import printable
+from memory_mcp.domain.limits import (
+    DATABASE_BYTES_MAX,
+    INDEX_BUSY_SECONDS_MAX,
+    STATEMENT_SECONDS_MAX,
+)
+from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
+from memory_mcp.waiting import waiting_for
+
+_DAMAGE: Final = (
+    "Could not decode to UTF-8",
+    "no such table",
+    "no such column",
+    "has no column",
+    "vtable constructor failed",
+    "invalid fts5 file format",
+    "fts5: corruption",
+)
+
+_SHARE_PAUSE_SECONDS: Final = 0.02
+_ROWS_AT_ONCE: Final = 64
+"""What aiosqlite takes when rows are asked for one by one; here they never are."""
+
+_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
+_SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
+"""A rollback journal that ends with this names a second file, which SQLite then deletes."""
+
+_LONG: Final = ("VACUUM", "PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
+"""They go through the whole file, and run nothing that a schema could say."""
+_STEPS_BETWEEN_LOOKS: Final = 100_000
+"""Of SQLite's machine between two looks at the clock: a few milliseconds."""
+_ROWS_A_LIMIT: Final = 100
+
+_CAREFULLY: Final = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA mmap_size = 0",
+)
+
+Rows = list[Sequence[Any]]
+_Identity = tuple[int, int]
+"""Device and inode: another file of the same name has another one while this one is open."""
+
+
+@dataclass(frozen=True)
+class Make:
+    """How a file of this kind is made, and what is said when it is not to be had.
+
+    `version` is kept in PRAGMA user_version. `full`: a commit is on the medium when it returns; a
+    derivative, which may be made anew, goes without. `page_bytes`: what is a little longer than
+    half a page takes up a whole one. `opening` statements are run, with the values
+    that the file was opened with, each time it is.
+    """
+
+    schema: str
+    version: int
+    full: bool
+    busy: type[StoreError]
+    damaged: type[StoreError]
+    comfort: str
+    page_bytes: int = 4_096
+    opening: tuple[str, ...] = ()
+
+
+class Database:
+    """Statements in, rows out. `prepare` makes the folder before the file is created.
+
+    Errors name the `setting` that moves the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        make: Make,
+        prepare: Callable[[], None],
+        values: Mapping[str, str] | None = None,
+        *,
+        setting: str = ANY_SETTING,
+    ) -> None:
+        self.path = path
+        self._setting = setting
+        self._values = values or {}
+        self._make = make
+        self._prepare = prepare
+        self._db: aiosqlite.Connection | None = None
+        self._opened: _Identity | None = None
+        self._openings = 0
+        self._opening = asyncio.Lock()
+        self._writing = asyncio.Lock()  # one connection: a batch must not take in others' rows
+
+    @property
+    def openings(self) -> int:
+        """How often the file was opened: changes when another one took its place.
+
+        An inode may be used again for the next file of that name; this number is not.
+        """
+        return self._openings
+
+    def _current(self) -> bool:
+        return self._on_disk() == self._opened
+
+    def _on_disk(self) -> _Identity | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    async def rows(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
+        """Run one statement, atomically.
+
+        Raises:
+            StoreError: the file is busy for too long, or damaged, or of another version: the two
+                classes that `Make` names.
+            StoreUnavailableError: the file system refused.
+        """
+        with self._explaining():
+            db = await self._connection()
+            return list(await db.execute_fetchall(statement, values))
+
+    async def change(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
+        """Run one statement that writes, never within the transaction of another call's batch.
+
+        What it returns is on the medium then, and no batch that fails takes it back.
+        """
+        async with self._writing:
+            return await self.rows(statement, values)
+
+    async def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement for each of the rows, all or none of them; cancelled calls included."""
+        await asyncio.shield(self._write(statement, rows))
+
+    async def wipe(self, *first: str) -> None:
+        """Leave nothing of deleted text in pages or in the log, after the statements `first`."""
+        async with self._writing:
+            for statement in first:
+                await self.rows(statement)
+            await self.rows("VACUUM")
+            await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def integrity(self) -> str:
+        """SQLite's own word on the file: `ok`, or what is wrong with it."""
+        return str((await self.rows("PRAGMA integrity_check(1)"))[0][0])
+
+    async def replace(self) -> None:
+        """Begin anew with an empty file, unless another process has done so already."""
+        broken, present = self._opened, self._on_disk()
+        await self._close()
+        if present is not None and broken in (None, present):
+            await asyncio.to_thread(self._unlink)
+
+    async def aclose(self) -> None:
+        """Close the connection, after a batch that is being written; the next call opens another.
+
+        A batch outlives the call that began it, and has no other connection to end on.
+        """
+        async with self._writing:
+            await self._close()
+
+    async def _close(self) -> None:
+        db, self._db, self._opened = self._db, None, None
+        if db is not None:
+            await db.close()
+
+    async def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        async with self._writing:
+            if len(rows) == 1:
+                await self.rows(statement, rows[0])
+                return
+            with self._explaining():
+                db = await self._connection()  # the same to its end: another has no transaction
+                try:
+                    await db.execute_fetchall("BEGIN IMMEDIATE")
+                    await db.executemany(statement, rows)
+                    await db.execute_fetchall("COMMIT")
+                except BaseException:
+                    # left open, a transaction would lock every other session out
+                    with suppress(sqlite3.Error, ValueError):  # over already, or closed
+                        await db.rollback()
+                    raise
+
+    @contextmanager
+    def _explaining(self) -> Generator[None]:
+        try:
+            with waiting_for(f"the database {self.path}"):
+                yield
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+        except UnicodeEncodeError:  # half a character: nothing is wrong with the file
+            raise
+        except ValueError as error:  # closed in between: another call found it broken
+            raise self._make.damaged(f"{self.path} was replaced ({error}).") from error
+
+    async def _connection(self) -> aiosqlite.Connection:
+        if self._db is not None and self._current():
+            return self._db
+        async with self._opening:
+            if self._db is None or not self._current():
+                await self._close()
+                self._prepare()
+                self._db = await _open(self.path, self._make, self._values)
+                self._opened = self._on_disk()
+                self._openings += 1
+            return self._db
+
+    def _unlink(self) -> None:
+        for suffix in _SUFFIXES:
+            try:
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreUnavailableError(
+                    f"{self.path} is damaged and cannot be replaced ({error.strerror}). Close the "
+                    "other sessions of this project, then run `memory-mcp reindex`."
+                ) from error
+
+    def _explained(self, error: sqlite3.Error) -> Exception:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None and _tells_of_damage(error):  # Python's own word: SQLite gave no code
+            code = sqlite3.SQLITE_CORRUPT
+        match code & 0xFF if isinstance(code, int) else None:
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                return self._make.busy(
+                    f"{self.path} has been busy for {INDEX_BUSY_SECONDS_MAX:.0f} s. "
+                    f"{self._make.comfort}"
+                )
+            case sqlite3.SQLITE_ERROR if not _tells_of_damage(error):
+                return error  # a mistake in our statement: another file would not help
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
+                return self._make.damaged(f"{self.path} cannot be read ({printable(str(error))}).")
+            case sqlite3.SQLITE_INTERRUPT:
+                return self._make.damaged(
+                    f"{self.path} did not answer within {STATEMENT_SECONDS_MAX:.0f} s."
+                )
+            case int() as kind:
+                return StoreUnavailableError(
+                    f"Cannot use {self.path}: {error}. {remedy_of(kind, self._setting)}; "
+                    "the memories themselves are not affected."
+                )
+            case _:
+                return error
+
+
+def remedy_of(code: int, setting: str = ANY_SETTING) -> str:
+    """What helps, by SQLite's primary code. It does not say which limit of the system was met."""
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return "Free some space on that disk and try again"
+        case sqlite3.SQLITE_IOERR:
+            return (
+                "Reading or writing failed: check the disk, its free space and quota, and the "
+                "limits on the size of files (ulimit -f)"
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return (
+                "It cannot be opened: see that its folder exists and is writable, that no folder "
+                "stands in its place, and that not too many files are open (ulimit -n)"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return f"Make its folder and the file writable, or set {setting} to a folder that is"
+        case sqlite3.SQLITE_TOOBIG:
+            return "A value is larger than SQLite takes"
+        case _:
+            return "Run `memory-mcp doctor`"
+
+
+def _tells_of_damage(error: sqlite3.Error) -> bool:
+    """Whether the plainest of SQLite's errors means that tables of ours are not as we made them."""
+    return any(sign in str(error) for sign in _DAMAGE)
+
+
+class _Bounded(sqlite3.Connection):
+    """A connection on which no statement runs for longer than it may.
+
+    The time begins when a statement does, in the thread that runs it: a statement that waits for
+    another one's end is not charged for that.
+    """
+
+    _until = float("inf")
+
+    def bound(self) -> None:
+        """Begin to look at the clock."""
+        self.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS_BETWEEN_LOOKS)
+
+    def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
+        long = statement.lstrip().upper().startswith(_LONG)
+        self._until = float("inf") if long else time.monotonic() + STATEMENT_SECONDS_MAX
+        return super().execute(statement, values)
+
+    def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:
+        times = 1 + len(rows) / _ROWS_A_LIMIT
+        self._until = time.monotonic() + STATEMENT_SECONDS_MAX * times
+        return super().executemany(statement, rows)
+
+
+async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.Connection:
+    """A connection to a file that has our tables, made now if it is new.
+
+    A call that is cancelled here must not leave a half-opened connection, so it is waited for.
+    """
+    await asyncio.to_thread(_require_files, path, make)
+    opening = asyncio.ensure_future(_connected(path))
+    try:
+        db = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await (await opening).close()
+        raise
+    try:
+        for statement in _CAREFULLY:
+            await db.execute_fetchall(statement)
+        await db.execute_fetchall(f"PRAGMA page_size = {make.page_bytes}")  # of a new file
+        await _share(db)
+        await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if make.full else 'NORMAL'}")
+        await db.execute_fetchall(f"PRAGMA fullfsync = {int(make.full)}")  # macOS only
+        await db.execute_fetchall("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+        await db.execute_fetchall("BEGIN IMMEDIATE")
+        version = next(iter(await db.execute_fetchall("PRAGMA user_version")))[0]
+        if version in (0, make.version):
+            await _make_tables(db, path, make, values, new=version == 0)
+        await db.execute_fetchall("COMMIT")
+    except BaseException:
+        await db.close()
+        raise
+    if version not in (0, make.version):
+        await db.close()
+        if version > make.version and make.full:  # not ours to begin anew
+            raise NewerSchemaError(str(path), version, make.version)
+        raise make.damaged(f"{path} is of version {version}, not {make.version}.")
+    return db
+
+
+async def _make_tables(
+    db: aiosqlite.Connection, path: Path, make: Make, values: Mapping[str, str], *, new: bool
+) -> None:
+    """Make our tables in a new file, and let nothing else be there.
+
+    Raises:
+        StoreError: something else is: nothing of it was run.
+    """
+    found = frozenset(map(tuple, await db.execute_fetchall(_SCHEMA_ROWS)))
+    if found != (frozenset() if new else _schema_of(make.schema)):
+        raise make.damaged(f"{path} has tables, views or triggers that are not ours.")
+    await db.execute_fetchall("PRAGMA trusted_schema = ON")  # full text search in our own triggers
+    if new:
+        for statement in _statements(make.schema):
+            await db.execute_fetchall(statement)
+        await db.execute_fetchall(f"PRAGMA user_version = {make.version}")
+    for statement in make.opening:
+        await db.execute_fetchall(statement, values)
+
+
+_SchemaRow = tuple[str, str, str, str | None]
+_SCHEMA_ROWS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+
+@cache
+def _schema_of(script: str) -> frozenset[_SchemaRow]:
+    """What a file holds of a schema that these statements, and nobody else, made."""
+    db = sqlite3.connect(":memory:")
+    try:
+        for statement in _statements(script):
+            db.execute(statement)
+        return frozenset(db.execute(_SCHEMA_ROWS).fetchall())
+    finally:
+        db.close()
+
+
+def _require_files(path: Path, make: Make) -> None:
+    """Refuse what is no file of ours before SQLite opens it: it would follow, wait, or delete.
+
+    Raises:
+        StoreUnavailableError: a link or a special file stands there; it is left as it is.
+        StoreError: the file is larger than any of ours, or its journal names another file.
+    """
+    for suffix in _SUFFIXES:
+        file = Path(f"{path}{suffix}")
+        try:
+            found = file.lstat()
+        except OSError:  # none, or SQLite says why
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreUnavailableError(
+                f"{file} is a link, a folder or a device, which is not opened. Remove it; the "
+                "memories themselves are not affected."
+            )
+        if found.st_size > DATABASE_BYTES_MAX:
+            raise make.damaged(f"{file} has {found.st_size:,} bytes, more than any of ours.")
+        if suffix == "-journal" and _names_another(file):
+            raise make.damaged(f"{file} belongs to another program's transaction.")
+
+
+def _names_another(journal: Path) -> bool:
+    try:
+        with journal.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_SUPER_JOURNAL)))
+            return file.read() == _SUPER_JOURNAL
+    except OSError:
+        return False
+
+
+async def _connected(path: Path) -> aiosqlite.Connection:
+    """A connection to the file, whatever is in it.
+
+    It is opened before aiosqlite has it: the thread of a connection that cannot be opened goes on
+    unawaited, and would answer to an event loop that may be closed by then.
+    """
+    found = await asyncio.to_thread(_connect, path)
+    connection = aiosqlite.Connection(lambda: found, iter_chunk_size=_ROWS_AT_ONCE)
+    # else a connection that nobody came to close would keep the process alive for ever
+    connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return await connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        path,
+        isolation_level=None,
+        timeout=INDEX_BUSY_SECONDS_MAX,
+        check_same_thread=False,
+        factory=_Bounded,
+    )
+    db.bound()
+    if configure := getattr(db, "setconfig", None):  # from Python 3.12
+        configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
+    return db
+
+
+async def _share(db: aiosqlite.Connection) -> None:
+    """Let readers and one writer work side by side (WAL).
+
+    SQLite does not wait here as it does elsewhere: where another process is just making the file,
+    it says at once that it is locked.
+    """
+    waited = 0.0
+    while True:
+        try:
+            await db.execute_fetchall("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if waited >= INDEX_BUSY_SECONDS_MAX or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            await asyncio.sleep(_SHARE_PAUSE_SECONDS)
+            waited += _SHARE_PAUSE_SECONDS
+        else:
+            return
+
+
+def _statements(script: str) -> Iterable[str]:
+    """The statements of a script, one by one: executescript would end the transaction."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""

@@ -1,0 +1,282 @@
+"""The tables of the index and its vectors, and a record as a row of them.
+
+A record goes in through the view `incoming`, one row each; triggers spread it over the tables, so
+that adding a record is one statement and therefore atomic. The same statement queues it for every
+known embedder. What an embedder made of it goes in through the view `encoded`, one row for each
+chunk. Deleting from `record` takes the rest along.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.search import Fields
+from memory_mcp.domain.vectors import Chunk, Passage
+
+VECTORS: Final = """
+-- vectors are bytes, see `domain.vectors`; those of different embedders are never compared
+CREATE TABLE embedder (
+    number INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, used_at TEXT NOT NULL
+);
+-- a row for each chunk; numbers rise and are never used again, so that what is new can be asked for
+CREATE TABLE vector (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, record INTEGER NOT NULL, embedder INTEGER NOT NULL,
+    signs BLOB NOT NULL              -- of the pooled vector: enough to find what is near
+);
+CREATE INDEX vector_by_record ON vector (record, embedder);
+CREATE TABLE vector_whole (
+    number INTEGER PRIMARY KEY, pooled BLOB NOT NULL, tokens BLOB NOT NULL,
+    crc INTEGER NOT NULL             -- over signs, pooled and tokens
+);
+-- what an embedder has yet to encode, and until when somebody is at it
+CREATE TABLE encoding (
+    embedder INTEGER NOT NULL, record INTEGER NOT NULL, until TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (embedder, record)
+) WITHOUT ROWID;
+CREATE INDEX encoding_by_record ON encoding (record);
+
+CREATE TRIGGER embedder_insert AFTER INSERT ON embedder
+BEGIN
+    INSERT INTO encoding (embedder, record) SELECT NEW.number, rowid FROM record WHERE recalled;
+END;
+CREATE TRIGGER embedder_delete AFTER DELETE ON embedder
+BEGIN
+    DELETE FROM vector WHERE embedder = OLD.number;
+    DELETE FROM encoding WHERE embedder = OLD.number;
+END;
+CREATE TRIGGER vector_delete AFTER DELETE ON vector
+BEGIN
+    DELETE FROM vector_whole WHERE number = OLD.number;
+END;
+
+CREATE VIEW encoded AS
+    SELECT '' AS identity, '' AS id, 0 AS chunk, x'' AS signs, x'' AS pooled, x'' AS tokens,
+        0 AS crc;
+CREATE TRIGGER encoded_insert INSTEAD OF INSERT ON encoded
+WHEN EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
+    AND EXISTS (SELECT 1 FROM embedder WHERE identity = NEW.identity)
+BEGIN
+    DELETE FROM vector WHERE NEW.chunk = 0
+        AND record = (SELECT rowid FROM record WHERE id = NEW.id)
+        AND embedder = (SELECT number FROM embedder WHERE identity = NEW.identity);
+    INSERT INTO vector (record, embedder, signs)
+        SELECT (SELECT rowid FROM record WHERE id = NEW.id), number, NEW.signs
+        FROM embedder WHERE identity = NEW.identity;
+    INSERT INTO vector_whole
+        SELECT max(v.number), NEW.pooled, NEW.tokens, NEW.crc FROM vector v
+        WHERE v.record = (SELECT rowid FROM record WHERE id = NEW.id)
+            AND v.embedder = (SELECT number FROM embedder WHERE identity = NEW.identity);
+    DELETE FROM encoding WHERE record = (SELECT rowid FROM record WHERE id = NEW.id)
+        AND embedder = (SELECT number FROM embedder WHERE identity = NEW.identity);
+END;
+"""
+
+KEEP: Final = f"INSERT INTO encoded VALUES ({', '.join('?' * 7)})"
+
+_Row = tuple[str, str, int, bytes, bytes, bytes, int]
+
+
+def kept(embedder: str, made: Mapping[RecordId, Passage]) -> Iterator[_Row]:
+    """Rows of `encoded`."""
+    for record_id, passage in made.items():
+        for number, chunk in enumerate(passage):
+            signs = signs_of(chunk)
+            crc = checksum(signs, chunk)
+            yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
+
+
+def signs_of(chunk: Chunk) -> bytes:
+    """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
+    bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
+    bits += "0" * (-len(bits) % 64)
+    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
+
+
+def checksum(signs: bytes, chunk: Chunk) -> int:
+    """What a row must add up to."""
+    return zlib.crc32(signs + chunk.pooled + chunk.tokens)
+
+
+VERSION: Final = 6
+"""Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
+
+SCHEMA: Final = f"""
+CREATE TABLE record (
+    rowid INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    segment TEXT,                    -- NULL: durable
+    branch TEXT,
+    key TEXT NOT NULL,
+    category TEXT NOT NULL,
+    phase INTEGER,
+    importance INTEGER NOT NULL,
+    pinned INTEGER NOT NULL,
+    recalled INTEGER NOT NULL,       -- 1: a search may find it
+    moves INTEGER NOT NULL,          -- 1: it moves the head
+    derived INTEGER NOT NULL,        -- 1: it names its sources
+    expires_at TEXT,
+    created_at TEXT NOT NULL,
+    session TEXT NOT NULL,           -- who wrote it, in one go
+    day TEXT NOT NULL,               -- the day that the text itself says it is of
+    statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
+    profile INTEGER NOT NULL         -- 1: a fact of the profile, which has its own place
+);
+CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
+CREATE INDEX record_by_key ON record (key) WHERE key != '';
+CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
+CREATE INDEX record_by_segment ON record (segment, id);
+CREATE INDEX record_moves ON record (id) WHERE moves = 1;
+
+CREATE TABLE tag (tag TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (tag, record))
+    WITHOUT ROWID;
+CREATE INDEX tag_by_record ON tag (record);
+
+-- `record` (in `segment`) supersedes `target`, or, being a tombstone, buries it
+CREATE TABLE suppression (
+    target TEXT NOT NULL, record INTEGER NOT NULL, segment TEXT, buries INTEGER NOT NULL,
+    PRIMARY KEY (target, record)
+) WITHOUT ROWID;
+CREATE INDEX suppression_by_segment ON suppression (segment);
+CREATE INDEX suppression_by_record ON suppression (record);
+
+CREATE TABLE source (record INTEGER NOT NULL, source TEXT NOT NULL, PRIMARY KEY (record, source))
+    WITHOUT ROWID;
+CREATE INDEX source_by_source ON source (source);
+
+-- `record` erases `target`: its file must not exist any more
+CREATE TABLE erasure (target TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (target, record))
+    WITHOUT ROWID;
+CREATE INDEX erasure_by_record ON erasure (record);
+
+CREATE TABLE complete (since TEXT NOT NULL);     -- one row once every record is in
+
+-- what is searched, as terms with spaces between them
+CREATE TABLE fields (
+    record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
+    extra TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE text USING fts5 (
+    body, names, dates, extra, content = 'fields', content_rowid = 'record',
+    tokenize = 'ascii'               -- terms are folded already, and anything else is a letter
+);
+-- in how many records each term is; a term that is in none is not here
+CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
+CREATE VIRTUAL TABLE spelling USING fts5 (
+    term, content = 'term', content_rowid = 'number', tokenize = 'trigram', detail = 'none',
+    columnsize = 0
+);
+CREATE VIEW terms AS
+    SELECT record, value AS term FROM fields, json_each(
+        '[' || replace(json_quote(
+            body || ' ' || names || ' ' || dates || ' ' || extra), ' ', '","') || ']')
+    WHERE value != '' GROUP BY record, value;
+
+CREATE TRIGGER fields_insert AFTER INSERT ON fields
+BEGIN
+    INSERT INTO text (rowid, body, names, dates, extra)
+        VALUES (NEW.record, NEW.body, NEW.names, NEW.dates, NEW.extra);
+    INSERT INTO term (term, records) SELECT term, 1 FROM terms WHERE record = NEW.record
+        ON CONFLICT (term) DO UPDATE SET records = records + 1;
+END;
+CREATE TRIGGER fields_delete BEFORE DELETE ON fields
+BEGIN
+    INSERT INTO text (text, rowid, body, names, dates, extra)
+        VALUES ('delete', OLD.record, OLD.body, OLD.names, OLD.dates, OLD.extra);
+    UPDATE term SET records = records - 1
+        WHERE term IN (SELECT term FROM terms WHERE record = OLD.record);
+    DELETE FROM term WHERE records < 1
+        AND term IN (SELECT term FROM terms WHERE record = OLD.record);
+END;
+CREATE TRIGGER term_insert AFTER INSERT ON term
+BEGIN
+    INSERT INTO spelling (rowid, term) VALUES (NEW.number, NEW.term);
+END;
+CREATE TRIGGER term_delete AFTER DELETE ON term
+BEGIN
+    INSERT INTO spelling (spelling, rowid, term) VALUES ('delete', OLD.number, OLD.term);
+END;
+
+CREATE VIEW incoming AS
+    SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
+        expires_at, created_at, session, day, statement, profile, '[]' AS tags, '[]' AS supersedes,
+        '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra
+    FROM record;
+
+CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
+WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
+BEGIN
+    INSERT INTO record (id, kind, segment, branch, key, category, phase, importance, pinned,
+            recalled, moves, derived, expires_at, created_at, session, day, statement, profile)
+        VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
+            NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
+            NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile);
+    INSERT OR IGNORE INTO tag
+        SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
+    INSERT OR IGNORE INTO suppression
+        SELECT value, (SELECT rowid FROM record WHERE id = NEW.id), NEW.segment,
+            NEW.kind = 'tombstone'
+        FROM json_each(NEW.supersedes);
+    INSERT OR IGNORE INTO source
+        SELECT (SELECT rowid FROM record WHERE id = NEW.id), value
+        FROM json_each(NEW.derived_from);
+    INSERT OR IGNORE INTO erasure
+        SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.erases);
+    INSERT INTO fields
+        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra
+        FROM record WHERE id = NEW.id AND recalled;
+    INSERT INTO encoding (embedder, record)
+        SELECT number, (SELECT rowid FROM record WHERE id = NEW.id) FROM embedder
+        WHERE EXISTS (SELECT 1 FROM record WHERE id = NEW.id AND recalled);
+END;
+
+CREATE TRIGGER record_delete AFTER DELETE ON record
+BEGIN
+    DELETE FROM tag WHERE record = OLD.rowid;
+    DELETE FROM suppression WHERE record = OLD.rowid;
+    DELETE FROM source WHERE record = OLD.rowid;
+    DELETE FROM erasure WHERE record = OLD.rowid;
+    DELETE FROM fields WHERE record = OLD.rowid;
+    DELETE FROM vector WHERE record = OLD.rowid;
+    DELETE FROM encoding WHERE record = OLD.rowid;
+END;
+{VECTORS}"""
+
+INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
+
+_Value = str | int | None
+
+
+def row(record: Record, fields: Fields) -> Sequence[_Value]:
+    """The record as a row of `incoming`. Categories and tags are folded: filters ignore case."""
+    return (
+        record.id,
+        record.kind,
+        record.segment,
+        record.branch,
+        record.key,
+        record.category.casefold(),
+        record.phase,
+        record.importance,
+        int(record.pinned),
+        int(record.recalled),
+        int(record.move is not None),
+        iso(record.expires_at) if record.expires_at else None,
+        iso(record.created_at),
+        record.origin.session,
+        fields.day,
+        record.statement,
+        int(field_of(record) is not None),
+        json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
+        json.dumps(record.supersedes),
+        json.dumps(record.derived_from),
+        json.dumps(record.erases),
+        fields.body,
+        fields.names,
+        fields.dates,
+        fields.extra,
+    )

@@ -1,0 +1,212 @@
+"""The vectors in SQLite, in the same file as the records they are of.
+
+The signs of all pooled vectors are kept in memory, because comparing them one by one in SQL would
+take a second: what other processes add is taken in before each search, what they remove drops out
+when the best are looked up in the tables.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import iso
+from memory_mcp.domain.search import Candidate
+from memory_mcp.domain.vectors import Chunk, Passage, ReadVectors
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.sqlite.queries import (
+    CANDIDATE,
+    CHAIN,
+    VISIBLE,
+    candidate,
+    filtered,
+    view_values,
+)
+from memory_mcp.storage.sqlite.schema import KEEP, checksum, kept
+
+if TYPE_CHECKING:
+    from memory_mcp.storage.sqlite.nearest import Signs  # numpy
+
+_NUMBER: Final = "(SELECT number FROM embedder WHERE identity = :embedder)"
+
+_WHOLE: Final = """
+    CAST(signs AS BLOB) AS signs, CAST(coalesce(pooled, '') AS BLOB) AS pooled,
+    CAST(coalesce(tokens, '') AS BLOB) AS tokens, crc
+"""
+"""What a checksum is over, and the checksum; a row that lost its whole vector has none.
+
+One flipped bit makes bytes a text that cannot be read: they are bytes whatever they say they are.
+"""
+
+_SLICE: Final = f"""
+    SELECT number, {_WHOLE} FROM vector LEFT JOIN vector_whole USING (number)
+    WHERE number > :last ORDER BY number LIMIT :limit
+"""
+_SLICE_ROWS: Final = 1_000
+"""Rows checked at once: 2 MB of a file that may be of hundreds."""
+
+_LOST: Final = """
+    SELECT count(*) FROM embedder e CROSS JOIN record r WHERE r.recalled
+        AND NOT EXISTS (SELECT 1 FROM vector WHERE record = r.rowid AND embedder = e.number)
+        AND NOT EXISTS (
+            SELECT 1 FROM encoding WHERE record = r.rowid AND embedder = e.number)
+"""
+"""Who has no vector and is not waiting for one."""
+
+_LOOKED_AT: Final = 1.5
+"""How many of the nearest are first asked whether they are visible, for each that is wanted."""
+
+_MORE: Final = 4
+"""How many times as many are asked next, if too few of them were."""
+
+_FEW_PASS: Final = 30
+"""If among so many for each that is wanted too few pass the filters, only those are looked at."""
+
+
+class SqliteVectors:
+    """Implements `ports.VectorIndex` beside a `SqliteIndex`."""
+
+    def __init__(self, index: SqliteIndex) -> None:
+        self._index = index
+        self._file = index.file
+        self._signs: dict[tuple[str, int], Signs] = {}
+        self._opening = 0
+
+    async def claim(
+        self, embedder: str, limit: int, now: datetime, until: datetime
+    ) -> list[RecordId]:
+        await self._index.read("SELECT 0")
+        values = {"embedder": embedder, "now": iso(now), "until": iso(until), "limit": limit}
+        await self._file.change(
+            "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
+            "ON CONFLICT (identity) DO UPDATE SET used_at = :now",
+            {"embedder": embedder, "now": iso(now)},
+        )
+        rows = await self._file.change(
+            f"""UPDATE encoding SET until = :until WHERE embedder = {_NUMBER} AND record IN (
+                SELECT record FROM encoding WHERE embedder = {_NUMBER} AND until < :now
+                ORDER BY record DESC LIMIT :limit)
+            RETURNING (SELECT id FROM record WHERE rowid = encoding.record)""",
+            values,
+        )
+        return sorted((RecordId(r[0]) for r in rows if r[0]), reverse=True)
+
+    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None:
+        if not made:
+            return
+        try:
+            await self._file.write(KEEP, list(kept(embedder, made)))
+        except BaseException:
+            self._signs = {}  # a search in between saw rows whose numbers others will get
+            raise
+
+    async def missing(self, embedder: str) -> int:
+        rows = await self._index.read(
+            f"""SELECT CASE WHEN {_NUMBER} IS NULL
+                THEN (SELECT count(*) FROM record WHERE recalled)
+                ELSE (SELECT count(*) FROM encoding WHERE embedder = {_NUMBER}) END""",
+            {"embedder": embedder},
+        )
+        return rows[0][0]
+
+    async def near(
+        self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        from memory_mcp.storage.sqlite.nearest import signs_of_query  # noqa: PLC0415  # numpy
+
+        if not (asked := signs_of_query(pooled)):
+            return []
+        signs = await self._taken_in(embedder, len(asked))
+        among: list[int] | None = None
+        found: dict[RecordId, Candidate] = {}
+        looked, looked_at = 0, int(limit * _LOOKED_AT)
+        while True:
+            numbers = signs.nearest(asked, view.chain, looked_at, among)
+            for one in await self._visible(numbers[looked:], view, filters, limit):
+                found.setdefault(one.id, one)
+            if len(found) >= limit or len(numbers) < looked_at:
+                return list(found.values())[:limit]
+            looked, looked_at = looked_at, looked_at * _MORE
+            if among is None and filters != Filters() and looked_at > limit * _FEW_PASS:
+                among = await self._passing(embedder, filters)
+                looked, looked_at = 0, int(limit * _LOOKED_AT)
+
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
+        rows = await self._file.rows(
+            f"""SELECT r.id, {_WHOLE}
+            FROM json_each(:ids) CROSS JOIN record r ON r.id = value
+            CROSS JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER}
+            LEFT JOIN vector_whole USING (number) ORDER BY v.number""",
+            {"embedder": embedder, "ids": json.dumps(sorted(record_ids))},
+        )
+        found: dict[RecordId, Passage] = {}
+        damaged = 0
+        for id_, signs, pooled, tokens, crc in rows:
+            chunk = Chunk(pooled, tokens)
+            if checksum(signs, chunk) == crc:
+                found[RecordId(id_)] = (*found.get(RecordId(id_), ()), chunk)
+            else:
+                damaged += 1
+        return ReadVectors(found, damaged)
+
+    async def damaged(self) -> int:
+        rows = await self._index.read(_LOST)
+        found: int = rows[0][0]
+        last = 0
+        while rows := await self._file.rows(_SLICE, {"last": last, "limit": _SLICE_ROWS}):
+            found += sum(checksum(r[1], Chunk(r[2], r[3])) != r[4] for r in rows)
+            last = rows[-1][0]
+        return found
+
+    async def let_go(self, embedder: str, since: datetime) -> None:
+        await self._file.change(
+            "DELETE FROM embedder WHERE identity != :embedder AND used_at < :since",
+            {"embedder": embedder, "since": iso(since)},
+        )
+
+    async def _taken_in(self, embedder: str, width: int) -> "Signs":
+        """The signs of this width as they are in the file now; others are not comparable."""
+        from memory_mcp.storage.sqlite.nearest import Signs  # noqa: PLC0415  # numpy
+
+        signs = self._signs.setdefault((embedder, width), Signs(width))
+        rows = await self._index.read(
+            f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
+            JOIN record r ON r.rowid = v.record
+            WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(bits) = :width
+            ORDER BY v.number""",
+            {"embedder": embedder, "last": signs.last, "width": width},
+        )
+        if self._opening != self._file.openings:  # another file: nothing of it is known
+            self._signs, self._opening = {}, self._file.openings
+            return await self._taken_in(embedder, width)
+        signs.take_in([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
+        return signs
+
+    async def _visible(
+        self, numbers: list[int], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """The visible records of these chunks, nearest first, each once."""
+        condition, values = filtered(filters)
+        rows = await self._file.rows(
+            f"""{CHAIN} SELECT {CANDIDATE}
+            FROM json_each(:numbers) AS n CROSS JOIN vector v ON v.number = n.value
+            CROSS JOIN record r ON r.rowid = v.record CROSS JOIN fields f ON f.record = r.rowid
+            WHERE {condition} AND {VISIBLE} ORDER BY n.key""",
+            {**view_values(view), **values, "numbers": json.dumps(numbers)},
+        )
+        found = {row[0]: row for row in reversed(rows)}
+        order = dict.fromkeys(row[0] for row in rows)
+        return [candidate(found[id_]) for id_ in order][:limit]
+
+    async def _passing(self, embedder: str, filters: Filters) -> list[int]:
+        """The numbers of all chunks whose records pass the filters, visible or not."""
+        condition, values = filtered(filters)
+        condition = condition.replace("+r.rowid", "r.rowid")  # here a tag's records are few
+        rows = await self._file.rows(
+            f"""SELECT v.number FROM record r
+            JOIN vector v ON v.record = r.rowid AND v.embedder = {_NUMBER} WHERE {condition}""",
+            {"embedder": embedder, **values},
+        )
+        return [r[0] for r in rows]

@@ -1,0 +1,1 @@
+"""The cloud: how records go there and come back, and when to try again."""

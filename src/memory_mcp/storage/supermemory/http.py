@@ -1,0 +1,231 @@
+"""One place that speaks HTTP to the cloud, and the only one that imports httpx.
+
+It is imported with the first request, because httpx takes longer to import than a memory takes to
+store. What comes back counts only as JSON: a portal or proxy in between answers 200 and 404 too,
+and neither may be taken for the service's word. Ids and status codes are logged, nothing else.
+
+The other end may lie. An answer is read under one deadline and up to a size, as it comes and as it
+unpacks (one layer of gzip; httpx would unpack any number of them at once), parsed in a thread, and
+its words are cleaned before an error repeats them.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import zlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import httpx
+
+from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.hosts import is_loopback
+from memory_mcp.domain.limits import (
+    REMOTE_ANSWER_BYTES_MAX,
+    REMOTE_ANSWER_PARTS_MAX,
+    REMOTE_CONNECT_SECONDS_MAX,
+    REMOTE_ERROR_CHARS_MAX,
+)
+from memory_mcp.domain.normalise import message_line
+from memory_mcp.errors import (
+    RemoteBlockedError,
+    RemoteError,
+    RemoteRejectedError,
+    RemoteUnavailableError,
+)
+from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX
+from memory_mcp.waiting import patience
+
+Json = dict[str, Any]
+
+_LOG: Final = logging.getLogger("memory_mcp.cloud")
+_GZIP: Final = 16 + zlib.MAX_WBITS
+"""For zlib: with the header of gzip."""
+
+_CONNECTIONS_MAX: Final = 10
+
+_BUSY_SECONDS: Final = 10.0
+"""How long to leave alone what is still being worked on (409)."""
+
+_REMEDIES: Final[dict[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: "Check the key: SUPERMEMORY_API_KEY, or `memory-mcp login`.",
+    HTTPStatus.PAYMENT_REQUIRED: "The account is out of credit.",
+    HTTPStatus.FORBIDDEN: "The key or the plan does not allow it.",
+}
+
+_AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+
+
+class Wire:
+    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed.
+
+    Raises:
+        RemoteBlockedError: what the environment says of proxies and certificates cannot be used.
+    """
+
+    def __init__(self, base_url: str, key: str) -> None:
+        host = urlsplit(base_url).hostname or ""
+        self._name = host
+        self._key = key
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=base_url,
+                headers=headers,
+                limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+                follow_redirects=False,
+                trust_env=not is_loopback(host),  # a proxy has no way to this machine
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            raise RemoteBlockedError(
+                f"This machine's settings leave no way to {host} ({type(error).__name__}): look at "
+                "HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE. A SOCKS proxy needs `pip install "
+                "'httpx[socks]'`."
+            ) from error
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        seconds: float,
+        body: Json | None = None,
+        params: Mapping[str, str | int] | None = None,
+        missing: bool = False,
+    ) -> Json | None:
+        """The answer; None if it is a 404 and that was said to be one (`missing`)."""
+        try:
+            async with patience(f"the cloud ({self._name})", seconds):
+                asked = self._client.stream(
+                    method,
+                    path,
+                    json=body,
+                    params=params,
+                    timeout=httpx.Timeout(seconds, connect=REMOTE_CONNECT_SECONDS_MAX),
+                )
+                async with asked as response:
+                    data = await _body(response)
+                said = await asyncio.to_thread(_json, data, success=response.is_success)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise RemoteUnavailableError(
+                f"{self._name} did not answer within {seconds:g} s."
+            ) from error
+        except _AnswerTooLongError as error:
+            raise RemoteUnavailableError(
+                f"{self._name} answered with more than {REMOTE_ANSWER_BYTES_MAX // 1_000_000} MB, "
+                "which no answer of the service has."
+            ) from error
+        except httpx.HTTPError as error:
+            raise RemoteUnavailableError(
+                f"{self._name} cannot be reached ({type(error).__name__})."
+            ) from error
+        _LOG.debug("%s %s: %d", method, path, response.status_code)
+        if said is None:
+            raise RemoteUnavailableError(
+                f"{self._name} answered {response.status_code} with something that is no answer of "
+                "the service."
+            )
+        if response.is_success:
+            return said
+        if missing and response.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        words = await asyncio.to_thread(_words, said, hide=self._key)
+        raise self._refusal(response, said, words)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    def _refusal(self, response: httpx.Response, said: Json, words: str) -> RemoteError:
+        why = f"{self._name} answered {response.status_code}: {words}"
+        match response.status_code:
+            case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
+                remedy = _REMEDIES[response.status_code]
+                return RemoteBlockedError(f"{why.removesuffix('.')}. {remedy}")
+            case HTTPStatus.TOO_MANY_REQUESTS:
+                return RemoteUnavailableError(
+                    why, retry_after=_retry_after(response, said), refused=True
+                )
+            case HTTPStatus.CONFLICT:
+                return RemoteUnavailableError(why, retry_after=_BUSY_SECONDS, refused=True)
+            case status if status in _AGAIN or not response.is_client_error:
+                return RemoteUnavailableError(why)
+            case _:
+                return RemoteRejectedError(why)
+
+
+class _AnswerTooLongError(Exception):
+    """The answer is longer than any that the service has reason to give."""
+
+
+async def _body(response: httpx.Response) -> bytes | None:
+    """What was answered, unpacked; None if it is packed in a way that nobody asked for."""
+    match response.headers.get("Content-Encoding", "identity").strip().lower():
+        case "identity" | "":
+            unpack = None
+        case "gzip" | "x-gzip":
+            unpack = zlib.decompressobj(_GZIP)
+        case _:
+            return None
+    received, data = 0, bytearray()
+    async for part in response.aiter_raw():
+        received += len(part)
+        try:
+            data += unpack.decompress(part, REMOTE_ANSWER_BYTES_MAX + 1) if unpack else part
+        except zlib.error:
+            return None
+        if max(received, len(data)) > REMOTE_ANSWER_BYTES_MAX:
+            raise _AnswerTooLongError
+    return bytes(data) if unpack is None or unpack.eof else None
+
+
+def _json(data: bytes | None, *, success: bool) -> Json | None:
+    """The answer if it is one of the service: an object, and on an error one that says so."""
+    if data is None or data.count(b"{") + data.count(b"[") > REMOTE_ANSWER_PARTS_MAX:
+        return None
+    try:
+        said: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    known = cast("Json", said)
+    return known if success or "error" in known else None
+
+
+def _words(said: Json, *, hide: str) -> str:
+    """`error` is a text, or a list of issues. It may repeat the key, which we do not."""
+    try:
+        words = _told(said)
+    except RecursionError:  # lists within lists
+        words = "an error that cannot be read"
+    for _ in range(2):  # signs that nobody sees may have kept the key from being found
+        words = words.replace(hide, "***") if hide else words
+        words = message_line(words, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
+    return cut(words, REMOTE_ERROR_CHARS_MAX)
+
+
+def _told(said: Json) -> str:
+    match said.get("error"):
+        case [{"message": str(message), "path": [_, *_] as path}, *_]:
+            return f"{'.'.join(map(str, path))}: {message}"
+        case [{"message": str(message)}, *_]:
+            return message
+        case error:
+            return ", ".join(str(part) for part in (error, said.get("details")) if part)
+
+
+def _retry_after(response: httpx.Response, said: Json) -> float | None:
+    for value in (said.get("retryAfterSeconds"), response.headers.get("Retry-After")):
+        try:
+            seconds = float(str(value))
+        except ValueError:  # absent, or a date
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None

@@ -1,0 +1,82 @@
+"""The contract of every index: its queries agree with the pure rule on any records.
+
+`timeline.visibility.visible` is the truth. `MemoryIndex` asks it and nothing else, so the other
+indexes are compared with that.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from any_records import FILTERS, QUERIES, RECORDS_MAX, VIEWS, records
+from depth import depth
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stores_in_memory import MemoryIndex, passes
+
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.ports import SearchIndex
+from memory_mcp.timeline.visibility import visible
+
+pytestmark = pytest.mark.anyio
+
+
+async def compare(
+    real: SearchIndex,
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    query: tuple[str, ...],
+) -> None:
+    oracle = MemoryIndex()
+    for index in (real, oracle):
+        await index.add(written)
+        await index.mark_complete()
+    ids = {record.id for record in written}
+    for view in views:
+        seen = [r for r in visible(written, view) if r.recalled or filters.statement]
+        wanted = {r.id for r in seen if passes(r, filters)}
+        assert set(await real.find(view, filters, 99)) == wanted
+        assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
+        assert await real.count(view, filters) == len(wanted)
+        assert await real.visible(ids, view) == await oracle.visible(ids, view)
+        for near in [*ids, "", "~"]:
+            assert await real.nearest(near, view) == await oracle.nearest(near, view)
+        corpus = await real.corpus(query, view)
+        assert corpus.counts == (await oracle.corpus(query, view)).counts
+        mine = await real.match(query, corpus, view, filters, 60)
+        theirs = await oracle.match(query, corpus, view, filters, 60)
+        assert {c.id: c for c in mine} == {c.id: c for c in theirs}
+        near = [sorted(await i.around(ids, view, filters), key=repr) for i in (real, oracle)]
+        assert near[0] == near[1]
+        assert await real.of_segments(view.chain) == await oracle.of_segments(view.chain)
+        assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
+    assert await real.to_erase() == await oracle.to_erase()
+    assert await real.moves() == await oracle.moves()
+    for some in (ids, sorted(ids)[:1]):
+        assert await real.derived(some) == await oracle.derived(some)
+    await real.aclose()
+
+
+@given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
+@settings(max_examples=depth(40, 5_000))
+async def test_every_query_agrees_with_the_pure_rule_on_any_records(
+    new_index: Callable[[], SearchIndex],
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    query: tuple[str, ...],
+) -> None:
+    """The rule is written once in Python and once in each store's own language."""
+    await compare(new_index(), written, views, filters, query)
+
+
+@given(records(), VIEWS, st.permutations(range(RECORDS_MAX)))
+@settings(max_examples=depth(16, 1000))
+async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
+    written: list[Record], view: View, places: list[int]
+) -> None:
+    """Folders are read in any order, and two clones write in another one."""
+    shuffled = [written[place] for place in places if place < len(written)]
+
+    assert {r.id for r in visible(shuffled, view)} == {r.id for r in visible(written, view)}
