@@ -22,10 +22,10 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.drafts import accept, outlives
 from memory_mcp.setting_groups import EmbedderName, EmbedderSettings
 from memory_mcp.settings import Settings
 from memory_mcp.stores.host import SystemIds
+from memory_mcp.text.drafts import accept, outlives
 from memory_mcp.wiring import Built, open_rooms
 
 __all__ = ["CHAIN", "QuickDisk", "filled", "lend_model", "settings_in"]

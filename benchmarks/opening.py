@@ -17,7 +17,7 @@ from memory_mcp.app.heads import current, writing
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.ingestion.drafts import accept
+from memory_mcp.text.drafts import accept
 from memory_mcp.wiring import Built
 
 __all__ = ["measure_opening"]

@@ -4,9 +4,10 @@ r"""Judges the rule for the same fact on labelled pairs, and fits the figures of
 
 For each half of `tests/data/fact_pairs.json`, with and without the model: false merges (each is
 named), how many pairs of each label are merged, and what share of pairs is the same fact by tenth
-of the score. `--fit` prints `WORDS_ONLY` and `WITH_MEANING` of `ingestion/sameness.py`: a logistic
-regression over the first half, leaning towards zero. `--pairs` shows every pair with its verdict.
-`--sets` asks the rule of every two memories of each set in `benchmarks/data`, which all differ.
+of the score. `--fit` prints `WORDS_ONLY` and `WITH_MEANING` of `text/merge/similarity.py`: a
+logistic regression over the first half, leaning towards zero. `--pairs` shows every pair with its
+verdict. `--sets` asks the rule of every two memories of each set in `benchmarks/data`, which all
+differ.
 
 Each pair of two different things is asked both ways round. Personal matters and goals count as of
 an eligible category, and every old statement as recent.
@@ -29,9 +30,9 @@ from numpy.typing import NDArray
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.ingestion.decision import band
-from memory_mcp.ingestion.sameness import Statement, features, same_fact, similarity
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.text.merge.decision import band
+from memory_mcp.text.merge.similarity import Statement, features, same_fact, similarity
 
 __all__ = ["Pair", "decided", "judge", "load_pairs", "merges", "statement"]
 
@@ -221,13 +222,14 @@ def fit(pairs: Sequence[Pair], cosine: Cosine | None) -> Array:
 
 def microseconds(pairs: Sequence[Pair]) -> float:
     """What score and rule take for one pair, sentences read anew each time."""
-    from memory_mcp.ingestion import sameness, wording  # noqa: PLC0415  # their caches
+    from memory_mcp.text.merge import reading  # noqa: PLC0415  # their caches
+    from memory_mcp.text.merge import similarity as scoring  # noqa: PLC0415
 
     asked = [(statement(pair.new), statement(pair.old)) for pair in pairs]
     total = 0.0
     for new, old in asked:
-        wording.read.cache_clear()
-        sameness._same.cache_clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        reading.read.cache_clear()
+        scoring._same.cache_clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         start = perf_counter()
         similarity(new, old, 0.8)
         same_fact(new, old)

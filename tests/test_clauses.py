@@ -8,10 +8,10 @@ import pytest
 from doors import Era, add, agent, call
 
 from memory_mcp.domain.merging import Verdict
-from memory_mcp.ingestion import differences
-from memory_mcp.ingestion.clauses import at_odds, clauses, contradicted
-from memory_mcp.ingestion.wording import Sentence
 from memory_mcp.settings import Settings
+from memory_mcp.text.merge import compare
+from memory_mcp.text.merge.clauses import at_odds, clauses, contradicted
+from memory_mcp.text.merge.reading import Sentence
 
 pytestmark = pytest.mark.anyio
 
@@ -105,13 +105,13 @@ def test_a_long_list_is_compared_only_so_far(
 ) -> None:
     """It is done beside the calls of others, who wait for it."""
     asked: list[object] = []
-    real = differences.compared
+    real = compare.compared
 
     def counting(one: Sentence, other: Sentence) -> Verdict:
         asked.append(one)
         return real(one, other)
 
-    monkeypatch.setattr("memory_mcp.ingestion.clauses.compared", counting)
+    monkeypatch.setattr("memory_mcp.text.merge.clauses.compared", counting)
     at_odds(new, old)
 
     assert len(asked) <= 1_000

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
 from memory_mcp.domain.normalise import folded
-from memory_mcp.ingestion.compose import compose
-from memory_mcp.ingestion.sentences import as_written
+from memory_mcp.text.merge.compose import compose
+from memory_mcp.text.sentences import as_written
 
 SUBJECTS = ("API", "billing service", "print server", "mail gateway", "build farm")
 """Each has one port and one owner, told in sentences of its own."""

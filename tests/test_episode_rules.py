@@ -11,8 +11,8 @@ from memory_mcp.domain.episodes import Pace, Turn
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.drafts import bury
-from memory_mcp.ingestion.episodes import (
+from memory_mcp.text.drafts import bury
+from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
     Past,
@@ -22,11 +22,16 @@ from memory_mcp.ingestion.episodes import (
     due,
     episode,
     label,
+    last_of,
+    mark_of,
     novelty,
+    number_of,
     on_this_road,
+    series,
+    told_at,
+    turn_of,
     untold,
 )
-from memory_mcp.ingestion.told import last_of, mark_of, number_of, series, told_at, turn_of
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 PACE = Pace()

@@ -4,7 +4,7 @@ import pytest
 from pairs import statement
 
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
-from memory_mcp.ingestion.sameness import same_fact
+from memory_mcp.text.merge.similarity import same_fact
 
 
 def told(new: str, old: str) -> Verdict:

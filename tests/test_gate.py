@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from memory_mcp.ingestion.gate import Chatter, Keep, should_create
-from memory_mcp.ingestion.recalled import apart, echoes
-from memory_mcp.ingestion.sentences import words_alone
+from memory_mcp.text.gate import Chatter, Keep, should_create
+from memory_mcp.text.recalled import apart, echoes
+from memory_mcp.text.sentences import words_alone
 
 HERE = Path(__file__).parent
 STATEMENTS = ("agent", "lifelog", "multilingual", "paraphrases")

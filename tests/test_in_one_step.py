@@ -19,8 +19,8 @@ from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError
-from memory_mcp.ingestion.drafts import bury
 from memory_mcp.ports import HeadStore
+from memory_mcp.text.drafts import bury
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import profile_statements_unseen
 import pytest
 
 from memory_mcp.domain.profile import FIELDS, LABELS, ProfileFact
-from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.text.profile.match import facts_in
 
 SETS = {
     "tuned on": (profile_statements.SAID, profile_statements.HARMLESS),

@@ -6,9 +6,9 @@ import pytest
 
 from memory_mcp.cli.show import results
 from memory_mcp.domain.episodes import Turn
-from memory_mcp.ingestion.gate import Chatter, should_create
-from memory_mcp.ingestion.recalled import apart, echoes, not_echoed
-from memory_mcp.ingestion.recount import hear, summary
+from memory_mcp.text.episodes import hear, summary
+from memory_mcp.text.gate import Chatter, should_create
+from memory_mcp.text.recalled import apart, echoes, not_echoed
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 SAID = "We decided to keep the cart in Redis, because sessions expire there."

@@ -14,8 +14,8 @@ from secret_samples_third import HARMLESS_THIRD, SECRETS_THIRD
 
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
-from memory_mcp.ingestion.redact import RULES, redact
-from memory_mcp.ingestion.secret_rules import Rule
+from memory_mcp.text.secrets.redact import RULES, redact
+from memory_mcp.text.secrets.rules import Rule
 
 TUNED = (*SECRETS, *SECRETS_REVIEWED)
 TUNED_HARMLESS = (*HARMLESS, *HARMLESS_REVIEWED)

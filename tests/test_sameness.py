@@ -33,7 +33,7 @@ from memory_mcp.domain.merging import (
     Verdict,
 )
 from memory_mcp.domain.normalise import hidden_character, normalised
-from memory_mcp.ingestion.sameness import UNSURE_MAX, same_fact, similarity
+from memory_mcp.text.merge.similarity import UNSURE_MAX, same_fact, similarity
 
 PAIRS = load_pairs()
 KNOBS = Merging()

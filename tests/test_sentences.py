@@ -5,7 +5,7 @@ from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp.ingestion.sentences import as_written, sentences, unmarked, without_code
+from memory_mcp.text.sentences import as_written, sentences, unmarked, without_code
 
 
 def test_sentences_end_where_a_reader_ends_them() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hooked import entry
 
 from memory_mcp.domain.episodes import Turn
-from memory_mcp.ingestion.transcript import turns_of
+from memory_mcp.text.transcript import turns_of
 
 
 def said(*entries: dict[str, Any]) -> list[tuple[str, str]]:

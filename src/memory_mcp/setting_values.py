@@ -19,9 +19,9 @@ from memory_mcp.domain.hosts import is_loopback, is_private
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.locations import why_unusable
 from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
+from memory_mcp.text.drafts import clean_branch
 
 __all__ = [
     "Given",

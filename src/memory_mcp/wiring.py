@@ -17,7 +17,6 @@ from memory_mcp.app.rooms import Policy, Pool, Rooms, Session, Strangers
 from memory_mcp.disk import Disk
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.index.vectors import SqliteVectors
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.locations import plain_path
 from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.model_wiring import embedder, language
@@ -45,6 +44,7 @@ from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
 from memory_mcp.stores.pulled import SqlitePulledRecords
 from memory_mcp.stores.trust import Owned, TrustedProjects
 from memory_mcp.stores.views import LocalViews
+from memory_mcp.text.drafts import clean_branch
 
 __all__ = [
     "Built",

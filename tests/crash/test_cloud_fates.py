@@ -30,7 +30,7 @@ from memory_mcp.domain.cloud import Claim, Letter
 from memory_mcp.domain.outcomes import Forgotten, Found
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
-from memory_mcp.ingestion.drafts import bury
+from memory_mcp.text.drafts import bury
 from memory_mcp.wiring import Built
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,7 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.episodes import Moment, Past, Wait, decide, episode
-from memory_mcp.ingestion.told import turn_of
+from memory_mcp.text.episodes import Moment, Past, Wait, decide, episode, turn_of
 
 steps = st.tuples(
     st.integers(0, 12), st.integers(0, 400), st.floats(0, 1), st.booleans(), st.booleans()

@@ -15,7 +15,7 @@ from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Record
-from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.text.profile.match import facts_in
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio

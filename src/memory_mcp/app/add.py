@@ -31,10 +31,10 @@ from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse
-from memory_mcp.ingestion.drafts import accept, check_draft, joined
-from memory_mcp.ingestion.gate import Chatter, should_create
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.drafts import accept, check_draft, joined
+from memory_mcp.text.gate import Chatter, should_create
+from memory_mcp.text.merge.decision import Decision, Insert, Known, Merge, Refuse
+from memory_mcp.text.secrets.redact import Redacted
 
 __all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]
 

@@ -14,10 +14,10 @@ from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.moving import Foreign, LeftOut, Source
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
-from memory_mcp.ingestion.drafts import check_draft
-from memory_mcp.ingestion.pieces import in_pieces, numbered
-from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.drafts import check_draft
+from memory_mcp.text.recalled import apart, recalled_ids, unheaded
+from memory_mcp.text.secrets.redact import Redacted
+from memory_mcp.text.sentences import in_pieces, numbered
 
 __all__ = ["Adopted", "Adopting"]
 

@@ -19,9 +19,9 @@ from memory_mcp.domain.search import Candidate, Corpus
 from memory_mcp.domain.vectors import QueryVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.ingestion.decision import comparable
-from memory_mcp.ingestion.sameness import Statement, similarity
 from memory_mcp.retrieval.analysis import fields_of, meant_by
+from memory_mcp.text.merge.decision import comparable
+from memory_mcp.text.merge.similarity import Statement, similarity
 
 __all__ = ["Alike", "alike"]
 

@@ -29,7 +29,7 @@ from memory_mcp.domain.record import MEMORY_KINDS, Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
-from memory_mcp.ingestion.drafts import accept, check_text
+from memory_mcp.text.drafts import accept, check_text
 from memory_mcp.timeline.plans import (
     Backtrack,
     Restore,

@@ -11,8 +11,8 @@ from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
-from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
-from memory_mcp.ingestion.redact import Redacted, redact
+from memory_mcp.text.recalled import apart, recalled_ids, unheaded
+from memory_mcp.text.secrets.redact import Redacted, redact
 
 __all__ = ["clean", "cleaned", "cleaned_text", "kept_text", "own_words"]
 

@@ -25,7 +25,8 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.ingestion.consolidation import (
+from memory_mcp.retrieval.dates import opening
+from memory_mcp.text.drafts import (
     HISTORY,
     check_consolidation,
     consolidation_records,
@@ -33,7 +34,6 @@ from memory_mcp.ingestion.consolidation import (
     paragraph,
     role_of,
 )
-from memory_mcp.retrieval.dates import opening
 
 __all__ = ["COMPACTED_BY", "consolidate", "latest_consolidation"]
 

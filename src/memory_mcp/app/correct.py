@@ -17,8 +17,8 @@ from memory_mcp.domain.outcomes import Added, AddOutcome
 from memory_mcp.domain.profile import LABELS, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.drafts import because, bury, check_text, corrected
-from memory_mcp.ingestion.profile_corrections import corrected_fact
+from memory_mcp.text.drafts import because, bury, check_text, corrected
+from memory_mcp.text.profile.records import corrected_fact
 
 __all__ = ["update_memory"]
 

@@ -25,7 +25,9 @@ from memory_mcp.domain.record import TOLD, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
-from memory_mcp.ingestion.episodes import (
+from memory_mcp.retrieval.question import question_of
+from memory_mcp.text.episodes import (
+    Heard,
     MergeInto,
     Moment,
     Past,
@@ -35,13 +37,19 @@ from memory_mcp.ingestion.episodes import (
     decide,
     due,
     episode,
+    hear,
+    last_of,
+    mark_of,
     novelty,
+    number_of,
     on_this_road,
+    series,
+    spoken,
+    summary,
+    told_at,
     untold,
+    without_echoes,
 )
-from memory_mcp.ingestion.recount import Heard, hear, spoken, summary, without_echoes
-from memory_mcp.ingestion.told import last_of, mark_of, number_of, series, told_at
-from memory_mcp.retrieval.question import question_of
 
 __all__ = ["episodic_capture"]
 

@@ -15,8 +15,8 @@ from memory_mcp.domain.outcomes import Forgotten, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.ingestion.drafts import because, bury, check_text
-from memory_mcp.ingestion.unmerging import Fate, fate_of, parts_of, recomposed
+from memory_mcp.text.drafts import because, bury, check_text
+from memory_mcp.text.merge.compose import Fate, fate_of, parts_of, recomposed
 
 __all__ = ["forget_memory"]
 

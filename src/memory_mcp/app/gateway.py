@@ -12,12 +12,11 @@ from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.record import BECAUSE, REJECTED, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
-from memory_mcp.ingestion.clauses import at_odds, contradicted
-from memory_mcp.ingestion.compose import compose
-from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse, band, stands_for
-from memory_mcp.ingestion.keeping import keeps, replaced_value
-from memory_mcp.ingestion.sameness import same_fact
-from memory_mcp.ingestion.sentences import as_written
+from memory_mcp.text.merge.clauses import at_odds, contradicted
+from memory_mcp.text.merge.compose import compose, keeps, replaced_value
+from memory_mcp.text.merge.decision import Decision, Insert, Known, Merge, Refuse, band, stands_for
+from memory_mcp.text.merge.similarity import same_fact
+from memory_mcp.text.sentences import as_written
 
 __all__ = ["decided", "rejection", "twins"]
 

@@ -24,8 +24,8 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.drafts import Reach, Writing
 from memory_mcp.domain.moving import Imported, LeftOut, OwnExport, Parsed, Touch
 from memory_mcp.domain.record import Kind, Origin, Record
-from memory_mcp.ingestion.decision import stands_for
-from memory_mcp.ingestion.drafts import accept
+from memory_mcp.text.drafts import accept
+from memory_mcp.text.merge.decision import stands_for
 
 __all__ = ["Advance", "Plan", "planned"]
 

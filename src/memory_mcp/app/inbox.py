@@ -27,8 +27,8 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.inbox import Compacted, Dropped, Ended, WentBack, WorkedOff
 from memory_mcp.domain.outcomes import Captured
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.ingestion.drafts import clean_branch
-from memory_mcp.ingestion.transcript import turns_of
+from memory_mcp.text.drafts import clean_branch
+from memory_mcp.text.transcript import turns_of
 
 __all__ = ["inbox_findings", "keep_worked_off", "work_off"]
 

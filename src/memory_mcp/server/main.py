@@ -20,11 +20,11 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.settings import Settings
+from memory_mcp.text.drafts import clean_branch
 from memory_mcp.wiring import build
 
 __all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]

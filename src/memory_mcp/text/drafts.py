@@ -1,0 +1,553 @@
+"""Drafts become records: limits, durability, layer and key."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Final, Literal
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.closeout import Closeout
+from memory_mcp.domain.consolidation import ToConsolidate
+from memory_mcp.domain.drafts import Draft, Writing
+from memory_mcp.domain.forms import BRANCH_PATTERN
+from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.record import (
+    BECAUSE,
+    DURABLE_KINDS,
+    REJECTED,
+    TOLD,
+    Kind,
+    Layer,
+    Lineage,
+    Record,
+    Scope,
+)
+from memory_mcp.errors import InvalidRequestError
+
+GIVEN_KINDS: Final[tuple[Kind, ...]] = (
+    "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
+)  # fmt: skip
+"""The kinds a caller may choose; the others are written by the use cases that own them."""
+
+_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_BRANCH: Final = re.compile(BRANCH_PATTERN)
+
+
+def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
+    """The text, if it can be stored as it is.
+
+    Raises:
+        InvalidRequestError: empty, too long (with both figures), or not valid Unicode.
+    """
+    if required and not text.strip():
+        raise InvalidRequestError(f"{name} is empty. Give one self-contained statement.")
+    if len(text) > chars_max:
+        raise InvalidRequestError(
+            f"{name} has {len(text):,} characters; the limit is {chars_max:,}. "
+            "Split it into several memories, each true on its own, or store a summary."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"{name} holds half a surrogate pair at position {error.start}; "
+            "send valid Unicode text."
+        ) from error
+    return text
+
+
+def check_draft(draft: Draft, now: datetime) -> None:
+    """Refuse what cannot be stored.
+
+    Raises:
+        InvalidRequestError: with the field, its value and the limit.
+    """
+    check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
+    check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
+    check_text("category", draft.category, limits.CATEGORY_CHARS_MAX, required=False)
+    if len(draft.tags) > limits.TAGS_MAX:
+        raise InvalidRequestError(
+            f"{len(draft.tags)} tags; the limit is {limits.TAGS_MAX}. Keep the telling ones."
+        )
+    for tag in draft.tags:
+        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    if draft.kind not in GIVEN_KINDS:
+        choices = ", ".join(GIVEN_KINDS)
+        raise InvalidRequestError(f"kind is {draft.kind!r}; choose one of: {choices}.")
+    if not limits.IMPORTANCE_MIN <= draft.importance <= limits.IMPORTANCE_MAX:
+        raise InvalidRequestError(
+            f"importance is {draft.importance}; choose {limits.IMPORTANCE_MIN} (trivial) "
+            f"to {limits.IMPORTANCE_MAX} (vital)."
+        )
+    check_phase(draft.phase)
+    if draft.expires_at is not None:
+        _check_expiry(draft.expires_at, now)
+    if len(draft.supersedes) > limits.LINKS_MAX:
+        raise InvalidRequestError(
+            f"supersedes names {len(draft.supersedes)} memories; the limit is {limits.LINKS_MAX}."
+        )
+
+
+def _check_expiry(at: datetime, now: datetime) -> None:
+    try:
+        later = at.astimezone(UTC) > now
+    except OverflowError as error:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which no calendar knows in UTC. Leave it out."
+        ) from error
+    if not later:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which is past. Give a later time, or leave it out."
+        )
+
+
+def check_phase(phase: int | None) -> None:
+    """Refuse a phase that is no phase.
+
+    Raises:
+        InvalidRequestError: with the range.
+    """
+    if phase is not None and not 0 <= phase <= limits.PHASE_MAX:
+        raise InvalidRequestError(f"phase is {phase}; it must be 0 to {limits.PHASE_MAX}.")
+
+
+def clean_branch(name: str) -> BranchName:
+    """A branch name, if it can be one.
+
+    Raises:
+        InvalidRequestError: with what a name may hold.
+    """
+    if len(name) > limits.BRANCH_CHARS_MAX or not _BRANCH.fullmatch(name):
+        raise InvalidRequestError(
+            f"branch {name!r} cannot be a name: use 1 to {limits.BRANCH_CHARS_MAX} letters, "
+            "digits and . _ - /, beginning with a letter or digit."
+        )
+    return BranchName(name)
+
+
+def outlives(draft: Draft) -> bool:
+    """Whether the memory lives outside the timeline, where no backtrack hides it."""
+    return draft.reach == "user" or draft.kind in DURABLE_KINDS
+
+
+def accept(draft: Draft, writing: Writing) -> Record:
+    """The record of a draft that was checked."""
+    durable = outlives(draft)
+    mine = draft.reach == "user"
+    return Record(
+        id=writing.id,
+        kind=draft.kind,
+        layer=_layer(draft.kind),
+        key=_key(draft, writing),
+        content=draft.content,
+        title=draft.title,
+        category=draft.category,
+        tags=tuple(dict.fromkeys(draft.tags)),
+        importance=draft.importance,
+        pinned=draft.pinned,
+        expires_at=draft.expires_at,
+        phase=draft.phase,
+        segment=None if durable else writing.segment,
+        branch=None if durable else writing.branch,
+        lineage=Lineage() if durable else writing.lineage,
+        supersedes=tuple(RecordId(s.strip()) for s in dict.fromkeys(draft.supersedes)),
+        scope=Scope(user=writing.scope.user) if mine else writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def corrected(old: Record, content: str, title: str, writing: Writing) -> Record:
+    """The record that supersedes another one and says something else about the same thing."""
+    return old.model_copy(
+        update={
+            "id": writing.id,
+            "content": content,
+            "title": title,
+            "segment": None if old.durable else writing.segment,
+            "branch": None if old.durable else writing.branch,
+            "lineage": Lineage() if old.durable else writing.lineage,
+            "supersedes": (old.id,),
+            "derived_from": (),
+            "origin": writing.origin,
+            "created_at": writing.at,
+        }
+    )
+
+
+def joined(
+    new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
+) -> Record:
+    """What takes the place of old memories when a new one turns out to be the same fact.
+
+    Labels of all are kept, the new one's first. With a `text` composed of them it is a record of
+    its own, made of them; without, it is the new one.
+    """
+    every = (new, *olds)
+    replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))
+    kept = new.model_copy(
+        update={
+            "kind": "decision" if any(one.kind == "decision" for one in every) else new.kind,
+            "key": next((one.key for one in every if one.key), ""),
+            "title": next((one.title for one in every if one.title), ""),
+            "tags": tuple(dict.fromkeys(t for one in every for t in one.tags))[: limits.TAGS_MAX],
+            "importance": max(one.importance for one in every),
+            "pinned": any(one.pinned for one in every),
+            "phase": next((one.phase for one in every if one.phase is not None), None),
+            "supersedes": replaced,
+        }
+    )
+    if not text or writing is None:
+        return kept
+    both = (*(old.id for old in olds), new.id)
+    update = {
+        "id": writing.id,
+        "content": text,
+        "supersedes": (*replaced, new.id),
+        "derived_from": both,
+    }
+    return kept.model_copy(update=update)
+
+
+def bury(
+    target: Record,
+    reason: str,
+    writing: Writing,
+    *,
+    erase: bool,
+    along: Sequence[RecordId] = (),
+    older: Sequence[RecordId] = (),
+    told: str = "",
+) -> Record:
+    """The tombstone of a memory.
+
+    Hiding happens here and now: on the line the session is on, so that a backtrack undoes it
+    (for a durable memory: outside the timeline, for good). Erasing takes the place of what is
+    erased: the tombstone stands where the memory stood and goes on hiding `older` versions, lest
+    they come back to life. What holds the same words goes `along` with it.
+
+    With a reason the statement counts as rejected, and the tombstone keeps its digest. It tells the
+    reason only if that was given where the tombstone stands (else see `because`), or of the user's
+    own, which no road holds. That of an episode keeps its key (or the one `told`, of the last that
+    goes): what was told is not told again.
+    """
+    rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
+    place = target if erase or target.durable else writing
+    gone = (target.id, *along)
+    return Record(
+        id=writing.id,
+        kind="tombstone",
+        key=f"{TOLD}{told or target.key}" if target.kind == "episode" else rejected,
+        content=(reason if _tells(target, place.segment, writing) else "")
+        or ("Erased on request." if erase else "No longer holds."),
+        segment=place.segment,
+        branch=place.branch,
+        lineage=place.lineage,
+        supersedes=tuple(dict.fromkeys((*gone, *older))) if erase else gone[:1],
+        erases=gone if erase else (),
+        scope=target.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def because(target: Record, tombstone: Record, reason: str, writing: Writing) -> Record | None:
+    """Why the statement was rejected, if the tombstone does not tell; None if there is no more.
+
+    The rejection stands where the memory stood; the words were said here, so they are gone with
+    the road that is left from here on.
+    """
+    told = _tells(target, tombstone.segment, writing)
+    if not reason.strip() or not target.statement or told:
+        return None
+    return Record(
+        id=writing.id,
+        kind="tombstone",
+        key=f"{BECAUSE}{target.statement}",
+        content=reason,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def _tells(target: Record, segment: SegmentId | None, writing: Writing) -> bool:
+    return segment == writing.segment or target.scope.project is None
+
+
+def _layer(kind: Kind) -> Layer:
+    match kind:
+        case "identity" | "preference" | "convention":
+            return "core"
+        case "event" | "episode":
+            return "recall"
+        case _:
+            return "archival"
+
+
+def _key(draft: Draft, writing: Writing) -> str:
+    """The key schema of the design; kinds without one have no key."""
+    name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
+    place = f"project:{writing.scope.project or 'none'}"
+    match draft.kind, draft.reach:
+        case "preference" | "pattern" | "convention", "user":
+            return f"user:{draft.kind}s:{name}"
+        case "preference", "project":
+            return f"{place}:preferences"
+        case "identity", _:
+            return f"{place}:identity"
+        case "decision", _:
+            return f"{place}:decision:{writing.at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        case _:
+            return ""
+
+
+def check_nudge(text: str, priority: int, expires_at: datetime | None, now: datetime) -> None:
+    """Refuse what cannot be brought up.
+
+    Raises:
+        InvalidRequestError: with the value, the choices and what would do.
+    """
+    if not text.strip():
+        raise InvalidRequestError("The nudge is empty. Say what is to be brought up.")
+    if len(text) > limits.NUDGE_CHARS_MAX:
+        raise InvalidRequestError(
+            f"The nudge has {len(text):,} characters; the limit is {limits.NUDGE_CHARS_MAX}. Say "
+            "it in one or two sentences, and add the rest as a memory."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"The nudge holds half a surrogate pair at position {error.start}; send valid Unicode "
+            "text."
+        ) from error
+    least, most = limits.NUDGE_PRIORITY_MIN, limits.NUDGE_PRIORITY_MAX
+    if not least <= priority <= most:
+        raise InvalidRequestError(
+            f"priority is {priority}; choose {least} to {most} ({most} comes first)."
+        )
+    if expires_at is not None and not _later(expires_at, now):
+        raise InvalidRequestError(
+            f"expires is {expires_at.isoformat()}, which is past (or beyond the calendar). Give a "
+            "later time, or leave it out."
+        )
+
+
+def _later(at: datetime, now: datetime) -> bool:
+    try:
+        return at.astimezone(UTC) > now
+    except OverflowError:
+        return False
+
+
+def check_closeout(closeout: Closeout) -> None:
+    """Refuse what cannot be stored, before anybody is asked about it.
+
+    Raises:
+        InvalidRequestError: with what it is, its figure and the limit.
+    """
+    for name, given, number, chars in (
+        ("decisions", [each.text for each in closeout.decisions],
+         limits.DECISIONS_MAX, limits.DECISION_CHARS_MAX),
+        ("artifacts", closeout.artifacts, limits.ARTIFACTS_MAX, limits.ARTIFACT_CHARS_MAX),
+        ("issues", closeout.issues, limits.ISSUES_MAX, limits.ISSUE_CHARS_MAX),
+        ("agents", closeout.agents, limits.AGENTS_MAX, limits.AGENT_CHARS_MAX),
+    ):  # fmt: skip
+        if len(given) > number:
+            raise InvalidRequestError(
+                f"{len(given)} {name}; the limit is {number}. Give those that matter later, or "
+                "seal a checkpoint for a part of the work."
+            )
+        for text in given:
+            check_text(f"one of {name}", text, chars)
+    for each in closeout.decisions:
+        check_text("a rationale", each.rationale, limits.RATIONALE_CHARS_MAX, required=False)
+
+
+def closeout_records(
+    closeout: Closeout, phase: int | None, writing: Callable[[], Writing]
+) -> Iterator[Record]:
+    """Every record of it, each written in circumstances of its own; what is said twice is one."""
+    of = "" if phase is None else f" of phase {phase}"
+    for each in dict.fromkeys(closeout.decisions):
+        draft = Draft(each.content, kind="decision", category="decision", phase=phase)
+        yield accept(draft, writing())
+    for part, title, texts in (
+        ("issues", f"Open issue{of}", list(dict.fromkeys(closeout.issues))),
+        ("artifacts", f"Artifacts{of}", _listed(closeout.artifacts)),
+        ("agents", f"Agents{of}", _listed(closeout.agents)),
+        ("closeout", f"Closeout{of}", [f"Closed with {counted_parts(closeout)}."]),
+    ):
+        for text in texts:
+            yield _closed(part, title, text, phase, writing())
+
+
+def counted_parts(closeout: Closeout) -> str:
+    """`2 decisions, 1 open issue`: what there is of each."""
+    parts = (
+        (len(closeout.decisions), "decision", "decisions"),
+        (len(closeout.issues), "open issue", "open issues"),
+        (len(closeout.artifacts), "artifact", "artifacts"),
+        (len(closeout.agents), "agent", "agents"),
+    )
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    return ["\n".join(f"- {text}" for text in dict.fromkeys(texts))] if texts else []
+
+
+def _closed(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
+    number = "none" if phase is None else phase
+    return Record(
+        id=writing.id,
+        kind="closeout",
+        key=f"phase:{writing.scope.project or 'none'}:{number}:{part}",
+        content=content,
+        title=title,
+        category="closeout",
+        phase=phase,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+HISTORY: Final = "history"
+"""The category of what happened."""
+
+Role = Literal["checkpoint", "insights", "final"]
+
+_SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
+
+
+def check_consolidation(given: ToConsolidate) -> None:
+    """Refuse what cannot be stored.
+
+    Raises:
+        InvalidRequestError: with the field, its figure and the limit.
+    """
+    for name, text, chars in (
+        ("history_entry", given.history_entry, limits.HISTORY_CHARS_MAX),
+        ("memory_update", given.memory_update, limits.CONTENT_CHARS_MAX),
+    ):
+        check_text(name, text, chars, required=False)
+    if len(given.insights) > limits.INSIGHTS_MAX:
+        raise InvalidRequestError(
+            f"{len(given.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
+            "later session needs; what holds for good is a lesson (add_memory)."
+        )
+    for text in given.insights:
+        check_text("one of insights", text, limits.INSIGHT_CHARS_MAX)
+    if given.session and not (
+        len(given.session) <= limits.SESSION_CHARS_MAX and _SESSION.fullmatch(given.session)
+    ):
+        raise InvalidRequestError(
+            f"session_id {given.session[: limits.SESSION_CHARS_MAX]!r} cannot be a name: use one "
+            f"line of 1 to {limits.SESSION_CHARS_MAX} characters, or leave it out."
+        )
+
+
+def paragraph(text: str) -> str:
+    """One paragraph, whatever lines it came in."""
+    return " ".join(text.split())
+
+
+def insights_text(insights: Sequence[str]) -> str:
+    """The insights as one text, each on a line."""
+    return "\n".join(f"- {paragraph(text)}" for text in dict.fromkeys(insights))
+
+
+def role_of(record: Record) -> Role | None:
+    """What of a consolidation a record is; None if it is none."""
+    if record.kind != "summary" or not record.key.startswith("gardener:"):
+        return None
+    match record.key.rpartition(":")[2]:
+        case "checkpoint" | "insights" | "final" as role:
+            return role
+        case _:
+            return None
+
+
+def ending(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
+    """What ends a session without saying what is true now: what it said last is final."""
+    if not given.final or given.memory_update:
+        return given
+    said = [record for record in known if role_of(record) in ("checkpoint", "final")]
+    last = max(said, key=lambda record: record.id, default=None)
+    return replace(given, memory_update=last.content) if last else given
+
+
+def consolidation_records(
+    given: ToConsolidate,
+    known: Sequence[Record],
+    *,
+    day: date,
+    dated: Callable[[str], bool],
+    writing: Callable[[], Writing],
+) -> list[Record]:
+    """What is new of it, beside what is `known` of the same session and visible.
+
+    An entry of the history gets the `day` if it has none of its own, as `dated` tells.
+    """
+    records: list[Record] = []
+    if given.history_entry and not _told(given.history_entry, known):
+        entry = given.history_entry
+        entry = entry if dated(entry) else f"{day.isoformat()}: {entry}"
+        records.append(_record("", entry, (), writing()))
+    role: Role = "final" if given.final else "checkpoint"
+    for part, roles, text in (
+        (role, ("checkpoint", "final"), given.memory_update),
+        ("insights", ("insights",), insights_text(given.insights)),
+    ):
+        before = [record for record in known if role_of(record) in roles]
+        if not text or any(_same(r, text, part) for r in before):
+            continue
+        old = tuple(record.id for record in before)
+        records.append(_record(f"{given.session or 'none'}:{part}", text, old, writing()))
+    return records
+
+
+def _told(entry: str, known: Sequence[Record]) -> bool:
+    """Whether the history has this entry; the date that it was given does not matter."""
+    wanted = digest(entry)
+    entries = (record for record in known if record.category == HISTORY)
+    return any(
+        wanted in (record.statement, digest(_DATE.sub("", record.content, count=1)))
+        for record in entries
+    )
+
+
+def _same(known: Record, text: str, part: str) -> bool:
+    return known.content == text and role_of(known) == part
+
+
+def _record(
+    series: str, content: str, supersedes: tuple[RecordId, ...], writing: Writing
+) -> Record:
+    """An entry of the history; with a `series` (session and role), what it says now."""
+    return Record(
+        id=writing.id,
+        kind="summary" if series else "event",
+        layer="archival" if series else "recall",
+        key=f"gardener:{writing.scope.project or 'none'}:{series}" if series else "",
+        content=content,
+        category="consolidation" if series else HISTORY,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        supersedes=supersedes,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )

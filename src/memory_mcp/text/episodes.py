@@ -1,0 +1,461 @@
+"""Episodes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.drafts import Writing
+from memory_mcp.domain.episodes import Pace, Turn
+from memory_mcp.domain.ids import RecordId, time_of
+from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.text.gate import CAPABILITY, Chatter, Sort, should_create
+from memory_mcp.text.recalled import apart, echoes, not_echoed
+from memory_mcp.text.sentences import plain_quotes, sentences, without_code, words_alone
+
+_TURN: Final = re.compile(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
+_MARK_DIGITS: Final = 8
+_NO_TURN: Final = "0" * _MARK_DIGITS
+
+
+def series(scope: Scope, origin: Origin) -> str:
+    """What the keys of a session's episodes begin with."""
+    return f"project:{scope.project or 'none'}:episode:{origin.session or 'none'}"
+
+
+def mark_of(turns: Sequence[Turn]) -> str:
+    """By what the last two of these turns are known again; '' if there are none."""
+    if not turns:
+        return ""
+    seen = [_digest(turn) for turn in turns[-2:]]
+    return _before(seen, len(seen) - 1) + seen[-1]
+
+
+def number_of(turns: Sequence[Turn], last: Record | None) -> int:
+    """The number of the last of these turns, when nobody gave it: what was told, and what is new.
+
+    All after the last turn that was told is new. If that is not among them, all of them are.
+    """
+    if last is None:
+        return len(turns)
+    found = _TURN.search(last.key)
+    seen = [_digest(turn) for turn in turns]
+    ends = [place for place, each in enumerate(seen) if found and each == found[3]]
+    sure = [place for place in ends if found and found[2] in (_NO_TURN, _before(seen, place))]
+    # of the first one nobody knows what was before it; a short answer comes again and again
+    place = min(sure or [place for place in ends if place == 0], default=-1)
+    return turn_of(last) + len(turns) - place - 1
+
+
+def last_of(records: Iterable[Record]) -> Record | None:
+    """The one that was told last."""
+    return max(records, key=told_at, default=None)
+
+
+def told_at(record: Record) -> datetime:
+    """When an episode was written; of one that was forgotten its tombstone knows."""
+    if record.kind != "tombstone":
+        return record.created_at
+    return time_of(max(record.supersedes))
+
+
+def turn_of(record: Record) -> int:
+    """After how many turns of its session an episode was written."""
+    found = _TURN.search(record.key)
+    return int(found[1]) if found else 0
+
+
+def _before(seen: Sequence[str], place: int) -> str:
+    return seen[place - 1] if place else _NO_TURN
+
+
+def _digest(turn: Turn) -> str:
+    return digest(f"{turn.role}: {turn.content}")[:_MARK_DIGITS]
+
+
+_LINE_CHARS_MAX: Final = 300
+"""A longer sentence is cut: an episode points to what happened, it is no transcript."""
+
+_LINES_MAX: Final = 16
+"""More lines than this are a transcript again."""
+
+_WORDS_MIN: Final = 3
+"""Fewer words tell nothing by themselves ("Fixed it")."""
+
+_OUTCOME: Final = re.compile(
+    r"\b(?:fixed|works|passes|passed|done|added|implemented|created|renamed|removed|replaced|deployed|"
+    r"released|merged|failed|fails|broken|error|cause|because|found|result|behoben|fertig|fehler|"
+    r"weil|läuft|klappt|ergebnis)\b",
+    re.IGNORECASE,
+)
+"""What came of it."""
+
+_ABLE: Final = re.compile(
+    r"(?:(?:yes|yeah|no|sure|of course|certainly|absolutely|ja|nein|natürlich)\b[,.!:]?\s*)?"
+    r"(?:(?:and|but|und|aber)\s)?"
+    r"(?:i(?:'m| am) (?:an?|not|able|afraid|happy|here|sorry|doing|glad)\b"
+    r"|i (?:also |only )?(?:can|can't|cannot|could|speak|understand|know|support)\b"
+    r"|ich (?:kann|spreche|verstehe|bin)\b"
+    r"|(?:what|how) can i\b|let me know\b|feel free\b|just (?:ask|tell)\b|you can ask\b)"
+)
+"""What an assistant says of itself."""
+
+_ASKED_FOR: Final = re.compile(
+    r"\byou (?:please )?\w+ (?:the|this|that|it|my|our|your|all|these|those|us|me|a|an)\b"
+    r"|\b(?:kannst|könntest) du (?:bitte )?(?:das|den|die|dies|mir|uns|es|ein|mein|unser)\w*\b"
+)
+"""A request in the form of a question: what it is about is named."""
+
+_CHAT: Final = re.compile(
+    r"(?:(?:oh|ah|well|lol|haha|hi|hey|hello)\b[\s,!.]*)*"
+    r"(?:how (?:are|r) (?:you|u|things)\b|how(?:'s| is) (?:it going|life)\b|what's up\b|wie geht"
+    r"|(?:i'm |i am )?(?:glad|happy|sorry) to hear\b|nice to (?:meet|see|hear)\b"
+    r"|(?:that|this|it|you)(?:'s|'re| is| are| was)? (?:so |very |really |quite |too )?"
+    r"(?:funny|hilarious|sweet|kind|awesome|nice)\b|(?:that|this|you) made me (?:laugh|smile)\b)"
+)
+_CHAT_WORDS_MAX: Final = 6
+"""Whoever says more says something."""
+
+_LEFT_OUT: Final[frozenset[Sort]] = frozenset(
+    {"empty", "recalled", "output", "small talk", "passing"}
+)
+"""What an episode does without too. A request or a question is what a turn was about."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Turns in their own words, each bounded, and the sentences of what was recalled in them."""
+
+    turns: tuple[Turn, ...]
+    recalled: frozenset[str]
+
+
+def hear(turns: Iterable[Turn]) -> Heard:
+    """The turns without what was recalled in them. Call it with all there are, then choose."""
+    own: list[Turn] = []
+    recalled: frozenset[str] = frozenset()
+    for turn in turns:
+        parts = apart(turn.content)
+        recalled |= parts.recalled
+        own.append(Turn(turn.role, _bounded_turn(parts.own), turn.at))
+    return Heard(tuple(own), recalled)
+
+
+def summary(heard: Heard) -> str:
+    """The telling sentences, a line each, in their order; empty if there are none.
+
+    What the assistant can do, and that it can, is worth a line only beside something else.
+    """
+    lines: dict[str, str] = {}
+    telling = False
+    for turn in heard.turns:
+        for said in _told_by(turn, heard.recalled):
+            line = f"- {turn.role}: {cut(said, _LINE_CHARS_MAX)}"
+            lines.setdefault(words_alone(line), line)
+            telling = telling or not _about_itself(turn, said)
+    return bounded(lines.values()) if telling else ""
+
+
+def without_echoes(text: str, recalled: frozenset[str]) -> str:
+    """The text of somebody else's summary without what was recalled, and no longer than may be."""
+    lines = [line.strip() for line in apart(text).own.splitlines() if line.strip()]
+    kept = [
+        line
+        for line in not_echoed(lines, recalled)
+        if not any(echoes(said, recalled) for said in _said_in(line))
+    ]
+    return bounded(kept)
+
+
+def spoken(text: str) -> str:
+    """The lines of an episode without who said them."""
+    return "\n".join(_said(line) for line in text.splitlines())
+
+
+def bounded(lines: Iterable[str]) -> str:
+    """As many of the lines as an episode may hold: the least telling go first, then the oldest."""
+    kept = list(lines)
+    first_to_go = sorted(range(len(kept)), key=lambda place: (_worth(kept[place]), place))
+    chars = sum(len(line) + 1 for line in kept)
+    gone: set[int] = set()
+    for place in first_to_go:
+        if len(kept) - len(gone) <= _LINES_MAX and chars <= SUMMARY_CHARS_MAX:
+            break
+        gone.add(place)
+        chars -= len(kept[place]) + 1
+    return "\n".join(line for place, line in enumerate(kept) if place not in gone)
+
+
+def _told_by(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
+    for said in not_echoed(sentences(without_code(turn.content)), recalled):
+        if len(words_alone(said).split()) < _WORDS_MIN and len(said) < _LINE_CHARS_MAX // 10:
+            continue
+        if _by_the_way(turn, said, _sort(said)):
+            continue
+        yield said
+
+
+def _about_itself(turn: Turn, said: str) -> bool:
+    """Whether it asks for what the assistant can do, answers that, or only chats."""
+    plain = plain_quotes(said).strip().lower()
+    brief = len(plain.split()) <= _CHAT_WORDS_MAX
+    if brief and _CHAT.match(plain):
+        return True
+    if turn.role == "assistant":
+        return _ABLE.match(plain) is not None
+    asked = _sort(said) == "question" and CAPABILITY.search(plain)
+    return bool(asked) and brief and not _ASKED_FOR.search(plain)
+
+
+def _by_the_way(turn: Turn, said: str, sort: Sort | None) -> bool:
+    """What tells nothing, and what the assistant is about to do: what came of it is said later."""
+    if sort in _LEFT_OUT or turn.role == "user":
+        return sort in _LEFT_OUT
+    about_to = sort in ("action", "question") and not _OUTCOME.search(said)
+    return about_to or said.endswith(":")
+
+
+def _worth(line: str) -> int:
+    """How much a line tells: something that lasts, what was asked for or came of it, the rest."""
+    said = _said(line)
+    worth = should_create(said)
+    if not isinstance(worth, Chatter) and worth.sure:
+        return 3
+    asked = line.startswith("- user: ") and isinstance(worth, Chatter)
+    return 2 if asked or _OUTCOME.search(said) else 1
+
+
+def _sort(said: str) -> Sort | None:
+    worth = should_create(said)
+    return worth.sort if isinstance(worth, Chatter) else None
+
+
+def _said(line: str) -> str:
+    return line.removeprefix("- ").removeprefix("user: ").removeprefix("assistant: ")
+
+
+def _said_in(line: str) -> Sequence[str]:
+    said = _said(line)
+    return (said, *sentences(said))
+
+
+def _bounded_turn(text: str) -> str:
+    if len(text) <= TURN_CHARS_MAX:
+        return text
+    half = TURN_CHARS_MAX // 2
+    return f"{text[:half].rstrip()}\n{text[-half:].lstrip()}"
+
+
+IMPORTANCE: Final = 2
+"""An episode says what happened; what follows from it is a memory of its own and counts more."""
+
+_PARTS: Final = ("night", "morning", "afternoon", "evening")
+_HOURS_A_PART: Final = 6
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a session stands: the number of its turns, the time, and whether it ends here.
+
+    `mark` is that of the last turns, `zone` where the user is.
+    """
+
+    turn: int
+    now: datetime
+    final: bool = False
+    zone: tzinfo = UTC
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Past:
+    """The session's episodes, or the tombstones of those that were forgotten.
+
+    `last`: the newest, wherever it lies; `today`: those of this day; `open`: the newest that can be
+    seen from here, which another may be merged into.
+    """
+
+    last: Record | None = None
+    today: Sequence[Record] = ()
+    open: Record | None = None
+
+
+@dataclass(frozen=True)
+class Write:
+    """A new episode."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class MergeInto:
+    """An episode that takes the place of this one, and says what both do."""
+
+    record: Record
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """None now; `reason` is a sentence."""
+
+    reason: str
+
+
+Plan = Write | MergeInto | Wait
+
+
+def due(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+    """Why it is too early to even look at the turns, if it is. The end of a session never is."""
+    if pace.per_day == 0:
+        return Wait("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
+    if past.last is not None and turn_of(past.last) == moment.turn:
+        return Wait(f"Turn {moment.turn} of this session was captured already.")
+    if past.last is not None and not moment.final:
+        apart = abs(moment.now - told_at(past.last))  # a clock may have been set back
+        if apart < timedelta(minutes=pace.cooldown_minutes):
+            minutes = int(apart.total_seconds() // 60)
+            return Wait(
+                f"The last episode is {minutes} minute(s) old; "
+                f"{pace.cooldown_minutes} must lie between (EPISODIC_COOLDOWN_MINUTES)."
+            )
+    since = _turns_since(past.last, moment)
+    if since < pace.cooldown_turns and not moment.final:
+        return Wait(
+            f"{since} turn(s) since the last episode; {pace.cooldown_turns} must lie between "
+            "(EPISODIC_COOLDOWN_TURNS)."
+        )
+    return _full(past, moment, pace) if _mergeable(past, moment, pace) is None else None
+
+
+def untold(turns: Sequence[Turn], past: Past, moment: Moment, pace: Pace) -> Sequence[Turn]:
+    """The last turns, without those that an episode has told, be it on a road that was left."""
+    wanted = min(pace.window, _turns_since(past.last, moment))
+    return turns[-wanted:] if wanted else ()
+
+
+def on_this_road(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]:
+    """The turns without what belongs to a road that was left at that time.
+
+    If no turn says when it was, only the last exchange is surely of the road we are on.
+    """
+    if left is None:
+        return turns
+    timed = [place for place, turn in enumerate(turns) if turn.at is not None]
+    if timed:
+        before = [place for place in timed if (at := turns[place].at) is not None and at <= left]
+        return turns[max(before) + 1 :] if before else turns
+    asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
+    return turns[asked[-1] :] if asked else turns[-1:]
+
+
+def novelty(said: frozenset[str], known: frozenset[str]) -> float:
+    """The share (0-1) of what is said that is not known."""
+    return len(said - known) / len(said) if said else 0.0
+
+
+def decide(text: str, novelty: float, past: Past, moment: Moment, pace: Pace) -> Plan:
+    """What becomes of what was told.
+
+    `novelty` is the share of its terms (0-1) that the open episode does not have.
+    """
+    if early := due(past, moment, pace):
+        return early
+    if not text.strip():
+        return Wait("Nothing was said that an episode could tell: small talk, output, or recall.")
+    base = _mergeable(past, moment, pace)
+    if base is not None and novelty < pace.novelty_min:
+        known = base.content.splitlines()
+        fresh = [line for line in text.splitlines() if line not in known]
+        if not fresh:
+            return Wait("It tells nothing that the last episode does not.")
+        title = label(began(base), moment.now, moment.zone)
+        return MergeInto(base, title, bounded([*known, *fresh]))
+    return _full(past, moment, pace) or Write(label(moment.now, moment.now, moment.zone), text)
+
+
+def episode(plan: Write | MergeInto, moment: Moment, writing: Writing, phase: int | None) -> Record:
+    """The record of a plan. What is merged is derived from all it replaces, and falls with them.
+
+    Its words are theirs: whoever forgets one of them forgets what was made of it.
+    """
+    replaced = _merged_by(plan)
+    mark = f"~{moment.mark}" if moment.mark else ""
+    return Record(
+        id=writing.id,
+        kind="episode",
+        layer="recall",
+        key=f"{series(writing.scope, writing.origin)}:{moment.turn}{mark}",
+        content=plan.text,
+        title=plan.title,
+        importance=IMPORTANCE,
+        phase=phase,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        supersedes=replaced,
+        derived_from=replaced,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def label(first: datetime, last: datetime, zone: tzinfo) -> str:
+    """The part of the day: `2026-11-21 evening`, or from one such part to another."""
+    names = dict.fromkeys(_part_of_day(at.astimezone(zone)) for at in (first, last))
+    return " to ".join(names)
+
+
+def day_of(at: datetime) -> datetime:
+    """When the day began."""
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def began(record: Record) -> datetime:
+    """When the first of what the episode tells was written down."""
+    return time_of(min((record.id, *record.supersedes)))
+
+
+def _turns_since(last: Record | None, moment: Moment) -> int:
+    """Turns since the last episode. A smaller number than its own: the count began anew."""
+    told = turn_of(last) if last else 0
+    return moment.turn - told if moment.turn >= told else moment.turn
+
+
+def _mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
+    """The episode that another may be merged into: close in time, and not full of sources."""
+    base = past.open
+    if base is None or len(base.supersedes) >= LINKS_MAX:
+        return None
+    near = abs(moment.now - base.created_at) <= timedelta(hours=pace.merge_hours)
+    return base if near else None
+
+
+def _full(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+    today = day_of(moment.now)
+    roots: set[RecordId] = {min((record.id, *record.supersedes)) for record in past.today}
+    begun = [root for root in roots if time_of(root) >= today]
+    if len(begun) < pace.per_day:
+        return None
+    return Wait(
+        f"This session has its {pace.per_day} episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+    )
+
+
+def _merged_by(plan: Write | MergeInto) -> tuple[RecordId, ...]:
+    match plan:
+        case Write():
+            return ()
+        case MergeInto(record=record):
+            return (record.id, *record.supersedes)
+
+
+def _part_of_day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d} {_PARTS[at.hour // _HOURS_A_PART]}"

@@ -1,0 +1,225 @@
+"""Similarity."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Final
+
+from memory_mcp.domain.merging import (
+    Different,
+    Extended,
+    Restated,
+    Unsure,
+    Updated,
+    Verdict,
+)
+from memory_mcp.domain.normalise import folded
+from memory_mcp.text.merge.compare import LESS, SAME, compared, compared_if_near
+from memory_mcp.text.merge.doubts import other_title
+from memory_mcp.text.merge.reading import Sentence, read
+from memory_mcp.text.merge.words import COPULAS, DROPPED, LIMITS, NEGATIONS, PREPOSITIONS, WE
+from memory_mcp.text.sentences import sentences
+
+SENTENCES_MAX: Final = 12
+TEXT_CHARS_MAX: Final = 3_000
+"""A longer memory is a document: nothing is said of it sentence by sentence."""
+
+WORDS_ONLY: Final = (-3.86, 2.48, 3.98)
+WITH_MEANING: Final = (-4.95, 1.98, 3.47, 2.43)
+"""Constant, what is shared, containment, cosine: fitted by benchmarks/pairs.py."""
+
+DIFFERENT_MAX: Final = 0.25
+"""Below every band: two things are never one because they are told alike."""
+UNSURE_MAX: Final = 0.84
+"""Below `Merging.auto_update`: what the rule cannot tell is never settled by nearness alone."""
+PATTERN_MIN: Final = 0.5
+"""Sentences that share half of their words tell of two things in the same way."""
+SHARED_MIN: Final = 3
+"""Words that two of several sentences must share, if one is not all of the other."""
+_LITTLE: Final = COPULAS | DROPPED | PREPOSITIONS | WE | {"i", "my", "user", "be"}
+_LITTLE_WEIGHT: Final = 0.25
+_PRONOUNS: Final = frozenset(
+    ("he", "she", "it", "they", "this", "that", "these", "er", "sie", "es")
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A text as stored, and its terms as the search index has them (in order)."""
+
+    text: str
+    terms: tuple[str, ...]
+
+
+def similarity(new: Statement, old: Statement, cosine: float | None) -> float:
+    """How likely both state the same fact, in 0-1; `cosine` is that of the pooled vectors."""
+    if _equal(new.text, old.text):
+        return 1.0
+    found = features(new, old)
+    weights = WORDS_ONLY if cosine is None else WITH_MEANING
+    given = (1.0, *found) if cosine is None else (1.0, *found, cosine)
+    logit = sum(weight * value for weight, value in zip(weights, given, strict=True))
+    score = 1 / (1 + math.exp(-logit))
+    match same_fact(new, old):
+        case Different():
+            return min(score, DIFFERENT_MAX)
+        case Unsure():
+            return min(score, UNSURE_MAX)
+        case _:
+            return score
+
+
+def features(new: Statement, old: Statement) -> tuple[float, float]:
+    """How much they share, and how much of the shorter one the longer one holds; both in 0-1.
+
+    A figure counts as any other one, and a word that the search's stems unite counts as one. Of
+    more sentences than the other text has, those count that are most like its own.
+    """
+    if _is_long(new.text) or _is_long(old.text):
+        return _overlap(new.terms, old.terms), _within(new.terms, old.terms)
+    few, many = sorted((_frames(new.text), _frames(old.text)), key=len)
+    if 0 < len(few) < len(many):
+        many = tuple({max(many, key=partial(_overlap, one)): None for one in few})
+    ours, theirs = (list(chain.from_iterable(each)) for each in (few, many))
+    shared = max(_overlap(new.terms, old.terms), _overlap(ours, theirs))
+    return shared, _within(ours, theirs)
+
+
+def _frame(text: str) -> tuple[str, ...]:
+    """The words of a text, every value by what it measures alone."""
+    return tuple(chain.from_iterable(_frames(text)))
+
+
+@lru_cache(maxsize=256)
+def _frames(text: str) -> tuple[tuple[str, ...], ...]:
+    """The frame of each sentence."""
+    return tuple(
+        tuple(f"@{w.measures}" if w.kind == "value" else w.key for w in read(said).words)
+        for said in _sentences(text)
+    )
+
+
+def _overlap(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """Dice's coefficient; little words count little."""
+    mine, other = Counter(ours), Counter(theirs)
+    whole = _weight(mine) + _weight(other)
+    return 2 * _weight(mine & other) / whole if whole else 0.0
+
+
+def _within(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """Which share of the shorter one's words the longer one has."""
+    mine, other = Counter(ours), Counter(theirs)
+    return _weight(mine & other) / (min(_weight(mine), _weight(other)) or 1.0)
+
+
+def _weight(words: Counter[str]) -> float:
+    return sum(
+        count * (_LITTLE_WEIGHT if word in _LITTLE else 1.0) for word, count in words.items()
+    )
+
+
+def same_fact(new: Statement, old: Statement) -> Verdict:
+    """Whether both state the same fact, by their form alone; careful to say no."""
+    return _same(new.text, old.text)
+
+
+@lru_cache(maxsize=64)
+def _same(new: str, old: str) -> Verdict:
+    if _equal(new, old):
+        return Restated("the same text")
+    if titled := other_title(new, old):
+        return titled
+    if _is_long(new) or _is_long(old):
+        return Unsure("too long to compare sentence by sentence")
+    ours, theirs = _sentences(new), _sentences(old)
+    if not (ours and theirs):
+        return Unsure("nothing to compare")
+    if len(ours) == len(theirs) == 1:
+        return compared(read(ours[0]), read(theirs[0]))
+    return _together(ours, theirs)
+
+
+def _equal(one: str, other: str) -> bool:
+    """Whether both are the same statement; a document is only if it is so to the letter."""
+    if one == other or max(len(one), len(other)) > TEXT_CHARS_MAX:
+        return one == other
+    return folded(one) == folded(other)
+
+
+def _is_long(text: str) -> bool:
+    """Whether it is a document rather than a statement."""
+    return len(text) > TEXT_CHARS_MAX or len(_sentences(text)) > SENTENCES_MAX
+
+
+@lru_cache(maxsize=256)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentences(text))
+
+
+def _together(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
+    """Texts of several sentences: each of the new one finds its like in the old one."""
+    pairs = [[compared_if_near(read(one), read(other)) for other in theirs] for one in ours]
+    same = [
+        [_holds(verdict, one, other) for verdict, other in zip(verdicts, theirs, strict=True)]
+        for verdicts, one in zip(pairs, ours, strict=True)
+    ]
+    for at, verdicts in enumerate(pairs):
+        for other, verdict in enumerate(verdicts):
+            if (
+                not any(same[at])
+                and isinstance(verdict, Different)
+                and _alike(ours[at], theirs[other])
+            ):
+                return verdict
+    new_left = [at for at, row in enumerate(same) if not any(row)]
+    old_left = [
+        n
+        for n in range(len(theirs))
+        if not any(same[at][n] and pairs[at][n] != Restated(LESS) for at in range(len(ours)))
+    ]
+    leans = _leans(read(ours[0])) and not same[0][0]
+    if reason := _one_sided([theirs[n] for n in old_left], more=bool(new_left), leans=leans):
+        return Unsure(reason)
+    found = [verdict for row in pairs for verdict in row]
+    for verdict in found:
+        if isinstance(verdict, Updated):
+            return verdict
+    if new_left:
+        return Extended("it says more")
+    return next((one for one in found if isinstance(one, Extended)), Restated(SAME))
+
+
+def _holds(verdict: Verdict, one: str, other: str) -> bool:
+    """Whether two sentences are one fact: not "Yes" and "yes, and the log too"."""
+    if isinstance(verdict, Different | Unsure):
+        return False
+    shared = set(_frame(one)) & set(_frame(other))
+    return len(shared) >= SHARED_MIN or verdict == Restated(SAME)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two sentences are of one pattern, so that their difference is one of subjects."""
+    return _overlap(_frame(one), _frame(other)) >= PATTERN_MIN
+
+
+def _one_sided(left: Sequence[str], *, more: bool, leans: bool) -> str:
+    """Why nothing can be said of what only one of two texts says; `left` is the old one's."""
+    if more and left:
+        return "each says something that the other does not"
+    if any(map(_limits, left)):
+        return "it leaves out what limits the rest"
+    return "it begins with a pronoun" if left and leans else ""
+
+
+def _limits(sentence: str) -> bool:
+    """Whether a sentence takes something back from those before it: "But not in December"."""
+    first = sentence.split(maxsplit=1)[0].casefold().strip(",;:")
+    return first in LIMITS or first in NEGATIONS
+
+
+def _leans(sentence: Sentence) -> bool:
+    """Whether a sentence begins with a word that means what was said before it."""
+    return bool(sentence.words) and sentence.words[0].key in _PRONOUNS

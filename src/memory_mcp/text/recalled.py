@@ -1,0 +1,201 @@
+"""What of a text came out of our own recall.
+
+What memory returned is fenced, or names a memory's id: at the end of its line, on the line below
+(as the command line shows it), or beside it in JSON, on one line or many. None of it is anybody's
+own words: storing it again would let the memory feed on itself.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory_mcp.text.sentences import sentences, unmarked, words_alone
+
+_FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
+_UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+_QUOTED: Final = r"[>|\s]*"
+_ID: Final = re.compile(rf"\s*\[{_UUID}\]\W*$", re.IGNORECASE)
+"""What ends a line of a context; the line may be broken."""
+_STARTS: Final = re.compile(rf"{_QUOTED}[-*•]\s")
+_BELOW: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
+"""What stands below a memory that the command line found: what it is, and its id."""
+_SCORED: Final = re.compile(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
+_SET_IN: Final = re.compile(rf"{_QUOTED}\s")
+_ENDED: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
+_WHY: Final = re.compile(rf"{_QUOTED}[+-]\d\.\d{{3}} \w")
+"""What a score is made of stands below that."""
+_JSON_ID: Final = re.compile(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
+_JSON_LINE: Final = re.compile(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
+_JSON_TEXT: Final = re.compile(
+    r'"(?:content|title|summary|lesson|context)"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL
+)
+
+_BROKEN_LINES_MAX: Final = 8
+"""A line of a context has 300 characters at most."""
+_FOUND_LINES_MAX: Final = 1_000
+"""A memory has 8,000 characters at most, and hardly so many lines."""
+
+_IDS: Final = re.compile(_UUID)
+_HEADING: Final = re.compile(
+    r"\s*(?:## |Head: branch |Now: |User: |[{}\[\],]*\s*$|\"(?:results|mode|success|message)\")"
+)
+
+_ECHO_WORDS_MIN: Final = 5
+"""Fewer words in a row are not one memory's own."""
+_ECHO_SHARE: Final = 0.6
+"""A sentence that says this much more than the memory it holds is a sentence of its own."""
+_ECHO_LINES_MAX: Final = 4
+"""Over so many lines a sentence may be broken that is said again."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A text without what came out of our recall (`own`), and the sentences of the latter."""
+
+    own: str
+    recalled: frozenset[str]
+
+
+def apart(text: str) -> Apart:
+    """Own words here, recalled ones there. A fence that is never closed holds all that follows."""
+    own: list[str] = []
+    heard: list[str] = []
+    for part, fenced in _fenced(text):
+        if fenced:  # as the value of a string it has no ends of lines but their signs
+            heard += part.replace("\\n", "\n").splitlines()
+            continue
+        lines = part.splitlines(keepends=True)
+        start = 0
+        for begin, end in _entries(lines, in_json=_JSON_ID.search(part) is not None):
+            own += lines[start:begin]
+            heard.append(" ".join(line.strip("> \t\r\n|") for line in lines[begin:end]))
+            start = end
+        own += lines[start:]
+    said = (words_alone(said) for entry in heard for said in _said_in(entry))
+    return Apart("".join(own), frozenset(words for words in said if words))
+
+
+def recalled_ids(text: str) -> list[str]:
+    """The ids that stand where recall puts them: at the end of a line, alone, or as memoryId."""
+    return [
+        found
+        for line in text.splitlines()
+        if _ID.search(line) or _BELOW.match(line) or _JSON_ID.search(line)
+        for found in _IDS.findall(line)
+    ]
+
+
+def unheaded(text: str) -> str:
+    """Without the lines that recall puts around memories, once these are taken out."""
+    return "".join(line for line in text.splitlines(keepends=True) if not _HEADING.match(line))
+
+
+def echoes(sentence: str, recalled: frozenset[str]) -> bool:
+    """Whether a sentence says again what was recalled, with hardly more around it."""
+    return bool(recalled) and _echo_in(words_alone(sentence), recalled) is not None
+
+
+def not_echoed(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
+    """The sentences that say nothing again; one that is said again may be broken over lines."""
+    if not recalled:
+        return list(said)
+    words = [words_alone(each) for each in said]
+    kept: list[str] = []
+    place = 0
+    while place < len(said):
+        if broken := _broken_echo(words[place : place + _ECHO_LINES_MAX], recalled):
+            place += broken
+        else:
+            kept.append(said[place])
+            place += 1
+    return kept
+
+
+def _broken_echo(words: Sequence[str], recalled: frozenset[str]) -> int:
+    """Over how many of these lines, from the first, something recalled is said again."""
+    for lines in range(1, len(words) + 1):
+        heard = _echo_in(" ".join(words[:lines]), recalled)
+        # it must need the first and the last of them, or a line of its own would go along
+        if heard and (lines == 1 or heard not in " ".join(words[1:lines])):
+            return lines
+    return 0
+
+
+def _echo_in(words: str, recalled: frozenset[str]) -> str | None:
+    if words in recalled:
+        return words or None
+    found = (
+        heard
+        for heard in recalled
+        if heard in words
+        and len(heard) >= _ECHO_SHARE * len(words)
+        and heard.count(" ") >= _ECHO_WORDS_MIN - 1
+    )
+    return next(found, None)
+
+
+def _fenced(text: str) -> Iterator[tuple[str, bool]]:
+    """The stretches of a text, and whether each lies within a fence."""
+    depth = start = 0
+    for mark in _FENCE.finditer(text):
+        yield text[start : mark.start()], depth > 0
+        depth = max(0, depth - 1) if mark[1] else depth + 1
+        start = mark.end()
+    yield text[start:], depth > 0
+
+
+def _entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
+    """From where to where lines are of a memory that was returned."""
+    free = 0  # the first line that belongs to none so far
+    explained = -1  # the line that may say what a score is made of
+    for place, line in enumerate(lines):
+        if _ID.search(line):
+            begin = _broken_from(lines, place, max(free, place - _BROKEN_LINES_MAX))
+        elif _BELOW.match(line):
+            begin = _found_from(lines, place, max(free, place - _FOUND_LINES_MAX))
+            explained = place + 1
+        elif place == explained and _WHY.match(line):
+            begin, explained = place, place + 1
+        elif (in_json and _JSON_LINE.match(line)) or _JSON_ID.search(line):
+            begin = place
+        else:
+            continue
+        yield begin, place + 1
+        free = place + 1
+
+
+def _broken_from(lines: Sequence[str], last: int, first: int) -> int:
+    """Where a line of a context begins that ends at `last`, if it was broken within a sentence."""
+    for place in range(last, first - 1, -1):
+        if place < last and _ENDED.search(lines[place]):
+            break
+        if _STARTS.match(lines[place]):
+            return place
+    return last
+
+
+def _found_from(lines: Sequence[str], last: int, first: int) -> int:
+    """Where a memory begins that the command line found: its score; the rest is set in."""
+    for place in range(last - 1, first - 1, -1):
+        if _SCORED.match(lines[place]):
+            return place
+        if not _SET_IN.match(lines[place]):
+            break
+    return last
+
+
+def _said_in(entry: str) -> Iterator[str]:
+    """What a recalled line says: as a whole, sentence by sentence, with and without its title."""
+    for text in _JSON_TEXT.findall(entry):
+        try:
+            yield from _said_in(json.loads(text, strict=False))
+        except ValueError:  # half of it
+            continue
+    said = _SCORED.sub("", _ID.sub("", entry.strip().rstrip("\u2026")), count=1)
+    said = re.sub(rf"\s*\[[^\[\]]*\] {_UUID}\W*$", "", said)
+    for text in (said, said.partition(": ")[2]):
+        for line in (text, *text.splitlines()):
+            yield unmarked(line)
+            yield from sentences(line)
