@@ -13,7 +13,7 @@ from memory_mcp.domain.ids import RecordId, time_of
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import Origin, Record, Scope
-from memory_mcp.text.gate import CAPABILITY, Chatter, Sort, should_create
+from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
 from memory_mcp.text.recalled import apart, echoes, not_echoed
 from memory_mcp.text.sentences import plain_quotes, sentences, without_code, words_alone
 
@@ -207,7 +207,7 @@ def _about_itself(turn: Turn, said: str) -> bool:
         return True
     if turn.role == "assistant":
         return _ABLE.match(plain) is not None
-    asked = _sort(said) == "question" and CAPABILITY.search(plain)
+    asked = _sort(said) == "question" and asks_for_capability(said)
     return bool(asked) and brief and not _ASKED_FOR.search(plain)
 
 

@@ -4,8 +4,19 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_mcp.text.merge.words import MONTHS
-
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar", "february feb februar", "march mar märz", "april apr", "may mai",
+            "june jun juni", "july jul juli", "august aug", "september sep sept",
+            "october oct oktober okt", "november nov", "december dec dezember dez",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+"""The number of each month, by its names in English and German."""
 _CLOSING: Final = "[\"')\\]}*_`»\u201d\u2019]"
 _END: Final = re.compile(
     rf"(?<![.!?…])[.!?…]++{_CLOSING}*+\s+|[。！？]++[」』）\"')]*+\s*"  # noqa: RUF001

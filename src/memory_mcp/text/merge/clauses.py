@@ -8,8 +8,8 @@ from typing import Final
 
 from memory_mcp.domain.merging import Updated
 from memory_mcp.text.merge.compare import compared
-from memory_mcp.text.merge.reading import Sentence, Word, key_of, read
-from memory_mcp.text.merge.words import COPULAS
+from memory_mcp.text.merge.lexicon import lexicon
+from memory_mcp.text.merge.reading import Sentence, Word, read
 from memory_mcp.text.sentences import sentences
 
 _JOIN: Final = re.compile(r"\s*(?:;|,?\s+(?:and|but|while|und|aber))\s+", re.IGNORECASE)
@@ -24,14 +24,6 @@ _ONE: Final = re.compile(rf"{_DETERMINERS}\s|\w+['\u2019]s?\s", re.IGNORECASE)
 """What is spoken of is known, and there is one of it."""
 _IS: Final = re.compile(r"\b(?:is|ist)\b", re.IGNORECASE)
 _PATH: Final = re.compile(r"[/\\@:]|\w\.[a-z]")
-_ONE_AT_A_TIME: Final = tuple(
-    tuple(map(key_of, form.split()))
-    for form in (
-        "live at", "sit in", "stand in", "run at", "happen on", "open until", "built with",
-        "written in", "time out after", "geschrieben in", "läuft um", "steht in",
-    )
-)  # fmt: skip
-"""Of one thing it is said of one place, hour or tool."""
 _BOUNDARY: Final = re.compile(r"[,;:]\s|\s(?:and|so|but|that|und|dass|also)\s", re.IGNORECASE)
 _OPENS: Final = re.compile(
     r"(?:[,;:]|\b(?:and|so|but|that|now|und|dass|also|jetzt))\s*$", re.IGNORECASE
@@ -139,7 +131,7 @@ def _says_other(new: Sentence, old: Sentence) -> bool:
     if said.copula:
         return _is_name(said) and _is_name(now) and bool(_IS.search(f"{old.text} {new.text}"))
     before = tuple(old.keys[:-1])
-    held = any(before[-len(form) :] == form for form in _ONE_AT_A_TIME)
+    held = any(before[-len(form) :] == form for form in lexicon().one_at_a_time)
     placed = before[-1:] == ("in",) and old.words[-2].copula
     named = _is_name(said) and _is_name(now)
     return (held or placed) and (named or said.kind == "value")
@@ -179,7 +171,7 @@ def _before_predicate(clause: str, sentence: Sentence) -> str:
     if sentence.predicate is None or sentence.predicate >= len(sentence.words):
         return ""
     word = sentence.words[sentence.predicate]
-    said = [copula for copula in COPULAS if word.copula] or [word.said]
+    said = [copula for copula in lexicon().copulas if word.copula] or [word.said]
     ends = [found.start() for each in said if (found := _word(each).search(clause))]
     return clause[: min(ends)].strip() if ends else ""
 

@@ -15,32 +15,9 @@ from memory_mcp.domain.merging import (
     Verdict,
 )
 from memory_mcp.text.merge.doubts import doubt, other_title
-from memory_mcp.text.merge.reading import NOT, Sentence, Word, key_of
-from memory_mcp.text.merge.words import (
-    ADJECTIVE,
-    FUNCTIONAL,
-    FUNCTIONAL_IF_IS,
-    LABELLED,
-    LIMITS,
-    ONE_DAY,
-    OPPOSITES,
-    ORDERED,
-    PLACES,
-    RANKED,
-    RECURRING,
-    REFERENCES,
-    ROLES,
-    SCHEDULED,
-    STARTERS,
-    TOGGLES,
-)
+from memory_mcp.text.merge.lexicon import lexicon, stem
+from memory_mcp.text.merge.reading import NOT, Sentence, Word
 
-_RECURRING: Final = RECURRING | frozenset(map(key_of, RECURRING))
-_REFERENCES: Final = REFERENCES | frozenset(map(key_of, REFERENCES))
-_MATRICES: Final = frozenset(
-    map(key_of, ("ci", "test", "tests", "pipeline", "matrix", "suite", "tox", "nox", "workflow"))
-)
-"""They run on several versions at once."""
 _DEFINITE: Final = re.compile(
     r"(?:the|my|our|its|der|die|das|mein|meine|unser|unsere)\b|\w+['\u2019]s?\s", re.IGNORECASE
 )
@@ -54,15 +31,11 @@ _INDEFINITE: Final = ("a", "an", "ein", "eine", "einem", "einer")
 _SOME: Final = frozenset({"another", "other", "some", "one", "many", "most"})
 _BOUNDS: Final = frozenset(("later", "newer", "above", "minimum", "least", "most", "latest"))
 _NAME_WORDS_MAX: Final = 2
+_ADJECTIVE: Final = re.compile(
+    r".*(?:ed|able|ible|ing|ful|ous|ive|al|ic|less|y|en|ent|ant|bar|ig)$"
+)
 _WHEN: Final = frozenset({"day", "clock"})
-_TOGGLES: Final = {key_of(word): groups for word, groups in TOGGLES.items()}
-_RANKED: Final = frozenset(map(key_of, RANKED))
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_ONE_DAY: Final = ONE_DAY | frozenset(map(key_of, ONE_DAY))
-_SCHEDULED: Final = frozenset(map(key_of, SCHEDULED))
-_LABELLED: Final = frozenset(map(key_of, LABELLED))
-_FUNCTIONAL: Final = tuple(tuple(map(key_of, form)) for form in FUNCTIONAL)
-_IF_IS: Final = tuple(tuple(map(key_of, form)) for form in FUNCTIONAL_IF_IS)
 
 
 class Slot(NamedTuple):
@@ -103,7 +76,7 @@ def _is_said_of_one(slot: Slot, old: Sentence) -> bool:
     """Whether the value is said of a subject that is one, and is not itself a name."""
     if old.predicate is None or not 0 < slot.at_old >= old.predicate:
         return False
-    named = _is_told_of(slot, old) or old.words[slot.at_old - 1].key in _REFERENCES
+    named = _is_told_of(slot, old) or old.words[slot.at_old - 1].key in lexicon().references
     return _is_single(old) and not named
 
 
@@ -119,19 +92,21 @@ def _is_told_of(slot: Slot, old: Sentence) -> bool:
 
 def _is_scheduled(slot: Slot, old: Sentence) -> bool:
     """Whether a day or hour is the one of a thing, and not one of several, nor a condition."""
-    if old.past and not any(word.key == key_of("planned") for word in old.words):
+    if old.past and not any(word.key == stem("planned") for word in old.words):
         return False
     others = [word for word in old.words if word.kind == "value" and word not in slot.old]
     if any(word.measures not in _WHEN for word in others):
         return False
-    if any({word.key, word.said.casefold()} & _RECURRING for word in old.words):
+    if any({word.key, word.said.casefold()} & lexicon().recurring for word in old.words):
         return False
     dated = all(_DATE.match(word.key) for word in slot.old if word.kind == "value")
     if not (dated or _DEFINITE.match(old.text.strip())):
         return False
     if all(_YEAR.fullmatch(word.key) for word in slot.old):  # as likely a figure
         return old.copulas > 0
-    return any(word.key in _SCHEDULED or word.key in _ONE_DAY for word in old.words)
+    return any(
+        word.key in lexicon().scheduled or word.key in lexicon().one_day for word in old.words
+    )
 
 
 def is_subjectless(sentence: Sentence) -> bool:
@@ -169,7 +144,7 @@ def _is_listed(slot: Slot, old: Sentence) -> bool:
     said = slot.old[0]
     many = said.copula and bool(_ARE.search(old.text))
     runs = any(word.key == "run" for word in old.words)
-    return many or (runs and any(word.key in _MATRICES for word in subject))
+    return many or (runs and any(word.key in lexicon().matrices for word in subject))
 
 
 def _is_other_host(slot: Slot) -> bool:
@@ -200,7 +175,7 @@ def _is_label(slot: Slot, old: Sentence) -> bool:
 def _has_one(old: Sentence) -> bool:
     """Whether there is one at a time: what is used, what is least, "and later"."""
     return old.copulas > 0 or any(
-        word.key in _LABELLED or word.key in _BOUNDS for word in old.words
+        word.key in lexicon().labelled or word.key in _BOUNDS for word in old.words
     )
 
 
@@ -222,8 +197,8 @@ def is_other(slot: Slot, new: Sentence, old: Sentence) -> bool:
     named = all(word.kind in ("name", "identifier") for word in words)
     if named and _is_functional(before):
         return True
-    plain = not any(ADJECTIVE.match(word.said) for word in words)
-    role = before[-1].said.casefold() in ROLES
+    plain = not any(_ADJECTIVE.match(word.said) for word in words)
+    role = before[-1].said.casefold() in lexicon().roles
     return _is_all_that_is_said(slot, old) and (
         (named and role) or (_is_ranked(before) and (named or plain))
     )
@@ -239,9 +214,12 @@ def _is_all_that_is_said(slot: Slot, old: Sentence) -> bool:
 def _is_functional(before: Sequence[Word]) -> bool:
     """Whether of whom this is said it is said of one at a time: lives in, is married to."""
     keys = tuple(word.key for word in before)
-    if any(keys[-len(form) :] == form for form in _FUNCTIONAL):
+    if any(keys[-len(form) :] == form for form in lexicon().functional):
         return True
-    return any(keys[-len(form) :] == form and before[-len(form)].copula for form in _IF_IS)
+    return any(
+        keys[-len(form) :] == form and before[-len(form)].copula
+        for form in lexicon().functional_if_is
+    )
 
 
 def _is_single(sentence: Sentence) -> bool:
@@ -254,20 +232,16 @@ def _is_single(sentence: Sentence) -> bool:
 
 
 def _is_ranked(before: Sequence[Word]) -> bool:
-    return any(word.key in _RANKED for word in before)
+    return any(word.key in lexicon().ranked for word in before)
 
 
 def is_toggle(slot: Slot) -> bool:
     """Enabled and disabled, said of the same."""
     if len(slot.old) != 1 or len(slot.new) != 1:
         return False
-    ours = _TOGGLES.get(slot.new[0].key, frozenset())
-    return slot.new[0].copula and bool(ours & _TOGGLES.get(slot.old[0].key, frozenset()))
+    ours = lexicon().toggles.get(slot.new[0].key, frozenset())
+    return slot.new[0].copula and bool(ours & lexicon().toggles.get(slot.old[0].key, frozenset()))
 
-
-_STARTERS: Final = STARTERS | {"@i"}
-
-_ORDERED: Final = ORDERED | frozenset(map(key_of, ORDERED))
 
 Phrase = tuple[str, ...]
 
@@ -286,10 +260,11 @@ def reordered(new: Sentence, old: Sentence) -> bool:
 
 def _phrases(words: Sequence[Word]) -> list[Phrase]:
     """The words in groups that move together."""
+    starters = lexicon().starters | {"@i"}
     found: list[list[str]] = []
     verb = False
     for word in words:
-        starts = word.apart or word.kind in ("preposition", "verb") or word.key in _STARTERS
+        starts = word.apart or word.kind in ("preposition", "verb") or word.key in starters
         if not found or starts or (verb and word.kind != "verb"):
             found.append([])
         found[-1].append(word.key)
@@ -311,7 +286,7 @@ def _one_moved(ours: list[Phrase], theirs: list[Phrase]) -> bool:
     """One phrase that begins with a preposition (or "every") moved to the front, or from it."""
     if sorted(ours) != sorted(theirs):
         return False
-    for phrase in {each for each in ours if each[0] in STARTERS}:
+    for phrase in {each for each in ours if each[0] in lexicon().starters}:
         if [each for each in ours if each != phrase] == [each for each in theirs if each != phrase]:
             return phrase in (ours[0], theirs[0])
     return False
@@ -327,7 +302,10 @@ def _listed(ours: list[Phrase], theirs: list[Phrase], new: Sentence) -> bool:
     moved = [ours[at] for at in places]
     verbs = {word.key for word in new.words if word.kind == "verb"}
     keys = {key for each in ours for key in each}
-    return not (keys & _ORDERED or {key for each in moved for key in each} & (STARTERS | verbs))
+    return not (
+        keys & lexicon().ordered
+        or {key for each in moved for key in each} & (lexicon().starters | verbs)
+    )
 
 
 def _passive(new: Sentence, old: Sentence) -> bool:
@@ -338,8 +316,8 @@ def _passive(new: Sentence, old: Sentence) -> bool:
     if passive.copulas != 1 or active.copulas:
         return False
     ours, theirs = _phrases(active.words), _phrases(passive.words)
-    after = [each for each in ours if each[0] in STARTERS]
-    return after == [each for each in theirs if each[0] in STARTERS]
+    after = [each for each in ours if each[0] in lexicon().starters]
+    return after == [each for each in theirs if each[0] in lexicon().starters]
 
 
 SAME: Final = "the same words"
@@ -348,9 +326,6 @@ LESS: Final = "it says less"
 
 WORDS_MAX: Final = 120
 """A longer sentence is none: a list, a log, a table."""
-
-_OPPOSITES: Final = OPPOSITES | {key_of(word): groups for word, groups in OPPOSITES.items()}
-_PLACES: Final = PLACES | frozenset(map(key_of, PLACES))
 
 
 def compared(new: Sentence, old: Sentence) -> Verdict:
@@ -463,7 +438,7 @@ def _apart(new: Sentence, old: Sentence, slots: list[Slot]) -> str:
 
 
 def _groups(words: Sequence[Word]) -> set[int]:
-    return {group for word in words for group in _OPPOSITES.get(word.key, ())}
+    return {group for word in words for group in lexicon().opposites.get(word.key, ())}
 
 
 def _in_subject(slot: Slot, new: Sentence, old: Sentence) -> bool:
@@ -478,7 +453,10 @@ def _is_tail(words: Sequence[Word], at: int, sentence: Sentence) -> bool:
     """Whether words stand at the end, set off, and take nothing back."""
     if at + len(words) < len(sentence.words) or not at:
         return False
-    if any(word.said.casefold() in LIMITS or word.key in (NOT, *_PLACES) for word in words):
+    if any(
+        word.said.casefold() in lexicon().limits or word.key in (NOT, *lexicon().places)
+        for word in words
+    ):
         return False
     return words[0].apart or words[0].kind in ("preposition", "join")
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import code_words, folded
+from memory_mcp.text.merge.lexicon import lexicon
 from memory_mcp.text.merge.reading import Sentence, Word, read
-from memory_mcp.text.merge.words import LABELS, LEANING, QUESTIONS, REASONS, SCOPES, SEASONS, TODAY
 from memory_mcp.text.sentences import plain_quotes
 
 _PLAIN: Final = ".,;:?!'\"()`\u2026-"
@@ -90,7 +90,7 @@ def _read(text: str) -> _Beside:
         ors=tuple(_AND_OR.findall(low)) if _OR.search(low) else (),
         limits=tuple(sorted(_LIMITS.findall(low))),
         asks=bool(_ASKED.search(plain))
-        or (bool(words) and (words[0] in QUESTIONS or tuple(words[:2]) in _ASKING)),
+        or (bool(words) and (words[0] in lexicon().questions or tuple(words[:2]) in _ASKING)),
         foreign=_foreign(text),
     )
 
@@ -192,16 +192,16 @@ def _title(text: str) -> list[str]:
     """The words before the colon at the beginning, if they name what it is about."""
     found = _TITLE.match(text)
     words = found[1].casefold().split() if found else []
-    return [] if len(words) == 1 and words[0].strip("*_`'\"") in LABELS else words
+    return [] if len(words) == 1 and words[0].strip("*_`'\"") in lexicon().labels else words
 
 
 def _leans(sentence: Sentence) -> bool:
     """Whether its subject is a pronoun, or its day "today": it means what was said around it."""
     said = [word.said.casefold() for word in sentence.words]
-    if (said and said[0] in LEANING) or not TODAY.isdisjoint(said):
+    if (said and said[0] in lexicon().leaning) or not lexicon().today.isdisjoint(said):
         return True
     first = _WORD.search(plain_quotes(sentence.text).casefold())
-    return first is not None and first.group().split("'")[0] in LEANING
+    return first is not None and first.group().split("'")[0] in lexicon().leaning
 
 
 def _same_number(new: Sentence, old: Sentence) -> bool:
@@ -224,7 +224,7 @@ def _tail(new: Sentence, old: Sentence) -> Sequence[Word]:
 def _reason(new: Sentence, old: Sentence) -> bool:
     """Whether all that is added is a reason: it takes nothing back."""
     tail = _tail(new, old)
-    return bool(tail) and tail[0].key in REASONS
+    return bool(tail) and tail[0].key in lexicon().reasons
 
 
 def _narrowed(new: Sentence, old: Sentence, *, less: bool) -> str:
@@ -234,9 +234,12 @@ def _narrowed(new: Sentence, old: Sentence, *, less: bool) -> str:
     if not tail or _reason(new, old):
         return ""
     words = _WORD.findall(plain_quotes(few.text).casefold())
-    if any(word in SCOPES or word.endswith("n't") for word in words):
+    if any(word in lexicon().scopes or word.endswith("n't") for word in words):
         return "what holds for all, may or must be, or never is, is narrowed"
-    if any(word.measures in ("day", "clock") or word.said.casefold() in SEASONS for word in tail):
+    if any(
+        word.measures in ("day", "clock") or word.said.casefold() in lexicon().seasons
+        for word in tail
+    ):
         return "it holds at some times"
     if less and any(word.key == "prefer" for word in few.words):
         return "what is preferred in one case is not always"

@@ -4,29 +4,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from memory_mcp.text.merge.words import (
-    ALIASES,
-    ARTICLES,
-    COPULAS,
-    DROPPED,
-    EVENTS,
-    JOINS,
-    LABELS,
-    MONTHS,
-    NEGATIONS,
-    NUMBERS,
-    PAST,
-    PREPOSITIONS,
-    STATES,
-    UNITS,
-    VERBS,
-    WE,
-    WEEKDAYS,
-)
-from memory_mcp.text.sentences import plain_quotes
+from memory_mcp.text.merge.lexicon import lexicon, stem
+from memory_mcp.text.sentences import MONTHS, plain_quotes
 
 _FIGURE: Final = re.compile(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
@@ -35,9 +17,6 @@ _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
 _CLOCK: Final = frozenset({"am", "pm", "uhr", "o'clock"})
 _LONE_MONTH_CHARS_MIN: Final = 4
 """A shorter one is another word too: May, Jan, Mar."""
-_STEM_CHARS_MIN: Final = 3
-_ENDINGS: Final = (("sses", "ss"), ("ies", "y"), ("ing", ""), ("ed", ""), ("s", ""))
-_KEYS_KEPT: Final = 8_192
 
 
 class Figure(NamedTuple):
@@ -53,14 +32,14 @@ def figure_at(pieces: Sequence[tuple[str, str]], at: int) -> Figure | None:
     """The value that begins with this piece; pieces are given as said and folded."""
     said, low = pieces[at]
     after = [low for _, low in pieces[at + 1 : at + 3]]
-    if low in WEEKDAYS:
-        return Figure(WEEKDAYS[low], said, "day")
+    if low in lexicon().weekdays:
+        return Figure(lexicon().weekdays[low], said, "day")
     if day := _day(said, low, after):
         return day
-    if low in NUMBERS:
-        return _measured(pieces, at, str(NUMBERS[low]), "")
+    if low in lexicon().numbers:
+        return _measured(pieces, at, str(lexicon().numbers[low]), "")
     match = _FIGURE.fullmatch(said)
-    if match is None or (match[3] and match[3].casefold() not in UNITS):
+    if match is None or (match[3] and match[3].casefold() not in lexicon().units):
         return None
     return _measured(pieces, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
 
@@ -71,11 +50,11 @@ def _measured(pieces: Sequence[tuple[str, str]], at: int, number: str, unit: str
     if ":" in number:
         return Figure(number, said, "clock")
     other, follows = pieces[at + 1] if at + 1 < len(pieces) else ("", "")
-    if not unit and follows in UNITS and _stands_alone(other):
-        return Figure(f"{number} {key_of(follows)}", f"{said} {other}", UNITS[follows], 2)
+    if not unit and follows in lexicon().units and _stands_alone(other):
+        return Figure(f"{number} {stem(follows)}", f"{said} {other}", lexicon().units[follows], 2)
     if not unit and follows in _CLOCK:
         return Figure(f"{number} {follows}", f"{said} {other}", "clock", 2)
-    measures = "day" if _YEAR.fullmatch(said) else UNITS.get(unit, "count")
+    measures = "day" if _YEAR.fullmatch(said) else lexicon().units.get(unit, "count")
     return Figure(f"{number} {unit}".strip(), said, measures)
 
 
@@ -99,30 +78,6 @@ def _day(said: str, low: str, after: Sequence[str]) -> Figure | None:
     if low in MONTHS and said[0].isupper() and len(low) >= _LONE_MONTH_CHARS_MIN:
         return Figure(str(MONTHS[low]), said, "day")
     return None
-
-
-@lru_cache(maxsize=_KEYS_KEPT)
-def key_of(low: str) -> str:
-    """A word without its inflection, by its usual name."""
-    if low in ALIASES:
-        return ALIASES[low]
-    stem = low
-    for ending, instead in _ENDINGS:
-        rest = low.removesuffix(ending)
-        if rest != low and _is_stem(rest, ending):
-            stem = rest + instead
-            if ending in ("ing", "ed") and stem[-1] == stem[-2] and stem[-1] not in "lsz":
-                stem = stem[:-1]
-            break
-    return ALIASES.get(stem) or ALIASES.get(stem + "e") or stem.removesuffix("e") or stem
-
-
-def _is_stem(rest: str, ending: str) -> bool:
-    """Whether what is left is a word: not the "str" of "string", nor the "statu" of "status"."""
-    short = ending in ("s", "ies")
-    if len(rest) < _STEM_CHARS_MIN - short or not any(vowel in rest for vowel in "aeiouy"):
-        return False
-    return not (ending == "s" and rest[-1] in "sui")
 
 
 Kind = Literal["value", "identifier", "name", "preposition", "join", "verb", "not", "word"]
@@ -248,15 +203,16 @@ class _Told:
         if figure := figure_at(pieces, at):
             self._add(Word(figure.key, "value", figure.said, figure.measures))
             return figure.pieces
-        if low in WE:
+        known = lexicon()
+        if low in known.we:
             self.ours = True
-        elif low in COPULAS:
+        elif low in known.copulas:
             self.copulas += 1
             self.copula = self.apart = True
-            self.past = self.past or (low in PAST and not self.reasoned)
+            self.past = self.past or (low in known.past and not self.reasoned)
             self._begin_predicate()
-        elif low in DROPPED:
-            self.article = low if low in ARTICLES else self.article
+        elif low in known.dropped:
+            self.article = low if low in known.articles else self.article
         elif low in _MARKS or low in _ANDS:
             self.apart = True
             self.listed = self.listed or low in _ANDS
@@ -287,8 +243,8 @@ class _Told:
             return Word(NOT if kind == "not" else low, kind, said)
         if len(said) > 1 and _IDENTIFIER.match(said):
             return Word(low, "identifier", said)
-        key = key_of(low)
-        if (low in EVENTS or key in _verbs()) and not self._is_noun(low):
+        key = stem(low)
+        if (low in lexicon().events or key in lexicon().verbs) and not self._is_noun(low):
             return Word(key, "verb", said)
         name = said[0].isupper() and self.words and not key.startswith("@")
         return Word(key, "name" if name else "word", said)
@@ -301,18 +257,18 @@ class _Told:
 
 
 def _little(low: str) -> Literal["not", "preposition", "join"] | None:
-    if low in NEGATIONS:
+    if low in lexicon().negations:
         return "not"
-    if low in PREPOSITIONS:
+    if low in lexicon().prepositions:
         return "preposition"
-    return "join" if low in JOINS else None
+    return "join" if low in lexicon().joins else None
 
 
 def _happened(low: str, words: list[Word]) -> bool:
     """Whether a verb tells of something that is over; "have moved" tells of now."""
-    if low in STATES or (words and words[-1].key in ("to", key_of("have"))):
+    if low in lexicon().states or (words and words[-1].key in ("to", stem("have"))):
         return False
-    return low in EVENTS or low.endswith("ed")
+    return low in lexicon().events or low.endswith("ed")
 
 
 def _after_noun(words: list[Word]) -> int:
@@ -325,11 +281,6 @@ def _after_noun(words: list[Word]) -> int:
     return 0
 
 
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(map(key_of, VERBS))
-
-
 def _pieces(plain: str) -> Iterator[tuple[str, str]]:
     for match in _PIECE.finditer(plain):
         said = match.group().strip()
@@ -339,6 +290,6 @@ def _pieces(plain: str) -> Iterator[tuple[str, str]]:
 
 def _labelled(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Without the label that a note begins with."""
-    if len(pieces) > 2 and pieces[1][0] == ":" and pieces[0][1] in LABELS:  # noqa: PLR2004
+    if len(pieces) > 2 and pieces[1][0] == ":" and pieces[0][1] in lexicon().labels:  # noqa: PLR2004
         return pieces[2:]
     return pieces

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Final
 
@@ -19,8 +19,8 @@ from memory_mcp.domain.merging import (
 from memory_mcp.domain.normalise import folded
 from memory_mcp.text.merge.compare import LESS, SAME, compared, compared_if_near
 from memory_mcp.text.merge.doubts import other_title
+from memory_mcp.text.merge.lexicon import lexicon
 from memory_mcp.text.merge.reading import Sentence, read
-from memory_mcp.text.merge.words import COPULAS, DROPPED, LIMITS, NEGATIONS, PREPOSITIONS, WE
 from memory_mcp.text.sentences import sentences
 
 SENTENCES_MAX: Final = 12
@@ -39,7 +39,6 @@ PATTERN_MIN: Final = 0.5
 """Sentences that share half of their words tell of two things in the same way."""
 SHARED_MIN: Final = 3
 """Words that two of several sentences must share, if one is not all of the other."""
-_LITTLE: Final = COPULAS | DROPPED | PREPOSITIONS | WE | {"i", "my", "user", "be"}
 _LITTLE_WEIGHT: Final = 0.25
 _PRONOUNS: Final = frozenset(
     ("he", "she", "it", "they", "this", "that", "these", "er", "sie", "es")
@@ -115,10 +114,17 @@ def _within(ours: Sequence[str], theirs: Sequence[str]) -> float:
     return _weight(mine & other) / (min(_weight(mine), _weight(other)) or 1.0)
 
 
+@cache
+def _little() -> frozenset[str]:
+    """Words that say little by themselves."""
+    known = lexicon()
+    little = known.copulas | known.dropped | known.prepositions | known.we
+    return little | {"i", "my", "user", "be"}
+
+
 def _weight(words: Counter[str]) -> float:
-    return sum(
-        count * (_LITTLE_WEIGHT if word in _LITTLE else 1.0) for word, count in words.items()
-    )
+    little = _little()
+    return sum(count * (_LITTLE_WEIGHT if word in little else 1.0) for word, count in words.items())
 
 
 def same_fact(new: Statement, old: Statement) -> Verdict:
@@ -217,7 +223,7 @@ def _one_sided(left: Sequence[str], *, more: bool, leans: bool) -> str:
 def _limits(sentence: str) -> bool:
     """Whether a sentence takes something back from those before it: "But not in December"."""
     first = sentence.split(maxsplit=1)[0].casefold().strip(",;:")
-    return first in LIMITS or first in NEGATIONS
+    return first in lexicon().limits or first in lexicon().negations
 
 
 def _leans(sentence: Sentence) -> bool:
