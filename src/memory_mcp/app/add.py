@@ -34,7 +34,7 @@ from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreU
 from memory_mcp.text.drafts import accept, check_draft, joined
 from memory_mcp.text.gate import Chatter, should_create
 from memory_mcp.text.merge.decision import Decision, Insert, Known, Merge, Refuse
-from memory_mcp.text.secrets.redact import Redacted
+from memory_mcp.text.secrets import Redacted
 
 __all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]
 

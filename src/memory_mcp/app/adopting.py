@@ -16,7 +16,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.drafts import check_draft
 from memory_mcp.text.recalled import apart, recalled_ids, unheaded
-from memory_mcp.text.secrets.redact import Redacted
+from memory_mcp.text.secrets import Redacted
 from memory_mcp.text.sentences import in_pieces, numbered
 
 __all__ = ["Adopted", "Adopting"]

@@ -12,7 +12,7 @@ from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.recalled import apart, recalled_ids, unheaded
-from memory_mcp.text.secrets.redact import Redacted, redact
+from memory_mcp.text.secrets import Redacted, redact
 
 __all__ = ["clean", "cleaned", "cleaned_text", "kept_text", "own_words"]
 

@@ -23,7 +23,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.text.drafts import accept, check_draft
-from memory_mcp.text.secrets.redact import Redacted
+from memory_mcp.text.secrets import Redacted
 
 __all__ = ["project_identity", "set_identity"]
 

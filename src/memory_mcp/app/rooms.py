@@ -35,7 +35,7 @@ from memory_mcp.ports import (
     RecordStore,
     Views,
 )
-from memory_mcp.text.secrets.redact import session_name
+from memory_mcp.text.secrets import session_name
 from memory_mcp.waiting import CallLock
 
 __all__ = [

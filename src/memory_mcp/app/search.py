@@ -28,7 +28,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.retrieval.diversity import mmr
 from memory_mcp.retrieval.fuse import fuse
 from memory_mcp.text.drafts import check_phase, check_text
-from memory_mcp.text.secrets.redact import redact
+from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
 
 __all__ = ["recalled_for", "search_memories"]

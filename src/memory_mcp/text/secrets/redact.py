@@ -1,7 +1,20 @@
-"""Redact."""
+"""Takes secrets out of a text before the first byte of it is written or sent.
+
+`redact` puts `[redacted:<rule>]` where a secret stood and leaves the rest as it was: of an
+assignment only the value goes, of an address only the password. `<private>…</private>` goes whole,
+nested, in any case. An opening tag that nothing closes counts where a line begins with it, and
+takes the rest of the text. Within a sentence or quotes it only names the tag.
+
+It takes linear time, a second run changes nothing, and a marker never fires a rule. A secret
+without a form of its own and without a telling name beside it is not known.
+
+detect-secrets 1.5.0 was weighed instead: 120 to 140 ms to import, 6 ms for 500 characters, and on
+the labelled set of the tests 0.54 of the secrets at a precision of 0.74. It looks for leaks in
+code and names lines; these rules take a tenth of the time and find what conversations hold.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -9,12 +22,9 @@ from typing import Final
 
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.outcomes import Redaction
-from memory_mcp.text.secrets.named import PHRASES, TELLING
-from memory_mcp.text.secrets.rules import FORMS, Rule
-from memory_mcp.text.secrets.values import in_tables
-
-RULES: Final = (*FORMS, *TELLING, *PHRASES)
-"""The closed table, in the order of precedence."""
+from memory_mcp.text.secrets.extents import EXTENTS, Extent
+from memory_mcp.text.secrets.values import find_in_tables, name_hints
+from memory_mcp.text.tables import fill, fill_parts, load_table
 
 _MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 _PRIVATE: Final = re.compile(r"<(?P<close>/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
@@ -63,6 +73,46 @@ def redact(text: str) -> Redacted:
     return Redacted(_without(text, taken), redactions)
 
 
+@dataclass(frozen=True)
+class SecretRule:
+    """One kind of secret: what it is called in a text that held it, and how it is known."""
+
+    name: str
+    hints: tuple[str, ...]
+    pattern: str
+    source: str
+    extent: Extent
+
+
+@cache
+def load_rules() -> tuple[SecretRule, ...]:
+    """The rules of `data/secrets.toml`, in the order of precedence."""
+    table = load_table("secrets")
+    parts = fill_parts(table["parts"])
+    return tuple(_rule(row, parts) for row in table["rules"])
+
+
+def _rule(row: Mapping[str, str], parts: Mapping[str, str]) -> SecretRule:
+    if "prefixes" in row:
+        prefixes = row["prefixes"].split()
+        either = "|".join(map(re.escape, sorted(prefixes, key=len, reverse=True)))
+        pattern = fill(f"{{start}}(?:{either}){row['body']}", parts)
+        hints = tuple(dict.fromkeys(prefix.lower() for prefix in prefixes))
+    else:
+        pattern = fill(row["pattern"], parts)
+        hints = _hints(row.get("hints"))
+    return SecretRule(
+        row["name"], hints, pattern, row["source"], EXTENTS[row.get("extent", "known")]
+    )
+
+
+def _hints(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """A text of hints, a list of those with spaces, or none."""
+    if given is None:
+        return name_hints()
+    return tuple(given.split() if isinstance(given, str) else given)
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Compiled with the first text that may need it: a server's start waits for none of them.
@@ -82,7 +132,7 @@ def _findings(text: str) -> Iterator[_Found]:
 
 def _by_rules(text: str) -> Iterator[_Found]:
     lowered = text.lower()
-    for rank, rule in enumerate(RULES):
+    for rank, rule in enumerate(load_rules()):
         if not any(hint in lowered for hint in rule.hints):
             continue
         done = 0
@@ -94,11 +144,11 @@ def _by_rules(text: str) -> Iterator[_Found]:
 
 
 def _by_tables(text: str) -> Iterator[_Found]:
-    for start, end, name in in_tables(text):
-        yield _Found(start, end, len(RULES), name)
+    for start, end, name in find_in_tables(text):
+        yield _Found(start, end, len(load_rules()), name)
 
 
-def _called(rule: Rule, match: re.Match[str]) -> str:
+def _called(rule: SecretRule, match: re.Match[str]) -> str:
     """A rule that goes by names calls what it found a password, if the name says so."""
     return "password" if match.groupdict().get("password") is not None else rule.name
 
