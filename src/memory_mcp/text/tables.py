@@ -13,7 +13,7 @@ _PART: Final = re.compile(r"\{([a-z_]+)\}")
 @cache
 def load_table(name: str) -> dict[str, Any]:
     """The table of that name, as TOML tells it."""
-    file = resources.files(__package__).joinpath("data", f"{name}.toml")
+    file = resources.files("memory_mcp.text").joinpath("data", f"{name}.toml")
     return tomllib.loads(file.read_text("utf-8"))
 
 

@@ -29,9 +29,10 @@ from memory_mcp.domain.profile import (
     key_of,
 )
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.text.profile.languages import shared_parts
 from memory_mcp.text.profile.match import facts_in
-from memory_mcp.text.profile.phrases import LANGS, NAME, ORG, PLACE, TONED, ZONE
 from memory_mcp.text.profile.values import plain_goal, values_of
+from memory_mcp.text.tables import fill
 
 TELLING: Final[frozenset[Kind]] = frozenset(
     {"fact", "preference", "identity", "event", "convention", "pattern"}
@@ -284,19 +285,19 @@ _CHARS_MAX: Final[dict[Field, int]] = {"name": 40, "goal": 140}
 _USUAL_CHARS_MAX: Final = 60
 
 _MARKUP: Final = re.compile(r"[<>{}\[\]`|\\#*_~$]|https?:|\w\(\)")
-_UNCASED: Final = re.compile(r"[^\W\d_a-zA-ZÀ-ɏ]{1,12}(?: [^\W\d_a-zA-ZÀ-ɏ]{1,12}){0,2}")
-"""A name in a script without capitals."""
 
 _SHAPES: Final[dict[Field, str]] = {
-    "name": rf"{NAME}|{_UNCASED.pattern}",
+    "name": r"{name}|"
+    # a name in a script without capitals
+    r"[^\W\d_a-zA-ZÀ-ɏ]{1,12}(?: [^\W\d_a-zA-ZÀ-ɏ]{1,12}){0,2}",
     "pronouns": r"\w{1,8}(?:/\w{1,8}){1,3}",
-    "language": LANGS,
-    "speaks": LANGS,
-    "tone": TONED,
-    "city": rf"{PLACE}(?:, {PLACE})?",
-    "country": PLACE,
-    "time_zone": ZONE.replace("?P<v>", "?:"),
-    "employer": ORG,
+    "language": "{langs}",
+    "speaks": "{langs}",
+    "tone": "{toned}",
+    "city": "{place}(?:, {place})?",
+    "country": "{place}",
+    "time_zone": "{zone}",
+    "employer": "{org}",
     "occupation": r"[\w&/.'-]+(?: [\w&/.'-]+){0,4}",
     "birthday": r"[\w]{1,10}(?:[. ,/-]{1,2}\w{1,10}){1,3}",
     "interest": r"[\w&/.'-]+(?: [\w&/.'-]+){0,5}",
@@ -318,7 +319,7 @@ def corrected_fact(old: Record, text: str) -> ProfileFact | None:
         return None
     if field == "goal":
         return ProfileFact(field, value) if plain_goal(value) else None
-    if not re.fullmatch(_SHAPES[field], value):
+    if not re.fullmatch(fill(_SHAPES[field], shared_parts()), value):
         return None
     values = values_of(field, value)
     return ProfileFact(field, values[0]) if len(values) == 1 else None

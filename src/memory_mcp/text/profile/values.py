@@ -6,73 +6,8 @@ from typing import Final
 
 from memory_mcp.domain.normalise import folded
 from memory_mcp.domain.profile import Field, ProfileFact
-from memory_mcp.text.profile.phrases import Phrase
-from memory_mcp.text.profile.words import (
-    CITIES,
-    COUNTRIES,
-    JOBS,
-    JOBS_GERMAN,
-    LANGUAGES,
-    NO_NAME,
-    NO_ORG,
-    NO_PLACE,
-    TONES,
-)
+from memory_mcp.text.profile.languages import Phrase, language_names, pattern, tones, words
 
-_NEVER_A_NAME: Final = frozenset(
-    {"not", "none", "null", "unknown", "redacted", "anonymous", "on", "the", "in", "no", "a", "an",
-     "programm", "required", "optional", "empty", "missing", "undefined", "nil", "nan", "nobody",
-     "root", "legion", "hase", "mud", "tbd", "todo", "default", "private", "secret", "test",
-     "placeholder",
-     "wrong", "taken", "invalid", "mandatory", "nullable", "niemand", "unbekannt", "unwichtig"}
-)  # fmt: skip
-_ROLES: Final = frozenset(
-    {"lead", "engineer", "developer", "manager", "user", "member", "team", "fan", "owner", "admin",
-     "director", "officer", "intern", "architect", "analyst", "support", "staff", "person"}
-)  # fmt: skip
-"""How what is no name ends: "I'm Frontend Lead"."""
-_NO_TRADE: Final = frozenset(
-    {"intended", "expected", "designed", "usual", "team", "charm", "group", "pair", "result",
-     "whole", "unit", "dog", "it", "that", "matter", "number", "master", "member", "computer",
-     "user", "server", "container", "buffer", "filter", "wrapper", "mirror", "factor",
-     "router", "adapter", "parameter", "trigger", "layer", "helper", "placeholder", "stranger",
-     "lover", "loner", "father", "mother", "sister", "brother", "daughter", "outsider", "other",
-     "einer", "keiner", "erster", "letzter", "einziger", "zweiter", "dritter", "einzelner",
-     "einzige", "erste", "fremder", "außenseiter", "vater", "mutter", "puffer",
-     "platzhalter", "mann", "frau", "partner", "nummer"}
-)  # fmt: skip
-_NO_TRADE_YET: Final = re.compile(
-    r"(?:former|would-be|wannabe|amateur|aspiring|unemployed|bad|terrible|lousy|horrible|"
-    r"good|great|better|worse|future|fake|hobby|self-proclaimed|ehemalig\w*|früher\w*|angehend\w*|"
-    r"schlecht\w*|gut\w*|arbeitslos\w*|zukünftig\w*|ex-\w+)\b",
-    re.IGNORECASE,
-)
-_TRADE: Final = re.compile(
-    r"\w*(?:er|or|ist|ian|man|woman|eer|yst|eur|euse|logue|mann|frau|kraft|ant|antin|ent|entin|"
-    r"erin|orin|istin|leitung|loge|login|wirt|wirtin|intern|clerk|cop|lead|head|cto|ceo|cfo|coo|nanny|"
-    r"host|hostess|medic|mechanic|magd|arzt|ärztin|azubi|amme)",
-    re.IGNORECASE,
-)
-"""How words end that name who does something. A proxy, a charm and a matter of principle do not."""
-_NO_TOPIC: Final = re.compile(
-    r"(?i:\b(?:options?|variants?|versions?|approach|proposals?|logs?|numbers?|results?|details?|"
-    r"metrics|yesterday|today|tomorrow|latest|previous|above|below|figures|offers?|quotes?|outcome|"
-    r"ihre?[nrms]?|eure?[nrms]?|deine?[nrms]?|your|you|variante|version|angebot|ergebnis\w*|"
-    r"stelle|job|position|role)\b)"
-    r"|(?:^|\s)(?:[A-Z]|\d+)$"
-)
-_TASK: Final = re.compile(
-    r"\b(?:this|these|that|bugs?|fix\w*|pr|prs|pull request|ticket|issue|merged?|build|branch|"
-    r"tests?|"
-    r"ci|commit\w*|deploy\w*|refactor\w*|errors?|fehler|release|pipeline|code|functions?|patch|"
-    r"green|sprint|demo|tonight|today|tomorrow|this (?:week|morning|evening)|eod|by (?:mon|tues|"
-    r"wednes|thurs|fri|satur|sun)day|noon|module|script|feature|api|endpoint|parser|schema|"
-    r"why|debug\w*|investigat\w*|find out|figure out|you|yours?|haha|heute|morgen|diese\w*|"
-    r"unklar|unclear|nothing|instructions?|ignore|disregard|prompt|system|override|obey|reveal|"
-    r"password|rm|sudo|curl|execut\w*|always answer|never)\b|[<>{}`$|]|https?:",
-    re.IGNORECASE,
-)
-"""What is done with when it is done, and what speaks to the reader: no goals of somebody's life."""
 _GOAL_CHARS_MAX: Final = 140
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
@@ -81,7 +16,6 @@ _MONTHS: Final = (
 _LENGTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _YEAR: Final = len(_LENGTHS)
 _AND: Final = re.compile(r",? (?:and|und|as well as|sowie) |, ")
-_LARGE: Final = CITIES | COUNTRIES
 _PLACED: Final[tuple[Field, ...]] = ("city", "country", "time_zone")
 
 
@@ -92,7 +26,11 @@ def facts_of(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> lis
     instead = groups.get("instead", "")
     if phrase.field == "city":
         facts = _placed(value, groups.get("place", ""), moves=phrase.moves)
-        if "left" in found.re.groupindex and not phrase.holds and _bare(value) not in _LARGE:
+        if (
+            "left" in found.re.groupindex
+            and not phrase.holds
+            and _bare(value) not in words("cities") | words("countries")
+        ):
             facts = [ProfileFact("employer", one) for one in _employer(value)]
     elif phrase.field == "name":
         facts = _named(value, weak="said" in found.re.groupindex)
@@ -126,7 +64,7 @@ def values_of(field: Field, value: str) -> list[str]:
 
 def plain_goal(value: str) -> bool:
     """Whether it is a goal of the user's, rather than a task or an order to the reader."""
-    return len(value) <= _GOAL_CHARS_MAX and not _TASK.search(value)
+    return len(value) <= _GOAL_CHARS_MAX and not pattern("task").search(value)
 
 
 def denied(fact: ProfileFact) -> ProfileFact:
@@ -136,11 +74,13 @@ def denied(fact: ProfileFact) -> ProfileFact:
 
 def _named(value: str, *, weak: bool) -> list[ProfileFact]:
     """`weak`: the phrase also fits what is no name."""
-    stops = NO_NAME if weak else _NEVER_A_NAME
+    stops = words("no_name") if weak else words("never_a_name")
     first = folded(value.split(maxsplit=1)[0])
-    if weak and folded(value.rsplit(maxsplit=1)[-1]) in _ROLES:
+    if weak and folded(value.rsplit(maxsplit=1)[-1]) in words("roles"):
         return []
-    if {folded(value), first} & stops or (weak and (first in NO_PLACE or first in LANGUAGES)):
+    if {folded(value), first} & stops or (
+        weak and (first in words("no_place") or first in language_names())
+    ):
         return []
     return [ProfileFact("name", value)]
 
@@ -148,13 +88,17 @@ def _named(value: str, *, weak: bool) -> list[ProfileFact]:
 def _placed(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
     """City and country, or the country alone; whoever moved is no longer where they were."""
     name = _bare(place)
-    if {name, name.split()[0]} & NO_PLACE or (place.startswith("the ") and name not in COUNTRIES):
+    if {name, name.split()[0]} & words("no_place") or (
+        place.startswith("the ") and name not in words("countries")
+    ):
         return []
-    country = place if name in COUNTRIES else wider if _bare(wider) in COUNTRIES else ""
-    if moves and not (country or name in CITIES):
+    country = (
+        place if name in words("countries") else wider if _bare(wider) in words("countries") else ""
+    )
+    if moves and not (country or name in words("cities")):
         return []
     named = f"{place}, {wider}" if wider and not country else place  # another of that name
-    facts = [] if name in COUNTRIES else [ProfileFact("city", named)]
+    facts = [] if name in words("countries") else [ProfileFact("city", named)]
     facts += [ProfileFact("country", country)] if country else []
     if moves:
         known = {fact.field for fact in facts}
@@ -171,28 +115,30 @@ def _as_it_is(value: str) -> list[str]:
 
 
 def _country(value: str) -> list[str]:
-    return [value] if _bare(value) in COUNTRIES else []
+    return [value] if _bare(value) in words("countries") else []
 
 
 def _languages(value: str) -> list[str]:
-    return [LANGUAGES[folded(one).casefold()] for one in _AND.split(value)]
+    return [language_names()[folded(one).casefold()] for one in _AND.split(value)]
 
 
 def _tone(value: str) -> list[str]:
-    words = [TONES[w] for w in re.findall(r"\w+", value.casefold()) if w in TONES]
+    words = [tones()[w] for w in re.findall(r"\w+", value.casefold()) if w in tones()]
     return [", ".join(dict.fromkeys(words))]
 
 
 def _employer(value: str) -> list[str]:
-    return [] if folded(value.split(maxsplit=1)[0]) in NO_ORG else [value]
+    return [] if folded(value.split(maxsplit=1)[0]) in words("no_org") else [value]
 
 
 def _occupation(value: str) -> list[str]:
     head = re.split(r" (?:of|and|in|at|for|und) ", value)[0]
     last = folded(head.rsplit(maxsplit=1)[-1])
-    if last in _NO_TRADE or _NO_TRADE_YET.match(value):
+    if last in words("no_trade") or pattern("no_trade_yet").match(value):
         return []
-    known = last in JOBS or last in JOBS_GERMAN or _TRADE.fullmatch(last)
+    known = (
+        last in words("jobs") or last in words("jobs_german") or pattern("trade").fullmatch(last)
+    )
     return [value] if known else []
 
 
@@ -213,7 +159,7 @@ def _goal(value: str) -> list[str]:
 
 
 def _interests(value: str) -> list[str]:
-    return [topic for topic in _AND.split(value) if topic and not _NO_TOPIC.search(topic)]
+    return [topic for topic in _AND.split(value) if topic and not pattern("no_topic").search(topic)]
 
 
 _VALUES: Final[dict[Field, Callable[[str], list[str]]]] = {
