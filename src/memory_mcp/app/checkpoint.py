@@ -33,7 +33,8 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Approval, Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.text.drafts import check_phase, check_text, clean_branch, closeout_records
+from memory_mcp.text.closeouts import closeout_records
+from memory_mcp.text.drafts import check_phase, check_text, clean_branch
 from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
 
 __all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "switch"]

@@ -19,7 +19,7 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.drafts import check_closeout
+from memory_mcp.text.closeouts import check_closeout
 from memory_mcp.text.merge.decision import stands_for
 
 __all__ = ["Judged", "carried_by", "cleaned_closeout", "hiding", "judged"]

@@ -26,7 +26,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.retrieval.dates import opening
-from memory_mcp.text.drafts import (
+from memory_mcp.text.closeouts import (
     HISTORY,
     check_consolidation,
     consolidation_records,

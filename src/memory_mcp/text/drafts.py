@@ -1,18 +1,17 @@
-"""Drafts become records: limits, durability, layer and key."""
+"""Builds records from drafts: checks limits, then sets durability, layer and key.
+
+The text is stored as it came. Everything refused here is refused before a byte is written.
+"""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime
-from typing import Final, Literal
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.closeout import Closeout
-from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.forms import BRANCH_PATTERN
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
-from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import (
     BECAUSE,
     DURABLE_KINDS,
@@ -159,6 +158,42 @@ def accept(draft: Draft, writing: Writing) -> Record:
     )
 
 
+def build_on_timeline(
+    writing: Writing,
+    kind: Kind,
+    content: str,
+    *,
+    layer: Layer = "archival",
+    key: str = "",
+    title: str = "",
+    category: str = "",
+    importance: int = limits.IMPORTANCE_USUAL,
+    phase: int | None = None,
+    supersedes: tuple[RecordId, ...] = (),
+    derived_from: tuple[RecordId, ...] = (),
+) -> Record:
+    """A record that stands where it is written, on the timeline."""
+    return Record(
+        id=writing.id,
+        kind=kind,
+        layer=layer,
+        key=key,
+        content=content,
+        title=title,
+        category=category,
+        importance=importance,
+        phase=phase,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        supersedes=supersedes,
+        derived_from=derived_from,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
 def corrected(old: Record, content: str, title: str, writing: Writing) -> Record:
     """The record that supersedes another one and says something else about the same thing."""
     return old.model_copy(
@@ -262,18 +297,8 @@ def because(target: Record, tombstone: Record, reason: str, writing: Writing) ->
     told = _tells(target, tombstone.segment, writing)
     if not reason.strip() or not target.statement or told:
         return None
-    return Record(
-        id=writing.id,
-        kind="tombstone",
-        key=f"{BECAUSE}{target.statement}",
-        content=reason,
-        segment=writing.segment,
-        branch=writing.branch,
-        lineage=writing.lineage,
-        scope=writing.scope,
-        origin=writing.origin,
-        created_at=writing.at,
-    )
+    key = f"{BECAUSE}{target.statement}"
+    return build_on_timeline(writing, "tombstone", reason, key=key)
 
 
 def _tells(target: Record, segment: SegmentId | None, writing: Writing) -> bool:
@@ -344,210 +369,3 @@ def _later(at: datetime, now: datetime) -> bool:
         return at.astimezone(UTC) > now
     except OverflowError:
         return False
-
-
-def check_closeout(closeout: Closeout) -> None:
-    """Refuse what cannot be stored, before anybody is asked about it.
-
-    Raises:
-        InvalidRequestError: with what it is, its figure and the limit.
-    """
-    for name, given, number, chars in (
-        ("decisions", [each.text for each in closeout.decisions],
-         limits.DECISIONS_MAX, limits.DECISION_CHARS_MAX),
-        ("artifacts", closeout.artifacts, limits.ARTIFACTS_MAX, limits.ARTIFACT_CHARS_MAX),
-        ("issues", closeout.issues, limits.ISSUES_MAX, limits.ISSUE_CHARS_MAX),
-        ("agents", closeout.agents, limits.AGENTS_MAX, limits.AGENT_CHARS_MAX),
-    ):  # fmt: skip
-        if len(given) > number:
-            raise InvalidRequestError(
-                f"{len(given)} {name}; the limit is {number}. Give those that matter later, or "
-                "seal a checkpoint for a part of the work."
-            )
-        for text in given:
-            check_text(f"one of {name}", text, chars)
-    for each in closeout.decisions:
-        check_text("a rationale", each.rationale, limits.RATIONALE_CHARS_MAX, required=False)
-
-
-def closeout_records(
-    closeout: Closeout, phase: int | None, writing: Callable[[], Writing]
-) -> Iterator[Record]:
-    """Every record of it, each written in circumstances of its own; what is said twice is one."""
-    of = "" if phase is None else f" of phase {phase}"
-    for each in dict.fromkeys(closeout.decisions):
-        draft = Draft(each.content, kind="decision", category="decision", phase=phase)
-        yield accept(draft, writing())
-    for part, title, texts in (
-        ("issues", f"Open issue{of}", list(dict.fromkeys(closeout.issues))),
-        ("artifacts", f"Artifacts{of}", _listed(closeout.artifacts)),
-        ("agents", f"Agents{of}", _listed(closeout.agents)),
-        ("closeout", f"Closeout{of}", [f"Closed with {counted_parts(closeout)}."]),
-    ):
-        for text in texts:
-            yield _closed(part, title, text, phase, writing())
-
-
-def counted_parts(closeout: Closeout) -> str:
-    """`2 decisions, 1 open issue`: what there is of each."""
-    parts = (
-        (len(closeout.decisions), "decision", "decisions"),
-        (len(closeout.issues), "open issue", "open issues"),
-        (len(closeout.artifacts), "artifact", "artifacts"),
-        (len(closeout.agents), "agent", "agents"),
-    )
-    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
-    return ["\n".join(f"- {text}" for text in dict.fromkeys(texts))] if texts else []
-
-
-def _closed(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
-    number = "none" if phase is None else phase
-    return Record(
-        id=writing.id,
-        kind="closeout",
-        key=f"phase:{writing.scope.project or 'none'}:{number}:{part}",
-        content=content,
-        title=title,
-        category="closeout",
-        phase=phase,
-        segment=writing.segment,
-        branch=writing.branch,
-        lineage=writing.lineage,
-        scope=writing.scope,
-        origin=writing.origin,
-        created_at=writing.at,
-    )
-
-
-HISTORY: Final = "history"
-"""The category of what happened."""
-
-Role = Literal["checkpoint", "insights", "final"]
-
-_SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
-
-
-def check_consolidation(given: ToConsolidate) -> None:
-    """Refuse what cannot be stored.
-
-    Raises:
-        InvalidRequestError: with the field, its figure and the limit.
-    """
-    for name, text, chars in (
-        ("history_entry", given.history_entry, limits.HISTORY_CHARS_MAX),
-        ("memory_update", given.memory_update, limits.CONTENT_CHARS_MAX),
-    ):
-        check_text(name, text, chars, required=False)
-    if len(given.insights) > limits.INSIGHTS_MAX:
-        raise InvalidRequestError(
-            f"{len(given.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
-            "later session needs; what holds for good is a lesson (add_memory)."
-        )
-    for text in given.insights:
-        check_text("one of insights", text, limits.INSIGHT_CHARS_MAX)
-    if given.session and not (
-        len(given.session) <= limits.SESSION_CHARS_MAX and _SESSION.fullmatch(given.session)
-    ):
-        raise InvalidRequestError(
-            f"session_id {given.session[: limits.SESSION_CHARS_MAX]!r} cannot be a name: use one "
-            f"line of 1 to {limits.SESSION_CHARS_MAX} characters, or leave it out."
-        )
-
-
-def paragraph(text: str) -> str:
-    """One paragraph, whatever lines it came in."""
-    return " ".join(text.split())
-
-
-def insights_text(insights: Sequence[str]) -> str:
-    """The insights as one text, each on a line."""
-    return "\n".join(f"- {paragraph(text)}" for text in dict.fromkeys(insights))
-
-
-def role_of(record: Record) -> Role | None:
-    """What of a consolidation a record is; None if it is none."""
-    if record.kind != "summary" or not record.key.startswith("gardener:"):
-        return None
-    match record.key.rpartition(":")[2]:
-        case "checkpoint" | "insights" | "final" as role:
-            return role
-        case _:
-            return None
-
-
-def ending(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
-    """What ends a session without saying what is true now: what it said last is final."""
-    if not given.final or given.memory_update:
-        return given
-    said = [record for record in known if role_of(record) in ("checkpoint", "final")]
-    last = max(said, key=lambda record: record.id, default=None)
-    return replace(given, memory_update=last.content) if last else given
-
-
-def consolidation_records(
-    given: ToConsolidate,
-    known: Sequence[Record],
-    *,
-    day: date,
-    dated: Callable[[str], bool],
-    writing: Callable[[], Writing],
-) -> list[Record]:
-    """What is new of it, beside what is `known` of the same session and visible.
-
-    An entry of the history gets the `day` if it has none of its own, as `dated` tells.
-    """
-    records: list[Record] = []
-    if given.history_entry and not _told(given.history_entry, known):
-        entry = given.history_entry
-        entry = entry if dated(entry) else f"{day.isoformat()}: {entry}"
-        records.append(_record("", entry, (), writing()))
-    role: Role = "final" if given.final else "checkpoint"
-    for part, roles, text in (
-        (role, ("checkpoint", "final"), given.memory_update),
-        ("insights", ("insights",), insights_text(given.insights)),
-    ):
-        before = [record for record in known if role_of(record) in roles]
-        if not text or any(_same(r, text, part) for r in before):
-            continue
-        old = tuple(record.id for record in before)
-        records.append(_record(f"{given.session or 'none'}:{part}", text, old, writing()))
-    return records
-
-
-def _told(entry: str, known: Sequence[Record]) -> bool:
-    """Whether the history has this entry; the date that it was given does not matter."""
-    wanted = digest(entry)
-    entries = (record for record in known if record.category == HISTORY)
-    return any(
-        wanted in (record.statement, digest(_DATE.sub("", record.content, count=1)))
-        for record in entries
-    )
-
-
-def _same(known: Record, text: str, part: str) -> bool:
-    return known.content == text and role_of(known) == part
-
-
-def _record(
-    series: str, content: str, supersedes: tuple[RecordId, ...], writing: Writing
-) -> Record:
-    """An entry of the history; with a `series` (session and role), what it says now."""
-    return Record(
-        id=writing.id,
-        kind="summary" if series else "event",
-        layer="archival" if series else "recall",
-        key=f"gardener:{writing.scope.project or 'none'}:{series}" if series else "",
-        content=content,
-        category="consolidation" if series else HISTORY,
-        segment=writing.segment,
-        branch=writing.branch,
-        lineage=writing.lineage,
-        supersedes=supersedes,
-        scope=writing.scope,
-        origin=writing.origin,
-        created_at=writing.at,
-    )

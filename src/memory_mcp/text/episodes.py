@@ -13,6 +13,7 @@ from memory_mcp.domain.ids import RecordId, time_of
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
 from memory_mcp.text.recalled import apart, echoes, not_echoed
 from memory_mcp.text.sentences import plain_quotes, sentences, without_code, words_alone
@@ -387,23 +388,17 @@ def episode(plan: Write | MergeInto, moment: Moment, writing: Writing, phase: in
     """
     replaced = _merged_by(plan)
     mark = f"~{moment.mark}" if moment.mark else ""
-    return Record(
-        id=writing.id,
-        kind="episode",
+    return build_on_timeline(
+        writing,
+        "episode",
+        plan.text,
         layer="recall",
         key=f"{series(writing.scope, writing.origin)}:{moment.turn}{mark}",
-        content=plan.text,
         title=plan.title,
         importance=IMPORTANCE,
         phase=phase,
-        segment=writing.segment,
-        branch=writing.branch,
-        lineage=writing.lineage,
         supersedes=replaced,
         derived_from=replaced,
-        scope=writing.scope,
-        origin=writing.origin,
-        created_at=writing.at,
     )
 
 
