@@ -21,7 +21,7 @@ from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
 from memory_mcp.locations import why_unusable
 from memory_mcp.stores.keys import KEY, KEY_CHARS_MAX
-from memory_mcp.text.drafts import clean_branch
+from memory_mcp.text.drafts import check_branch
 
 __all__ = [
     "Given",
@@ -230,7 +230,7 @@ def branch(given: Given, setting: str, default: str) -> str:
     """The name of a branch."""
     name, value = given.get(setting, (setting, default))
     try:
-        return clean_branch(value)
+        return check_branch(value)
     except InvalidRequestError as error:
         what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
         raise SettingError(name, value, what) from error

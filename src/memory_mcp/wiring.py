@@ -44,7 +44,7 @@ from memory_mcp.stores.outbox import OUTBOX_FILE, SqliteOutbox
 from memory_mcp.stores.pulled import SqlitePulledRecords
 from memory_mcp.stores.trust import Owned, TrustedProjects
 from memory_mcp.stores.views import LocalViews
-from memory_mcp.text.drafts import clean_branch
+from memory_mcp.text.drafts import check_branch
 
 __all__ = [
     "Built",
@@ -148,7 +148,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             pace=settings.pace,
             opening=settings.opening,
         ),
-        session=Session(clean_branch(settings.branch)),
+        session=Session(check_branch(settings.branch)),
         language=language(settings),
     )
     return Built(rooms, places, owned, heads, records, (indexes[0], indexes[1]), pulled)

@@ -35,7 +35,7 @@ from memory_mcp.ports import (
     RecordStore,
     Views,
 )
-from memory_mcp.text.secrets import session_name
+from memory_mcp.text.secrets import hide_secret_name
 from memory_mcp.waiting import CallLock
 
 __all__ = [
@@ -295,7 +295,7 @@ class Rooms:
 
     def named(self, session: str) -> str:
         """The name of a session as it may be written."""
-        return session_name(clean_name(session), self.policy.secrets)
+        return hide_secret_name(clean_name(session), self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:

@@ -24,7 +24,7 @@ from memory_mcp.server.faces import show_faces
 from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.settings import Settings
-from memory_mcp.text.drafts import clean_branch
+from memory_mcp.text.drafts import check_branch
 from memory_mcp.wiring import build
 
 __all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
@@ -69,7 +69,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
     Raises:
         InvalidRequestError: the branch cannot be one; said here, not as a crash of the lifespan.
     """
-    clean_branch(settings.branch)
+    check_branch(settings.branch)
     if not settings.session:  # else all sessions without a name would count as one
         settings = replace(settings, session=uuid4().hex)
     tools = [*default_tools(), *(tool for name in settings.toolsets for tool in toolset(name))]

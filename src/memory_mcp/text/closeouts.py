@@ -23,7 +23,7 @@ from memory_mcp.domain.record import (
     Record,
 )
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.drafts import accept, build_on_timeline, check_text
+from memory_mcp.text.drafts import build_on_timeline, build_record, check_text
 
 
 def check_closeout(closeout: Closeout) -> None:
@@ -50,25 +50,25 @@ def check_closeout(closeout: Closeout) -> None:
         check_text("a rationale", each.rationale, limits.RATIONALE_CHARS_MAX, required=False)
 
 
-def closeout_records(
+def build_closeout_records(
     closeout: Closeout, phase: int | None, writing: Callable[[], Writing]
 ) -> Iterator[Record]:
     """Every record of it, each written in circumstances of its own; what is said twice is one."""
     of = "" if phase is None else f" of phase {phase}"
     for each in dict.fromkeys(closeout.decisions):
         draft = Draft(each.content, kind="decision", category="decision", phase=phase)
-        yield accept(draft, writing())
+        yield build_record(draft, writing())
     for part, title, texts in (
         ("issues", f"Open issue{of}", list(dict.fromkeys(closeout.issues))),
-        ("artifacts", f"Artifacts{of}", _listed(closeout.artifacts)),
-        ("agents", f"Agents{of}", _listed(closeout.agents)),
-        ("closeout", f"Closeout{of}", [f"Closed with {counted_parts(closeout)}."]),
+        ("artifacts", f"Artifacts{of}", _list_texts(closeout.artifacts)),
+        ("agents", f"Agents{of}", _list_texts(closeout.agents)),
+        ("closeout", f"Closeout{of}", [f"Closed with {count_parts(closeout)}."]),
     ):
         for text in texts:
-            yield _closed(part, title, text, phase, writing())
+            yield _build_part(part, title, text, phase, writing())
 
 
-def counted_parts(closeout: Closeout) -> str:
+def count_parts(closeout: Closeout) -> str:
     """`2 decisions, 1 open issue`: what there is of each."""
     parts = (
         (len(closeout.decisions), "decision", "decisions"),
@@ -79,11 +79,11 @@ def counted_parts(closeout: Closeout) -> str:
     return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
 
 
-def _listed(texts: Sequence[str]) -> list[str]:
+def _list_texts(texts: Sequence[str]) -> list[str]:
     return ["\n".join(f"- {text}" for text in dict.fromkeys(texts))] if texts else []
 
 
-def _closed(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
+def _build_part(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
     number = "none" if phase is None else phase
     key = f"phase:{writing.scope.project or 'none'}:{number}:{part}"
     return build_on_timeline(
@@ -94,7 +94,7 @@ def _closed(part: str, title: str, content: str, phase: int | None, writing: Wri
 HISTORY: Final = "history"
 """The category of what happened."""
 
-Role = Literal["checkpoint", "insights", "final"]
+ConsolidationRole = Literal["checkpoint", "insights", "final"]
 
 _SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
@@ -127,17 +127,17 @@ def check_consolidation(given: ToConsolidate) -> None:
         )
 
 
-def paragraph(text: str) -> str:
+def join_lines(text: str) -> str:
     """One paragraph, whatever lines it came in."""
     return " ".join(text.split())
 
 
-def insights_text(insights: Sequence[str]) -> str:
+def list_insights(insights: Sequence[str]) -> str:
     """The insights as one text, each on a line."""
-    return "\n".join(f"- {paragraph(text)}" for text in dict.fromkeys(insights))
+    return "\n".join(f"- {join_lines(text)}" for text in dict.fromkeys(insights))
 
 
-def role_of(record: Record) -> Role | None:
+def find_role(record: Record) -> ConsolidationRole | None:
     """What of a consolidation a record is; None if it is none."""
     if record.kind != "summary" or not record.key.startswith("gardener:"):
         return None
@@ -148,16 +148,16 @@ def role_of(record: Record) -> Role | None:
             return None
 
 
-def ending(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
+def finish_consolidation(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
     """What ends a session without saying what is true now: what it said last is final."""
     if not given.final or given.memory_update:
         return given
-    said = [record for record in known if role_of(record) in ("checkpoint", "final")]
+    said = [record for record in known if find_role(record) in ("checkpoint", "final")]
     last = max(said, key=lambda record: record.id, default=None)
     return replace(given, memory_update=last.content) if last else given
 
 
-def consolidation_records(
+def build_consolidation_records(
     given: ToConsolidate,
     known: Sequence[Record],
     *,
@@ -170,24 +170,24 @@ def consolidation_records(
     An entry of the history gets the `day` if it has none of its own, as `dated` tells.
     """
     records: list[Record] = []
-    if given.history_entry and not _told(given.history_entry, known):
+    if given.history_entry and not _is_in_history(given.history_entry, known):
         entry = given.history_entry
         entry = entry if dated(entry) else f"{day.isoformat()}: {entry}"
-        records.append(_record("", entry, (), writing()))
-    role: Role = "final" if given.final else "checkpoint"
+        records.append(_build_record("", entry, (), writing()))
+    role: ConsolidationRole = "final" if given.final else "checkpoint"
     for part, roles, text in (
         (role, ("checkpoint", "final"), given.memory_update),
-        ("insights", ("insights",), insights_text(given.insights)),
+        ("insights", ("insights",), list_insights(given.insights)),
     ):
-        before = [record for record in known if role_of(record) in roles]
-        if not text or any(_same(r, text, part) for r in before):
+        before = [record for record in known if find_role(record) in roles]
+        if not text or any(_says_same(r, text, part) for r in before):
             continue
         old = tuple(record.id for record in before)
-        records.append(_record(f"{given.session or 'none'}:{part}", text, old, writing()))
+        records.append(_build_record(f"{given.session or 'none'}:{part}", text, old, writing()))
     return records
 
 
-def _told(entry: str, known: Sequence[Record]) -> bool:
+def _is_in_history(entry: str, known: Sequence[Record]) -> bool:
     """Whether the history has this entry; the date that it was given does not matter."""
     wanted = digest(entry)
     entries = (record for record in known if record.category == HISTORY)
@@ -197,11 +197,11 @@ def _told(entry: str, known: Sequence[Record]) -> bool:
     )
 
 
-def _same(known: Record, text: str, part: str) -> bool:
-    return known.content == text and role_of(known) == part
+def _says_same(known: Record, text: str, part: str) -> bool:
+    return known.content == text and find_role(known) == part
 
 
-def _record(
+def _build_record(
     series: str, content: str, supersedes: tuple[RecordId, ...], writing: Writing
 ) -> Record:
     """An entry of the history; with a `series` (session and role), what it says now."""

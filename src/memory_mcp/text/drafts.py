@@ -112,7 +112,7 @@ def check_phase(phase: int | None) -> None:
         raise InvalidRequestError(f"phase is {phase}; it must be 0 to {limits.PHASE_MAX}.")
 
 
-def clean_branch(name: str) -> BranchName:
+def check_branch(name: str) -> BranchName:
     """A branch name, if it can be one.
 
     Raises:
@@ -126,14 +126,14 @@ def clean_branch(name: str) -> BranchName:
     return BranchName(name)
 
 
-def outlives(draft: Draft) -> bool:
+def is_durable(draft: Draft) -> bool:
     """Whether the memory lives outside the timeline, where no backtrack hides it."""
     return draft.reach == "user" or draft.kind in DURABLE_KINDS
 
 
-def accept(draft: Draft, writing: Writing) -> Record:
+def build_record(draft: Draft, writing: Writing) -> Record:
     """The record of a draft that was checked."""
-    durable = outlives(draft)
+    durable = is_durable(draft)
     mine = draft.reach == "user"
     return Record(
         id=writing.id,
@@ -194,7 +194,7 @@ def build_on_timeline(
     )
 
 
-def corrected(old: Record, content: str, title: str, writing: Writing) -> Record:
+def correct_record(old: Record, content: str, title: str, writing: Writing) -> Record:
     """The record that supersedes another one and says something else about the same thing."""
     return old.model_copy(
         update={
@@ -212,7 +212,7 @@ def corrected(old: Record, content: str, title: str, writing: Writing) -> Record
     )
 
 
-def joined(
+def join_records(
     new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
 ) -> Record:
     """What takes the place of old memories when a new one turns out to be the same fact.
@@ -246,7 +246,7 @@ def joined(
     return kept.model_copy(update=update)
 
 
-def bury(
+def build_tombstone(
     target: Record,
     reason: str,
     writing: Writing,
@@ -258,15 +258,15 @@ def bury(
 ) -> Record:
     """The tombstone of a memory.
 
-    Hiding happens here and now: on the line the session is on, so that a backtrack undoes it
-    (for a durable memory: outside the timeline, for good). Erasing takes the place of what is
-    erased: the tombstone stands where the memory stood and goes on hiding `older` versions, lest
-    they come back to life. What holds the same words goes `along` with it.
+    One that hides stands on the writer's line, so that a backtrack undoes it; that of a durable
+    memory stands outside the timeline, for good. One that erases stands where the memory stood,
+    covers what holds the same words (`along`), and goes on hiding `older` versions, so that they
+    do not come back.
 
-    With a reason the statement counts as rejected, and the tombstone keeps its digest. It tells the
-    reason only if that was given where the tombstone stands (else see `because`), or of the user's
-    own, which no road holds. That of an episode keeps its key (or the one `told`, of the last that
-    goes): what was told is not told again.
+    With a reason the statement counts as rejected, and the tombstone keeps its digest. The text of
+    the reason is kept here only if it was given where the tombstone stands, or if the memory is the
+    user's own (else see `build_rejection`). The tombstone of an episode keeps its key, or the key
+    `told` of the last one that goes, so that its turns are not told again.
     """
     rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
     place = target if erase or target.durable else writing
@@ -288,11 +288,13 @@ def bury(
     )
 
 
-def because(target: Record, tombstone: Record, reason: str, writing: Writing) -> Record | None:
-    """Why the statement was rejected, if the tombstone does not tell; None if there is no more.
+def build_rejection(
+    target: Record, tombstone: Record, reason: str, writing: Writing
+) -> Record | None:
+    """The record of a reason that the tombstone may not tell; None if there is none.
 
-    The rejection stands where the memory stood; the words were said here, so they are gone with
-    the road that is left from here on.
+    The rejection stands where the memory stood. The reason stands where it was given, and a
+    backtrack beyond that takes it along.
     """
     told = _tells(target, tombstone.segment, writing)
     if not reason.strip() or not target.statement or told:

@@ -15,28 +15,28 @@ from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
-from memory_mcp.text.recalled import apart, echoes, not_echoed
-from memory_mcp.text.sentences import plain_quotes, sentences, without_code, words_alone
+from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
+from memory_mcp.text.sentences import drop_code, fold_words, split_sentences, straighten_quotes
 
 _TURN: Final = re.compile(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
 _MARK_DIGITS: Final = 8
 _NO_TURN: Final = "0" * _MARK_DIGITS
 
 
-def series(scope: Scope, origin: Origin) -> str:
+def name_series(scope: Scope, origin: Origin) -> str:
     """What the keys of a session's episodes begin with."""
     return f"project:{scope.project or 'none'}:episode:{origin.session or 'none'}"
 
 
-def mark_of(turns: Sequence[Turn]) -> str:
+def mark_turns(turns: Sequence[Turn]) -> str:
     """By what the last two of these turns are known again; '' if there are none."""
     if not turns:
         return ""
     seen = [_digest(turn) for turn in turns[-2:]]
-    return _before(seen, len(seen) - 1) + seen[-1]
+    return _digest_before(seen, len(seen) - 1) + seen[-1]
 
 
-def number_of(turns: Sequence[Turn], last: Record | None) -> int:
+def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
     """The number of the last of these turns, when nobody gave it: what was told, and what is new.
 
     All after the last turn that was told is new. If that is not among them, all of them are.
@@ -46,31 +46,33 @@ def number_of(turns: Sequence[Turn], last: Record | None) -> int:
     found = _TURN.search(last.key)
     seen = [_digest(turn) for turn in turns]
     ends = [place for place, each in enumerate(seen) if found and each == found[3]]
-    sure = [place for place in ends if found and found[2] in (_NO_TURN, _before(seen, place))]
+    sure = [
+        place for place in ends if found and found[2] in (_NO_TURN, _digest_before(seen, place))
+    ]
     # of the first one nobody knows what was before it; a short answer comes again and again
     place = min(sure or [place for place in ends if place == 0], default=-1)
-    return turn_of(last) + len(turns) - place - 1
+    return read_turn_number(last) + len(turns) - place - 1
 
 
-def last_of(records: Iterable[Record]) -> Record | None:
+def find_last(records: Iterable[Record]) -> Record | None:
     """The one that was told last."""
-    return max(records, key=told_at, default=None)
+    return max(records, key=find_time, default=None)
 
 
-def told_at(record: Record) -> datetime:
+def find_time(record: Record) -> datetime:
     """When an episode was written; of one that was forgotten its tombstone knows."""
     if record.kind != "tombstone":
         return record.created_at
     return time_of(max(record.supersedes))
 
 
-def turn_of(record: Record) -> int:
+def read_turn_number(record: Record) -> int:
     """After how many turns of its session an episode was written."""
     found = _TURN.search(record.key)
     return int(found[1]) if found else 0
 
 
-def _before(seen: Sequence[str], place: int) -> str:
+def _digest_before(seen: Sequence[str], place: int) -> str:
     return seen[place - 1] if place else _NO_TURN
 
 
@@ -128,25 +130,25 @@ _LEFT_OUT: Final[frozenset[Sort]] = frozenset(
 
 
 @dataclass(frozen=True)
-class Heard:
+class OwnTurns:
     """Turns in their own words, each bounded, and the sentences of what was recalled in them."""
 
     turns: tuple[Turn, ...]
     recalled: frozenset[str]
 
 
-def hear(turns: Iterable[Turn]) -> Heard:
+def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
     """The turns without what was recalled in them. Call it with all there are, then choose."""
     own: list[Turn] = []
     recalled: frozenset[str] = frozenset()
     for turn in turns:
-        parts = apart(turn.content)
+        parts = separate_recalled(turn.content)
         recalled |= parts.recalled
-        own.append(Turn(turn.role, _bounded_turn(parts.own), turn.at))
-    return Heard(tuple(own), recalled)
+        own.append(Turn(turn.role, _shorten_turn(parts.own), turn.at))
+    return OwnTurns(tuple(own), recalled)
 
 
-def summary(heard: Heard) -> str:
+def summarise_turns(heard: OwnTurns) -> str:
     """The telling sentences, a line each, in their order; empty if there are none.
 
     What the assistant can do, and that it can, is worth a line only beside something else.
@@ -154,33 +156,33 @@ def summary(heard: Heard) -> str:
     lines: dict[str, str] = {}
     telling = False
     for turn in heard.turns:
-        for said in _told_by(turn, heard.recalled):
+        for said in _telling_sentences(turn, heard.recalled):
             line = f"- {turn.role}: {cut(said, _LINE_CHARS_MAX)}"
-            lines.setdefault(words_alone(line), line)
-            telling = telling or not _about_itself(turn, said)
-    return bounded(lines.values()) if telling else ""
+            lines.setdefault(fold_words(line), line)
+            telling = telling or not _is_about_itself(turn, said)
+    return limit_lines(lines.values()) if telling else ""
 
 
-def without_echoes(text: str, recalled: frozenset[str]) -> str:
+def clean_summary(text: str, recalled: frozenset[str]) -> str:
     """The text of somebody else's summary without what was recalled, and no longer than may be."""
-    lines = [line.strip() for line in apart(text).own.splitlines() if line.strip()]
+    lines = [line.strip() for line in separate_recalled(text).own.splitlines() if line.strip()]
     kept = [
         line
-        for line in not_echoed(lines, recalled)
-        if not any(echoes(said, recalled) for said in _said_in(line))
+        for line in drop_repeated(lines, recalled)
+        if not any(repeats_recalled(said, recalled) for said in _sentences_of(line))
     ]
-    return bounded(kept)
+    return limit_lines(kept)
 
 
-def spoken(text: str) -> str:
+def drop_speakers(text: str) -> str:
     """The lines of an episode without who said them."""
-    return "\n".join(_said(line) for line in text.splitlines())
+    return "\n".join(_drop_speaker(line) for line in text.splitlines())
 
 
-def bounded(lines: Iterable[str]) -> str:
+def limit_lines(lines: Iterable[str]) -> str:
     """As many of the lines as an episode may hold: the least telling go first, then the oldest."""
     kept = list(lines)
-    first_to_go = sorted(range(len(kept)), key=lambda place: (_worth(kept[place]), place))
+    first_to_go = sorted(range(len(kept)), key=lambda place: (_rate_line(kept[place]), place))
     chars = sum(len(line) + 1 for line in kept)
     gone: set[int] = set()
     for place in first_to_go:
@@ -191,28 +193,28 @@ def bounded(lines: Iterable[str]) -> str:
     return "\n".join(line for place, line in enumerate(kept) if place not in gone)
 
 
-def _told_by(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
-    for said in not_echoed(sentences(without_code(turn.content)), recalled):
-        if len(words_alone(said).split()) < _WORDS_MIN and len(said) < _LINE_CHARS_MAX // 10:
+def _telling_sentences(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
+    for said in drop_repeated(split_sentences(drop_code(turn.content)), recalled):
+        if len(fold_words(said).split()) < _WORDS_MIN and len(said) < _LINE_CHARS_MAX // 10:
             continue
-        if _by_the_way(turn, said, _sort(said)):
+        if _is_aside(turn, said, _find_sort(said)):
             continue
         yield said
 
 
-def _about_itself(turn: Turn, said: str) -> bool:
+def _is_about_itself(turn: Turn, said: str) -> bool:
     """Whether it asks for what the assistant can do, answers that, or only chats."""
-    plain = plain_quotes(said).strip().lower()
+    plain = straighten_quotes(said).strip().lower()
     brief = len(plain.split()) <= _CHAT_WORDS_MAX
     if brief and _CHAT.match(plain):
         return True
     if turn.role == "assistant":
         return _ABLE.match(plain) is not None
-    asked = _sort(said) == "question" and asks_for_capability(said)
+    asked = _find_sort(said) == "question" and asks_for_capability(said)
     return bool(asked) and brief and not _ASKED_FOR.search(plain)
 
 
-def _by_the_way(turn: Turn, said: str, sort: Sort | None) -> bool:
+def _is_aside(turn: Turn, said: str, sort: Sort | None) -> bool:
     """What tells nothing, and what the assistant is about to do: what came of it is said later."""
     if sort in _LEFT_OUT or turn.role == "user":
         return sort in _LEFT_OUT
@@ -220,9 +222,9 @@ def _by_the_way(turn: Turn, said: str, sort: Sort | None) -> bool:
     return about_to or said.endswith(":")
 
 
-def _worth(line: str) -> int:
+def _rate_line(line: str) -> int:
     """How much a line tells: something that lasts, what was asked for or came of it, the rest."""
-    said = _said(line)
+    said = _drop_speaker(line)
     worth = should_create(said)
     if not isinstance(worth, Chatter) and worth.sure:
         return 3
@@ -230,21 +232,21 @@ def _worth(line: str) -> int:
     return 2 if asked or _OUTCOME.search(said) else 1
 
 
-def _sort(said: str) -> Sort | None:
+def _find_sort(said: str) -> Sort | None:
     worth = should_create(said)
     return worth.sort if isinstance(worth, Chatter) else None
 
 
-def _said(line: str) -> str:
+def _drop_speaker(line: str) -> str:
     return line.removeprefix("- ").removeprefix("user: ").removeprefix("assistant: ")
 
 
-def _said_in(line: str) -> Sequence[str]:
-    said = _said(line)
-    return (said, *sentences(said))
+def _sentences_of(line: str) -> Sequence[str]:
+    said = _drop_speaker(line)
+    return (said, *split_sentences(said))
 
 
-def _bounded_turn(text: str) -> str:
+def _shorten_turn(text: str) -> str:
     if len(text) <= TURN_CHARS_MAX:
         return text
     half = TURN_CHARS_MAX // 2
@@ -312,36 +314,38 @@ class Wait:
 Plan = Write | MergeInto | Wait
 
 
-def due(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+def check_too_early(past: Past, moment: Moment, pace: Pace) -> Wait | None:
     """Why it is too early to even look at the turns, if it is. The end of a session never is."""
     if pace.per_day == 0:
         return Wait("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
-    if past.last is not None and turn_of(past.last) == moment.turn:
+    if past.last is not None and read_turn_number(past.last) == moment.turn:
         return Wait(f"Turn {moment.turn} of this session was captured already.")
     if past.last is not None and not moment.final:
-        apart = abs(moment.now - told_at(past.last))  # a clock may have been set back
-        if apart < timedelta(minutes=pace.cooldown_minutes):
-            minutes = int(apart.total_seconds() // 60)
+        separate_recalled = abs(moment.now - find_time(past.last))  # a clock may have been set back
+        if separate_recalled < timedelta(minutes=pace.cooldown_minutes):
+            minutes = int(separate_recalled.total_seconds() // 60)
             return Wait(
                 f"The last episode is {minutes} minute(s) old; "
                 f"{pace.cooldown_minutes} must lie between (EPISODIC_COOLDOWN_MINUTES)."
             )
-    since = _turns_since(past.last, moment)
+    since = _count_turns_since(past.last, moment)
     if since < pace.cooldown_turns and not moment.final:
         return Wait(
             f"{since} turn(s) since the last episode; {pace.cooldown_turns} must lie between "
             "(EPISODIC_COOLDOWN_TURNS)."
         )
-    return _full(past, moment, pace) if _mergeable(past, moment, pace) is None else None
+    return _check_cap(past, moment, pace) if _find_mergeable(past, moment, pace) is None else None
 
 
-def untold(turns: Sequence[Turn], past: Past, moment: Moment, pace: Pace) -> Sequence[Turn]:
+def select_new_turns(
+    turns: Sequence[Turn], past: Past, moment: Moment, pace: Pace
+) -> Sequence[Turn]:
     """The last turns, without those that an episode has told, be it on a road that was left."""
-    wanted = min(pace.window, _turns_since(past.last, moment))
+    wanted = min(pace.window, _count_turns_since(past.last, moment))
     return turns[-wanted:] if wanted else ()
 
 
-def on_this_road(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]:
+def select_turns_since(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]:
     """The turns without what belongs to a road that was left at that time.
 
     If no turn says when it was, only the last exchange is surely of the road we are on.
@@ -356,44 +360,48 @@ def on_this_road(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]
     return turns[asked[-1] :] if asked else turns[-1:]
 
 
-def novelty(said: frozenset[str], known: frozenset[str]) -> float:
+def measure_novelty(said: frozenset[str], known: frozenset[str]) -> float:
     """The share (0-1) of what is said that is not known."""
     return len(said - known) / len(said) if said else 0.0
 
 
-def decide(text: str, novelty: float, past: Past, moment: Moment, pace: Pace) -> Plan:
+def plan_episode(text: str, measure_novelty: float, past: Past, moment: Moment, pace: Pace) -> Plan:
     """What becomes of what was told.
 
-    `novelty` is the share of its terms (0-1) that the open episode does not have.
+    `measure_novelty` is the share of its terms (0-1) that the open episode does not have.
     """
-    if early := due(past, moment, pace):
+    if early := check_too_early(past, moment, pace):
         return early
     if not text.strip():
         return Wait("Nothing was said that an episode could tell: small talk, output, or recall.")
-    base = _mergeable(past, moment, pace)
-    if base is not None and novelty < pace.novelty_min:
+    base = _find_mergeable(past, moment, pace)
+    if base is not None and measure_novelty < pace.novelty_min:
         known = base.content.splitlines()
         fresh = [line for line in text.splitlines() if line not in known]
         if not fresh:
             return Wait("It tells nothing that the last episode does not.")
-        title = label(began(base), moment.now, moment.zone)
-        return MergeInto(base, title, bounded([*known, *fresh]))
-    return _full(past, moment, pace) or Write(label(moment.now, moment.now, moment.zone), text)
+        title = name_part_of_day(find_beginning(base), moment.now, moment.zone)
+        return MergeInto(base, title, limit_lines([*known, *fresh]))
+    return _check_cap(past, moment, pace) or Write(
+        name_part_of_day(moment.now, moment.now, moment.zone), text
+    )
 
 
-def episode(plan: Write | MergeInto, moment: Moment, writing: Writing, phase: int | None) -> Record:
+def build_episode(
+    plan: Write | MergeInto, moment: Moment, writing: Writing, phase: int | None
+) -> Record:
     """The record of a plan. What is merged is derived from all it replaces, and falls with them.
 
     Its words are theirs: whoever forgets one of them forgets what was made of it.
     """
-    replaced = _merged_by(plan)
+    replaced = _replaced_by(plan)
     mark = f"~{moment.mark}" if moment.mark else ""
     return build_on_timeline(
         writing,
         "episode",
         plan.text,
         layer="recall",
-        key=f"{series(writing.scope, writing.origin)}:{moment.turn}{mark}",
+        key=f"{name_series(writing.scope, writing.origin)}:{moment.turn}{mark}",
         title=plan.title,
         importance=IMPORTANCE,
         phase=phase,
@@ -402,29 +410,29 @@ def episode(plan: Write | MergeInto, moment: Moment, writing: Writing, phase: in
     )
 
 
-def label(first: datetime, last: datetime, zone: tzinfo) -> str:
+def name_part_of_day(first: datetime, last: datetime, zone: tzinfo) -> str:
     """The part of the day: `2026-11-21 evening`, or from one such part to another."""
     names = dict.fromkeys(_part_of_day(at.astimezone(zone)) for at in (first, last))
     return " to ".join(names)
 
 
-def day_of(at: datetime) -> datetime:
+def find_start_of_day(at: datetime) -> datetime:
     """When the day began."""
     return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def began(record: Record) -> datetime:
+def find_beginning(record: Record) -> datetime:
     """When the first of what the episode tells was written down."""
     return time_of(min((record.id, *record.supersedes)))
 
 
-def _turns_since(last: Record | None, moment: Moment) -> int:
+def _count_turns_since(last: Record | None, moment: Moment) -> int:
     """Turns since the last episode. A smaller number than its own: the count began anew."""
-    told = turn_of(last) if last else 0
+    told = read_turn_number(last) if last else 0
     return moment.turn - told if moment.turn >= told else moment.turn
 
 
-def _mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
+def _find_mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
     """The episode that another may be merged into: close in time, and not full of sources."""
     base = past.open
     if base is None or len(base.supersedes) >= LINKS_MAX:
@@ -433,8 +441,8 @@ def _mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
     return base if near else None
 
 
-def _full(past: Past, moment: Moment, pace: Pace) -> Wait | None:
-    today = day_of(moment.now)
+def _check_cap(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+    today = find_start_of_day(moment.now)
     roots: set[RecordId] = {min((record.id, *record.supersedes)) for record in past.today}
     begun = [root for root in roots if time_of(root) >= today]
     if len(begun) < pace.per_day:
@@ -444,7 +452,7 @@ def _full(past: Past, moment: Moment, pace: Pace) -> Wait | None:
     )
 
 
-def _merged_by(plan: Write | MergeInto) -> tuple[RecordId, ...]:
+def _replaced_by(plan: Write | MergeInto) -> tuple[RecordId, ...]:
     match plan:
         case Write():
             return ()

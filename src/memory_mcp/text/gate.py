@@ -16,8 +16,8 @@ from functools import cache
 from typing import Final, Literal
 
 from memory_mcp.domain.record import Kind
-from memory_mcp.text.recalled import apart, not_echoed
-from memory_mcp.text.sentences import plain_quotes, sentences, without_code
+from memory_mcp.text.recalled import drop_repeated, separate_recalled
+from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import fill, fill_parts, load_table
 
 Sort = Literal["empty", "recalled", "output", "small talk", "question", "passing", "action"]
@@ -85,10 +85,10 @@ _MOOD_WORDS_MAX: Final = 8
 
 def should_create(text: str, kind: Kind = "fact") -> Worth:
     """Whether a new memory of this text is worth having, and why not."""
-    if whole := _sort_of_whole(text):
-        return _chatter(whole)
+    if whole := _judge_text(text):
+        return _refuse(whole)
     found: list[tuple[Verdict, str]] = [
-        (_sort_of(said, kind), said) for said in _own_sentences(text)
+        (_judge_sentence(said, kind), said) for said in _own_sentences(text)
     ]
     if any(sort == "lasts" for sort, _ in found):
         return Keep(sure=True)
@@ -104,39 +104,39 @@ def should_create(text: str, kind: Kind = "fact") -> Worth:
     most = max(passing, key=lambda each: passing[each])
     if most == "question" and any(asks_for_capability(said) for _, said in found):
         return Chatter(_CAPABILITY, most)
-    return _chatter(most)
+    return _refuse(most)
 
 
-def _chatter(sort: Sort) -> Chatter:
+def _refuse(sort: Sort) -> Chatter:
     return Chatter(_REASONS[sort], sort)
 
 
-def _plain(said: str) -> str:
-    return plain_quotes(said).strip().lower()
+def _normalise(said: str) -> str:
+    return straighten_quotes(said).strip().lower()
 
 
-def _sort_of_whole(text: str) -> Sort | None:
+def _judge_text(text: str) -> Sort | None:
     """What can be told of the text without reading its sentences."""
     if not _WORD.search(text):
         return "output" if any(c.isdigit() for c in text) else "empty"
-    own = apart(text)
+    own = separate_recalled(text)
     left = " ".join(_own_sentences(text)) if own.recalled else ""
     if own.recalled and len(_WORD.findall(left)) < _PROSE_WORDS_MIN:
         return "recalled"
-    prose = _prose(text)
+    prose = _find_prose(text)
     if len(_WORD.findall(prose)) < _PROSE_WORDS_MIN and len(prose) < len(own.own):
         return "output"
     return "output" if _is_output(prose) else None
 
 
-def _prose(text: str) -> str:
+def _find_prose(text: str) -> str:
     """The text without what is fenced as code, or as recalled."""
-    return without_code(apart(text).own)
+    return drop_code(separate_recalled(text).own)
 
 
 def _own_sentences(text: str) -> list[str]:
     """Its sentences without those that say again what was recalled in it."""
-    return not_echoed(sentences(_prose(text)), apart(text).recalled)
+    return drop_repeated(split_sentences(_find_prose(text)), separate_recalled(text).recalled)
 
 
 def _is_output(text: str) -> bool:
@@ -160,16 +160,16 @@ def _is_code(line: str) -> bool:
     return bool(_code_line().fullmatch(line))
 
 
-def _sort_of(said: str, kind: Kind) -> Verdict:
+def _judge_sentence(said: str, kind: Kind) -> Verdict:
     """What one sentence is. A chosen kind is harder to refuse."""
-    sort = _of_clauses([_rule(_plain(clause)) for clause in _CLAUSE.split(said)])
+    sort = _combine_clauses([_judge_clause(_normalise(clause)) for clause in _CLAUSE.split(said)])
     if kind not in _CHOSEN or sort is None or sort == "lasts" or sort in _NEVER:
         return sort
     brief = len(said.split()) <= _MOOD_WORDS_MAX
-    return "passing" if brief and _matches("mood", _plain(said)) else None
+    return "passing" if brief and _matches("mood", _normalise(said)) else None
 
 
-def _of_clauses(
+def _combine_clauses(
     sorts: list[Verdict],
 ) -> Verdict:
     """One clause that lasts, or that no rule knows, is worth the sentence."""
@@ -178,19 +178,19 @@ def _of_clauses(
     return None if None in sorts else sorts[0]
 
 
-def _rule(said: str) -> Verdict:
+def _judge_clause(said: str) -> Verdict:
     """The first rule that knows a sentence."""
     if _is_small_talk(said):
         return "small talk"
     if _matches("standing_request", said) and _matches("request", said):
         return "lasts"
     if not _matches("asks", said):
-        return _statement(said)
+        return _judge_statement(said)
     polite = _matches("request", said) and not _matches("capability", said)
     return "action" if polite else "question"
 
 
-def _statement(said: str) -> Verdict:
+def _judge_statement(said: str) -> Verdict:
     if _matches("lasts", said):
         return "lasts"
     if _matches("mood", said):
@@ -222,7 +222,7 @@ def _is_small_talk(said: str) -> bool:
 
 def asks_for_capability(said: str) -> bool:
     """Whether a sentence asks what the assistant can do."""
-    return _matches("capability", _plain(said))
+    return _matches("capability", _normalise(said))
 
 
 _Rule = Literal[

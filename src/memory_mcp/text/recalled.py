@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.text.sentences import sentences, unmarked, words_alone
+from memory_mcp.text.sentences import fold_words, split_sentences, strip_mark
 
 _FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -51,33 +51,33 @@ _ECHO_LINES_MAX: Final = 4
 
 
 @dataclass(frozen=True)
-class Apart:
+class SeparatedText:
     """A text without what came out of our recall (`own`), and the sentences of the latter."""
 
     own: str
     recalled: frozenset[str]
 
 
-def apart(text: str) -> Apart:
+def separate_recalled(text: str) -> SeparatedText:
     """Own words here, recalled ones there. A fence that is never closed holds all that follows."""
     own: list[str] = []
     heard: list[str] = []
-    for part, fenced in _fenced(text):
+    for part, fenced in _split_fences(text):
         if fenced:  # as the value of a string it has no ends of lines but their signs
             heard += part.replace("\\n", "\n").splitlines()
             continue
         lines = part.splitlines(keepends=True)
         start = 0
-        for begin, end in _entries(lines, in_json=_JSON_ID.search(part) is not None):
+        for begin, end in _find_entries(lines, in_json=_JSON_ID.search(part) is not None):
             own += lines[start:begin]
             heard.append(" ".join(line.strip("> \t\r\n|") for line in lines[begin:end]))
             start = end
         own += lines[start:]
-    said = (words_alone(said) for entry in heard for said in _said_in(entry))
-    return Apart("".join(own), frozenset(words for words in said if words))
+    said = (fold_words(said) for entry in heard for said in _texts_of(entry))
+    return SeparatedText("".join(own), frozenset(words for words in said if words))
 
 
-def recalled_ids(text: str) -> list[str]:
+def find_recalled_ids(text: str) -> list[str]:
     """The ids that stand where recall puts them: at the end of a line, alone, or as memoryId."""
     return [
         found
@@ -87,25 +87,25 @@ def recalled_ids(text: str) -> list[str]:
     ]
 
 
-def unheaded(text: str) -> str:
+def drop_headings(text: str) -> str:
     """Without the lines that recall puts around memories, once these are taken out."""
     return "".join(line for line in text.splitlines(keepends=True) if not _HEADING.match(line))
 
 
-def echoes(sentence: str, recalled: frozenset[str]) -> bool:
+def repeats_recalled(sentence: str, recalled: frozenset[str]) -> bool:
     """Whether a sentence says again what was recalled, with hardly more around it."""
-    return bool(recalled) and _echo_in(words_alone(sentence), recalled) is not None
+    return bool(recalled) and _find_repeated(fold_words(sentence), recalled) is not None
 
 
-def not_echoed(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
+def drop_repeated(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
     """The sentences that say nothing again; one that is said again may be broken over lines."""
     if not recalled:
         return list(said)
-    words = [words_alone(each) for each in said]
+    words = [fold_words(each) for each in said]
     kept: list[str] = []
     place = 0
     while place < len(said):
-        if broken := _broken_echo(words[place : place + _ECHO_LINES_MAX], recalled):
+        if broken := _count_repeated_lines(words[place : place + _ECHO_LINES_MAX], recalled):
             place += broken
         else:
             kept.append(said[place])
@@ -113,17 +113,17 @@ def not_echoed(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
     return kept
 
 
-def _broken_echo(words: Sequence[str], recalled: frozenset[str]) -> int:
+def _count_repeated_lines(words: Sequence[str], recalled: frozenset[str]) -> int:
     """Over how many of these lines, from the first, something recalled is said again."""
     for lines in range(1, len(words) + 1):
-        heard = _echo_in(" ".join(words[:lines]), recalled)
+        heard = _find_repeated(" ".join(words[:lines]), recalled)
         # it must need the first and the last of them, or a line of its own would go along
         if heard and (lines == 1 or heard not in " ".join(words[1:lines])):
             return lines
     return 0
 
 
-def _echo_in(words: str, recalled: frozenset[str]) -> str | None:
+def _find_repeated(words: str, recalled: frozenset[str]) -> str | None:
     if words in recalled:
         return words or None
     found = (
@@ -136,7 +136,7 @@ def _echo_in(words: str, recalled: frozenset[str]) -> str | None:
     return next(found, None)
 
 
-def _fenced(text: str) -> Iterator[tuple[str, bool]]:
+def _split_fences(text: str) -> Iterator[tuple[str, bool]]:
     """The stretches of a text, and whether each lies within a fence."""
     depth = start = 0
     for mark in _FENCE.finditer(text):
@@ -146,15 +146,15 @@ def _fenced(text: str) -> Iterator[tuple[str, bool]]:
     yield text[start:], depth > 0
 
 
-def _entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
+def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
     """From where to where lines are of a memory that was returned."""
     free = 0  # the first line that belongs to none so far
     explained = -1  # the line that may say what a score is made of
     for place, line in enumerate(lines):
         if _ID.search(line):
-            begin = _broken_from(lines, place, max(free, place - _BROKEN_LINES_MAX))
+            begin = _find_line_start(lines, place, max(free, place - _BROKEN_LINES_MAX))
         elif _BELOW.match(line):
-            begin = _found_from(lines, place, max(free, place - _FOUND_LINES_MAX))
+            begin = _find_result_start(lines, place, max(free, place - _FOUND_LINES_MAX))
             explained = place + 1
         elif place == explained and _WHY.match(line):
             begin, explained = place, place + 1
@@ -166,7 +166,7 @@ def _entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]
         free = place + 1
 
 
-def _broken_from(lines: Sequence[str], last: int, first: int) -> int:
+def _find_line_start(lines: Sequence[str], last: int, first: int) -> int:
     """Where a line of a context begins that ends at `last`, if it was broken within a sentence."""
     for place in range(last, first - 1, -1):
         if place < last and _ENDED.search(lines[place]):
@@ -176,7 +176,7 @@ def _broken_from(lines: Sequence[str], last: int, first: int) -> int:
     return last
 
 
-def _found_from(lines: Sequence[str], last: int, first: int) -> int:
+def _find_result_start(lines: Sequence[str], last: int, first: int) -> int:
     """Where a memory begins that the command line found: its score; the rest is set in."""
     for place in range(last - 1, first - 1, -1):
         if _SCORED.match(lines[place]):
@@ -186,16 +186,16 @@ def _found_from(lines: Sequence[str], last: int, first: int) -> int:
     return last
 
 
-def _said_in(entry: str) -> Iterator[str]:
+def _texts_of(entry: str) -> Iterator[str]:
     """What a recalled line says: as a whole, sentence by sentence, with and without its title."""
     for text in _JSON_TEXT.findall(entry):
         try:
-            yield from _said_in(json.loads(text, strict=False))
+            yield from _texts_of(json.loads(text, strict=False))
         except ValueError:  # half of it
             continue
     said = _SCORED.sub("", _ID.sub("", entry.strip().rstrip("\u2026")), count=1)
     said = re.sub(rf"\s*\[[^\[\]]*\] {_UUID}\W*$", "", said)
     for text in (said, said.partition(": ")[2]):
         for line in (text, *text.splitlines()):
-            yield unmarked(line)
-            yield from sentences(line)
+            yield strip_mark(line)
+            yield from split_sentences(line)

@@ -21,13 +21,13 @@ _NOTE: Final = re.compile(
 _INTERRUPTED: Final = "[Request interrupted"
 
 
-def turns_of(data: bytes) -> list[Turn]:
+def read_turns(data: bytes) -> list[Turn]:
     """What was said on the way to the last entry, oldest first."""
-    told = (_turn(entry) for entry in _way(list(_entries(data))))
+    told = (_read_turn(entry) for entry in _follow_to_last(list(_read_entries(data))))
     return [turn for turn in told if turn]
 
 
-def _entries(data: bytes) -> Iterator[_Entry]:
+def _read_entries(data: bytes) -> Iterator[_Entry]:
     for line in data.splitlines():
         try:
             found: Any = json.loads(line)
@@ -39,7 +39,7 @@ def _entries(data: bytes) -> Iterator[_Entry]:
                 yield entry
 
 
-def _way(entries: Sequence[_Entry]) -> Sequence[_Entry]:
+def _follow_to_last(entries: Sequence[_Entry]) -> Sequence[_Entry]:
     """From the first that is known to the last one; all of them, where none has a name."""
     known = {entry["uuid"]: entry for entry in entries if isinstance(entry.get("uuid"), str)}
     if not known:
@@ -53,20 +53,20 @@ def _way(entries: Sequence[_Entry]) -> Sequence[_Entry]:
     return way[::-1]
 
 
-def _turn(entry: _Entry) -> Turn | None:
+def _read_turn(entry: _Entry) -> Turn | None:
     role = entry.get("type")
     message = entry.get("message")
     told = entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isApiErrorMessage")
     if role not in ("user", "assistant") or not isinstance(message, dict) or told:
         return None
-    said = "\n\n".join(_texts(cast("_Entry", message).get("content")))
+    said = "\n\n".join(_read_texts(cast("_Entry", message).get("content")))
     said = _NOTE.sub("", said).strip()
     if not said or said.startswith(_INTERRUPTED):
         return None
-    return Turn("user" if role == "user" else "assistant", said, _time(entry.get("timestamp")))
+    return Turn("user" if role == "user" else "assistant", said, _read_time(entry.get("timestamp")))
 
 
-def _texts(content: object) -> Iterator[str]:
+def _read_texts(content: object) -> Iterator[str]:
     """A message is a text, or a list of blocks; only those of text were said by anybody."""
     if isinstance(content, str):
         yield content
@@ -79,7 +79,7 @@ def _texts(content: object) -> Iterator[str]:
                     yield text
 
 
-def _time(value: object) -> datetime | None:
+def _read_time(value: object) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:

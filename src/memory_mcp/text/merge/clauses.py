@@ -7,10 +7,10 @@ from itertools import islice
 from typing import Final
 
 from memory_mcp.domain.merging import Updated
-from memory_mcp.text.merge.compare import compared
+from memory_mcp.text.merge.compare import compare_sentences
 from memory_mcp.text.merge.lexicon import lexicon
-from memory_mcp.text.merge.reading import Sentence, Word, read
-from memory_mcp.text.sentences import sentences
+from memory_mcp.text.merge.reading import Sentence, Word, read_sentence
+from memory_mcp.text.sentences import split_sentences
 
 _JOIN: Final = re.compile(r"\s*(?:;|,?\s+(?:and|but|while|und|aber))\s+", re.IGNORECASE)
 _ENDS: Final = " .!;,"
@@ -56,15 +56,15 @@ _ENDS_OF_CLAUSE: Final = re.compile(
 )
 
 
-def clauses(sentence: str) -> list[str]:
+def split_clauses(sentence: str) -> list[str]:
     """What a sentence says, each as a sentence of its own; the sentence itself if it is one."""
     parts = _JOIN.split(sentence.strip().rstrip(_ENDS))
-    subject = _subject(parts[0])
+    subject = _find_subject(parts[0])
     if len(parts) == 1 or not subject:
         return [sentence]
     found = [f"{parts[0]}."]
     for part in parts[1:]:
-        first = read(f"{subject} {part}.")
+        first = read_sentence(f"{subject} {part}.")
         said = part.split(maxsplit=1)[0].casefold() if part else ""
         begins = first.predicate is not None and first.predicate < len(first.words)
         verb = first.words[first.predicate] if begins and first.predicate is not None else None
@@ -74,19 +74,19 @@ def clauses(sentence: str) -> list[str]:
     return found
 
 
-def contradicted(new: str, old: str) -> tuple[str, tuple[str, ...]] | None:
+def find_contradicted(new: str, old: str) -> tuple[str, tuple[str, ...]] | None:
     """The statement of the old text that the new one contradicts, and what else the old one says.
 
     None if the old text says nothing that the rule calls an older value. Of long texts only the
     beginnings are compared.
     """
-    parts = [clause for said in sentences(old) for clause in clauses(said)]
-    told = sentences(new)[:_STATEMENTS_MAX]
+    parts = [clause for said in split_sentences(old) for clause in split_clauses(said)]
+    told = split_sentences(new)[:_STATEMENTS_MAX]
     pairs = (
         (clause, at)
         for said in told
         for at, part in enumerate(parts[:_STATEMENTS_MAX])
-        for clause in (*clauses(said), *_within(said, part))
+        for clause in (*split_clauses(said), *_find_statements_within(said, part))
     )
     for clause, at in islice(pairs, _PAIRS_MAX):
         if _takes_back(clause, parts[at]):
@@ -94,16 +94,18 @@ def contradicted(new: str, old: str) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
-def at_odds(new: str, old: str) -> str | None:
+def find_conflict(new: str, old: str) -> str | None:
     """What the old text says that the new one contradicts, whichever of them says it at length."""
-    if found := contradicted(new, old):
+    if found := find_contradicted(new, old):
         return found[0]
-    told = [clause for said in sentences(new)[:_STATEMENTS_MAX] for clause in clauses(said)]
+    told = [
+        clause for said in split_sentences(new)[:_STATEMENTS_MAX] for clause in split_clauses(said)
+    ]
     pairs = (
         (clause, older)
-        for said in sentences(old)[:_STATEMENTS_MAX]
+        for said in split_sentences(old)[:_STATEMENTS_MAX]
         for clause in told[:_STATEMENTS_MAX]
-        for older in _within(said, clause)
+        for older in _find_statements_within(said, clause)
     )
     return next(
         (older for clause, older in islice(pairs, _PAIRS_MAX) if _takes_back(clause, older)), None
@@ -112,11 +114,11 @@ def at_odds(new: str, old: str) -> str | None:
 
 def _takes_back(clause: str, part: str) -> bool:
     """Whether one statement has the newer value of the other one."""
-    new, old = read(clause), read(part)
-    return isinstance(compared(new, old), Updated) or _says_other(new, old)
+    new, old = read_sentence(clause), read_sentence(part)
+    return isinstance(compare_sentences(new, old), Updated) or _has_other_value(new, old)
 
 
-def _says_other(new: Sentence, old: Sentence) -> bool:
+def _has_other_value(new: Sentence, old: Sentence) -> bool:
     """Whether "the queue is this" became "the queue is that": there is one such queue.
 
     Too little to hide the older one by, and enough to name the two to whoever can tell.
@@ -142,14 +144,14 @@ def _is_name(word: Word) -> bool:
     return word.said[:1].isupper() and not _PATH.search(word.said)
 
 
-def _within(said: str, part: str) -> Iterator[str]:
+def _find_statements_within(said: str, part: str) -> Iterator[str]:
     """The statements about what `part` is about, cut out of a longer sentence.
 
     "After the move the API listens on port 9090 behind the gateway" has "the API listens on port
     9090" in it. What stands before must not narrow it ("on staging the API listens …") or make a
     wish of it ("if the API listens …").
     """
-    told = read(part)
+    told = read_sentence(part)
     subject = _DETERMINER.sub("", _before_predicate(part, told))
     if not subject:
         return
@@ -157,7 +159,7 @@ def _within(said: str, part: str) -> Iterator[str]:
     about = re.compile(rf"(?<![\w-])(?:{_DETERMINERS}\s+)?{words}(?![\w-])", re.IGNORECASE)
     for found in islice(about.finditer(said), _WITHIN_MAX):
         before, rest = said[: found.start()], said[found.start() :]
-        if not _leads_in(before, determined=bool(_DETERMINER.match(found.group()))):
+        if not _may_lead_in(before, determined=bool(_DETERMINER.match(found.group()))):
             continue
         ends = _ENDS_OF_CLAUSE.finditer(rest, found.end() - found.start() + 1)
         for end in islice(ends, _WITHIN_MAX):
@@ -172,11 +174,11 @@ def _before_predicate(clause: str, sentence: Sentence) -> str:
         return ""
     word = sentence.words[sentence.predicate]
     said = [copula for copula in lexicon().copulas if word.copula] or [word.said]
-    ends = [found.start() for each in said if (found := _word(each).search(clause))]
+    ends = [found.start() for each in said if (found := _word_pattern(each).search(clause))]
     return clause[: min(ends)].strip() if ends else ""
 
 
-def _leads_in(before: str, *, determined: bool) -> bool:
+def _may_lead_in(before: str, *, determined: bool) -> bool:
     """Whether a statement may begin behind these words and hold as it stands."""
     *earlier, last = (piece.strip() for piece in _BOUNDARY.split(before))
     phrase = last or (earlier[-1] if earlier else "")
@@ -187,14 +189,14 @@ def _leads_in(before: str, *, determined: bool) -> bool:
     return opens or not last or (determined and not _BELONGS.search(before))
 
 
-def _subject(clause: str) -> str:
+def _find_subject(clause: str) -> str:
     """The words before a verb."""
-    sentence = read(clause)
+    sentence = read_sentence(clause)
     subject = _before_predicate(clause, sentence)
     verb = sentence.words[sentence.predicate] if subject and sentence.predicate else None
     return subject if verb and verb.kind == "verb" and not verb.copula else ""
 
 
 @cache
-def _word(said: str) -> re.Pattern[str]:
+def _word_pattern(said: str) -> re.Pattern[str]:
     return re.compile(rf"(?<=\s){re.escape(said)}(?!\w)", re.IGNORECASE)

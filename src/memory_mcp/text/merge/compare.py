@@ -14,7 +14,7 @@ from memory_mcp.domain.merging import (
     Updated,
     Verdict,
 )
-from memory_mcp.text.merge.doubts import doubt, other_title
+from memory_mcp.text.merge.doubts import compare_titles, find_doubt
 from memory_mcp.text.merge.lexicon import lexicon, stem
 from memory_mcp.text.merge.reading import NOT, Sentence, Word
 
@@ -246,11 +246,11 @@ def is_toggle(slot: Slot) -> bool:
 Phrase = tuple[str, ...]
 
 
-def reordered(new: Sentence, old: Sentence) -> bool:
+def is_reordered(new: Sentence, old: Sentence) -> bool:
     """Whether the same words stand in another order that says the same."""
     if sorted(new.keys) != sorted(old.keys) or new.copulas > 1 or old.copulas > 1:
         return False
-    ours, theirs = _phrases(new.words), _phrases(old.words)
+    ours, theirs = _split_phrases(new.words), _split_phrases(old.words)
     if _inverted(new, old):
         return True
     if new.copulas + min(new.verbs, 1) > 1 or old.copulas + min(old.verbs, 1) > 1:
@@ -258,7 +258,7 @@ def reordered(new: Sentence, old: Sentence) -> bool:
     return _one_moved(ours, theirs) or _listed(ours, theirs, new) or _passive(new, old)
 
 
-def _phrases(words: Sequence[Word]) -> list[Phrase]:
+def _split_phrases(words: Sequence[Word]) -> list[Phrase]:
     """The words in groups that move together."""
     starters = lexicon().starters | {"@i"}
     found: list[list[str]] = []
@@ -315,7 +315,7 @@ def _passive(new: Sentence, old: Sentence) -> bool:
     active, passive = (new, old) if new.spoken_by_us else (old, new)
     if passive.copulas != 1 or active.copulas:
         return False
-    ours, theirs = _phrases(active.words), _phrases(passive.words)
+    ours, theirs = _split_phrases(active.words), _split_phrases(passive.words)
     after = [each for each in ours if each[0] in lexicon().starters]
     return after == [each for each in theirs if each[0] in lexicon().starters]
 
@@ -328,52 +328,54 @@ WORDS_MAX: Final = 120
 """A longer sentence is none: a list, a log, a table."""
 
 
-def compared(new: Sentence, old: Sentence) -> Verdict:
+def compare_sentences(new: Sentence, old: Sentence) -> Verdict:
     """Whether one sentence says the same fact as the other; a yes must stand every doubt."""
-    verdict = _laid_side_by_side(new, old)
+    verdict = _align(new, old)
     if isinstance(verdict, Different | Unsure):
         return verdict
-    if titled := other_title(new.text, old.text):
+    if titled := compare_titles(new.text, old.text):
         return titled
-    reason = doubt(new, old, verdict, less=verdict == Restated(LESS))
+    reason = find_doubt(new, old, verdict, less=verdict == Restated(LESS))
     return Unsure(reason) if reason else verdict
 
 
-def compared_if_near(new: Sentence, old: Sentence) -> Verdict:
+def compare_if_near(new: Sentence, old: Sentence) -> Verdict:
     """The verdict; most sentences of two longer texts share too little to be worth asking."""
     ours, theirs = set(new.keys), set(old.keys)
     if 2 * len(ours & theirs) < min(len(ours), len(theirs)):
         return Unsure("too little in common")
-    return compared(new, old)
+    return compare_sentences(new, old)
 
 
-def _laid_side_by_side(new: Sentence, old: Sentence) -> Verdict:
+def _align(new: Sentence, old: Sentence) -> Verdict:
     """What their words alone say."""
     if max(len(new.words), len(old.words)) > WORDS_MAX or not (new.words and old.words):
         return Unsure("too long or too short to compare")
     if (new.past, new.event) != (old.past, old.event):
-        return _when(new, old)
+        return _compare_times(new, old)
     if new.keys == old.keys:
         return Restated(SAME)
-    if denied := _denied(new) - _denied(old):
-        return _negated(new, old, denied)
-    if reordered(new, old):
+    if denied := _count_negations(new) - _count_negations(old):
+        return _compare_negated(new, old, denied)
+    if is_reordered(new, old):
         return Restated("the same words in another order")
-    verdict = _judged(new, old, _slots(new, old))
-    both_deny = isinstance(verdict, Updated) and _denied(new)
+    verdict = _judge_slots(new, old, _find_slots(new, old))
+    both_deny = isinstance(verdict, Updated) and _count_negations(new)
     return Unsure("each denies something") if both_deny else verdict
 
 
-def _when(new: Sentence, old: Sentence) -> Verdict:
+def _compare_times(new: Sentence, old: Sentence) -> Verdict:
     """One tells of now and the other of then: what was so once may be so no more, or again."""
-    reason = _apart(new, old, _slots(new, old))
+    reason = _find_difference(new, old, _find_slots(new, old))
     return Different(reason) if reason else Unsure("one tells of what was")
 
 
-def _slots(new: Sentence, old: Sentence) -> list[Slot]:
+def _find_slots(new: Sentence, old: Sentence) -> list[Slot]:
     """Where they part; which of them is new must not matter to that."""
     if new.keys < old.keys:
-        return [Slot(slot.new, slot.old, slot.at_new, slot.at_old) for slot in _slots(old, new)]
+        return [
+            Slot(slot.new, slot.old, slot.at_new, slot.at_old) for slot in _find_slots(old, new)
+        ]
     matcher = SequenceMatcher(None, old.keys, new.keys, autojunk=False)
     return [
         Slot(old.words[i:j], new.words[k:m], i, k)
@@ -382,27 +384,31 @@ def _slots(new: Sentence, old: Sentence) -> list[Slot]:
     ]
 
 
-def _judged(new: Sentence, old: Sentence, slots: list[Slot]) -> Verdict:
+def _judge_slots(new: Sentence, old: Sentence, slots: list[Slot]) -> Verdict:
     """From where the sentences part to a verdict; the first reason to say no wins."""
     replaced = [slot for slot in slots if slot.old and slot.new]
     lost = [slot for slot in slots if not slot.new]
     added = [slot for slot in slots if not slot.old]
-    if reason := _apart(new, old, slots):
+    if reason := _find_difference(new, old, slots):
         return Different(reason)
-    if reason := _unclear(new, old, added, lost):
+    if reason := _find_unclear(new, old, added, lost):
         return Unsure(reason)
     if not replaced:
         return Extended("it says more") if added else Restated(LESS)
-    if len(replaced) > 1 or lost or not _shared(new, slots):
+    if len(replaced) > 1 or lost or not _count_shared(new, slots):
         return Unsure("more than one thing changed, or too little of the statement is left")
     for slot in replaced:
         if not (is_newer(slot, new, old) or (len(replaced) == 1 and is_other(slot, new, old))):
-            return Unsure(f"{_said(slot.old)!r} and {_said(slot.new)!r} may be two things")
-    changes = ", ".join(f"{_said(slot.old)!r} became {_said(slot.new)!r}" for slot in replaced)
+            return Unsure(
+                f"{_join_words(slot.old)!r} and {_join_words(slot.new)!r} may be two things"
+            )
+    changes = ", ".join(
+        f"{_join_words(slot.old)!r} became {_join_words(slot.new)!r}" for slot in replaced
+    )
     return Updated(changes)
 
 
-def _unclear(new: Sentence, old: Sentence, added: list[Slot], lost: list[Slot]) -> str:
+def _find_unclear(new: Sentence, old: Sentence, added: list[Slot], lost: list[Slot]) -> str:
     """Why nothing can be said of what only one of them has, or nothing."""
     if any(not _is_tail(slot.new, slot.at_new, new) for slot in added):
         return "words are added inside the statement"
@@ -411,7 +417,7 @@ def _unclear(new: Sentence, old: Sentence, added: list[Slot], lost: list[Slot]) 
     return "both say something that the other does not" if added and lost else ""
 
 
-def _shared(new: Sentence, slots: list[Slot]) -> int:
+def _count_shared(new: Sentence, slots: list[Slot]) -> int:
     """How many words that tell something the sentences share."""
     parted = {slot.at_new + n for slot in slots for n in range(len(slot.new))}
     return sum(
@@ -421,19 +427,19 @@ def _shared(new: Sentence, slots: list[Slot]) -> int:
     )
 
 
-def _apart(new: Sentence, old: Sentence, slots: list[Slot]) -> str:
+def _find_difference(new: Sentence, old: Sentence, slots: list[Slot]) -> str:
     """Why the sentences are about two things, or nothing."""
     for slot in slots:
         ours, theirs = _groups(slot.new), _groups(slot.old)
         if ours & theirs and not is_toggle(slot):
-            return f"{_said(slot.old)!r} is not {_said(slot.new)!r}"
+            return f"{_join_words(slot.old)!r} is not {_join_words(slot.new)!r}"
         if not (slot.old and slot.new):
             continue
         if _in_subject(slot, new, old):
-            return f"about {_said(slot.old)!r}, not {_said(slot.new)!r}"
+            return f"about {_join_words(slot.old)!r}, not {_join_words(slot.new)!r}"
         ours, theirs = measures(slot.new), measures(slot.old)
         if ours and theirs and ours != theirs and "count" not in ours | theirs:
-            return f"{_said(slot.old)!r} and {_said(slot.new)!r} measure two things"
+            return f"{_join_words(slot.old)!r} and {_join_words(slot.new)!r} measure two things"
     return ""
 
 
@@ -461,21 +467,21 @@ def _is_tail(words: Sequence[Word], at: int, sentence: Sentence) -> bool:
     return words[0].apart or words[0].kind in ("preposition", "join")
 
 
-def _denied(sentence: Sentence) -> int:
+def _count_negations(sentence: Sentence) -> int:
     return sum(word.kind == "not" for word in sentence.words)
 
 
-def _negated(new: Sentence, old: Sentence, denied: int) -> Verdict:
+def _compare_negated(new: Sentence, old: Sentence, denied: int) -> Verdict:
     """One sentence denies something: the other one, or something else?"""
-    if abs(denied) > 1 or min(_denied(new), _denied(old)) > 0:
+    if abs(denied) > 1 or min(_count_negations(new), _count_negations(old)) > 0:
         return Unsure("more than one negation")
-    ours, theirs = _affirmed(new), _affirmed(old)
-    match _laid_side_by_side(ours, theirs):
+    ours, theirs = _drop_negations(new), _drop_negations(old)
+    match _align(ours, theirs):
         case Restated(reason) if reason == LESS and (denied < 0 or old.listed):
             verdict = Unsure("one is about a part of the other")
         case Restated():
             verdict = Updated("one denies the other")
-        case Extended() if _reasoned(ours, theirs):
+        case Extended() if _adds_reason(ours, theirs):
             verdict = Updated("one denies the other, with a reason")
         case Updated() | Extended():
             verdict = Different("one denies something else")
@@ -488,17 +494,17 @@ def _negated(new: Sentence, old: Sentence, denied: int) -> Verdict:
 
 def _other_object(new: Sentence, old: Sentence) -> bool:
     """Whether all but one place is the same: "we use Redis", "we do not use Memcached"."""
-    slots = _slots(new, old)
+    slots = _find_slots(new, old)
     return len(slots) == 1 and bool(slots[0].old and slots[0].new)
 
 
-def _reasoned(new: Sentence, old: Sentence) -> bool:
+def _adds_reason(new: Sentence, old: Sentence) -> bool:
     """Whether what the new one adds is only a reason."""
     after = new.words[len(old.words) :]
     return bool(after) and after[0].key in ("because", "since", "weil", "da", "so", "due")
 
 
-def _affirmed(sentence: Sentence) -> Sentence:
+def _drop_negations(sentence: Sentence) -> Sentence:
     words = tuple(word for word in sentence.words if word.key != NOT)
     gone = [at for at, word in enumerate(sentence.words) if word.key == NOT]
     predicate = sentence.predicate
@@ -507,5 +513,5 @@ def _affirmed(sentence: Sentence) -> Sentence:
     return replace(sentence, words=words, predicate=predicate)
 
 
-def _said(words: Sequence[Word]) -> str:
+def _join_words(words: Sequence[Word]) -> str:
     return " ".join(word.said for word in words)

@@ -15,9 +15,9 @@ from memory_mcp.domain.merging import Different, Restated, Unsure, Verdict
 from memory_mcp.domain.normalise import folded
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
-from memory_mcp.text.merge.compare import LESS, compared_if_near
-from memory_mcp.text.merge.reading import Word, read
-from memory_mcp.text.sentences import as_written, sentences, unmarked, words_alone
+from memory_mcp.text.merge.compare import LESS, compare_if_near
+from memory_mcp.text.merge.reading import Word, read_sentence
+from memory_mcp.text.sentences import fold_words, split_lines, split_sentences, strip_mark
 
 _ENDS: Final = tuple(".!?:;,\u2026。！？)\"'`")  # noqa: RUF001
 _LAYOUT: Final = re.compile(
@@ -27,7 +27,7 @@ _LAYOUT: Final = re.compile(
 _ENDED: Final = re.compile(r"[.!?…。！？][\"')\]}*_`»\u201d\u2019]*\s*")  # noqa: RUF001
 
 
-class _Said(NamedTuple):
+class _OldSentence(NamedTuple):
     """A sentence of the old text: how it is written, what stands before it, what takes its place.
 
     `place` is the number of a new sentence.
@@ -43,16 +43,16 @@ def compose(old: str, new: str) -> str | None:
 
     That is so if one of them has a layout, or if both together are longer than a memory may be.
     """
-    if folded(old) == folded(new) or _holds(old, new):
+    if folded(old) == folded(new) or _contains(old, new):
         return old
-    if _holds(new, old):
+    if _contains(new, old):
         return new
-    if _laid_out(old) or _laid_out(new):
+    if _has_layout(old) or _has_layout(new):
         return None
-    ours, theirs = as_written(new), as_written(old)
+    ours, theirs = split_lines(new), split_lines(old)
     if not ours or not theirs:
         return new if ours else old
-    told = _told(ours, theirs, old)
+    told = _match_sentences(ours, theirs, old)
     absorbed = {
         n
         for n, one in enumerate(ours)
@@ -63,16 +63,16 @@ def compose(old: str, new: str) -> str | None:
     if all(said.place is not None for said in told) and not absorbed:
         return new
     repeated = len({folded(one) for one in ours}) < len(ours)
-    text = None if repeated else _woven(told, ours, added, old, new)
+    text = None if repeated else _weave(told, ours, added, old, new)
     return text if text is not None and len(text) <= CONTENT_CHARS_MAX else None
 
 
-def _holds(whole: str, part: str) -> bool:
+def _contains(whole: str, part: str) -> bool:
     """Whether one text stands in the other as it is, line for line."""
     return bool(part.strip()) and f"\n{part.strip()}\n" in f"\n{whole.strip()}\n"
 
 
-def _laid_out(text: str) -> bool:
+def _has_layout(text: str) -> bool:
     """Whether lines mean something: code, a table, a list, or lines that are no sentences."""
     if _LAYOUT.search(text):
         return True
@@ -85,23 +85,23 @@ def _is_ended(line: str) -> bool:
     return bool(last) and last[-1].end() == len(line)
 
 
-def _told(ours: Sequence[str], theirs: Sequence[str], old: str) -> list[_Said]:
+def _match_sentences(ours: Sequence[str], theirs: Sequence[str], old: str) -> list[_OldSentence]:
     """The old sentences with what stands before each, and what takes their place."""
     again = {folded(one): n for n, one in enumerate(ours)}
-    told: list[_Said] = []
+    told: list[_OldSentence] = []
     at = 0
     for other in theirs:
         start = old.index(other, at)
         place = again.get(folded(other))
         if place is None:
-            place = _taken_by(ours, other)
-        told.append(_Said(other, old[at:start], place))
+            place = _find_replacement(ours, other)
+        told.append(_OldSentence(other, old[at:start], place))
         at = start + len(other)
     return told
 
 
-def _woven(
-    told: Sequence[_Said], ours: Sequence[str], added: Sequence[int], old: str, new: str
+def _weave(
+    told: Sequence[_OldSentence], ours: Sequence[str], added: Sequence[int], old: str, new: str
 ) -> str | None:
     """The old text with what took the place of its sentences, and with what is new."""
     lines = "\n" in old.strip() or "\n" in new.strip()
@@ -116,7 +116,7 @@ def _woven(
         elif said.place not in (place for _, _, place in pieces):
             pieces.append((said.gap, ours[said.place], said.place))
     for n in added:
-        pieces.insert(_place(n, [place for _, _, place in pieces]), (gap, ours[n], n))
+        pieces.insert(_find_place(n, [place for _, _, place in pieces]), (gap, ours[n], n))
     whole = ""
     for at, (before, said, _) in enumerate(pieces):
         open_ended = not _is_ended(said) if lines else at + 1 < len(pieces)
@@ -126,13 +126,13 @@ def _woven(
         whole += ((before or gap) if at else told[0].gap) + ended
     last = told[-1]
     whole += old[old.rindex(last.text) + len(last.text) :]
-    if _laid_out(whole):  # a sentence that looks like an item where it stands now
+    if _has_layout(whole):  # a sentence that looks like an item where it stands now
         return None
     expected = [folded(said) for _, said, _ in pieces]
-    return whole if [folded(one) for one in as_written(whole)] == expected else None
+    return whole if [folded(one) for one in split_lines(whole)] == expected else None
 
 
-def _place(n: int, stands: Sequence[int | None]) -> int:
+def _find_place(n: int, stands: Sequence[int | None]) -> int:
     """Behind the sentence that it followed, before the one that it preceded, or at the end."""
     before = [stands.index(m) for m in range(n) if m in stands]
     if before:
@@ -141,21 +141,21 @@ def _place(n: int, stands: Sequence[int | None]) -> int:
     return after[0] if after else len(stands)
 
 
-def _taken_by(ours: Sequence[str], other: str) -> int | None:
+def _find_replacement(ours: Sequence[str], other: str) -> int | None:
     """Which of the new sentences takes the place of an old one."""
     for n, one in enumerate(ours):
-        verdict = _compared(one, other)
+        verdict = _compare(one, other)
         if not isinstance(verdict, Different | Unsure) and verdict != Restated(LESS):
             return n
     return None
 
 
 def _says_less(one: str, other: str) -> bool:
-    return _compared(one, other) == Restated(LESS)
+    return _compare(one, other) == Restated(LESS)
 
 
-def _compared(one: str, other: str) -> Verdict:
-    return compared_if_near(read(unmarked(one)), read(unmarked(other)))
+def _compare(one: str, other: str) -> Verdict:
+    return compare_if_near(read_sentence(strip_mark(one)), read_sentence(strip_mark(other)))
 
 
 _TELLING_CHARS_MIN: Final = 4
@@ -166,29 +166,31 @@ _LITTLE: Final = ("preposition", "join")
 _VALUES: Final = ("value", "identifier", "name")
 
 
-def keeps(old: str, text: str) -> bool:
+def keeps_content(old: str, text: str) -> bool:
     """Whether each sentence of the old text is still in the other one, with its figures and names.
 
     Other words may have been chosen for the rest of it.
     """
-    there = set(words_alone(text).split())
-    known = {word.key for word in _words(text)}
-    for said in sentences(old):
-        telling = {word for word in words_alone(said).split() if len(word) >= _TELLING_CHARS_MIN}
+    there = set(fold_words(text).split())
+    known = {word.key for word in _read_words(text)}
+    for said in split_sentences(old):
+        telling = {word for word in fold_words(said).split() if len(word) >= _TELLING_CHARS_MIN}
         if len(telling & there) < _KEPT_MIN * len(telling):
             return False
-        if any(word.kind in _VALUES and word.key not in known for word in read(said).words):
+        if any(
+            word.kind in _VALUES and word.key not in known for word in read_sentence(said).words
+        ):
             return False
     return True
 
 
-def replaced_value(old: str, text: str) -> str | None:
+def find_replaced_value(old: str, text: str) -> str | None:
     """The one value of the old text that gave way to another; "" if all of it is in the other one.
 
     None if anything else is missing, or nothing stands in its place: that would be lost with it.
     """
-    before, after = _words(old), _words(text)
-    if not all(read(said).words for said in sentences(old)):
+    before, after = _read_words(old), _read_words(text)
+    if not all(read_sentence(said).words for said in split_sentences(old)):
         return None  # a list or a log: nobody can tell what is missing
     known, there = {word.key for word in before}, {word.key for word in after}
     missing = [
@@ -216,12 +218,12 @@ def _is_one_value(words: Sequence[Word], places: Sequence[int]) -> bool:
     return adjacent and named and not any(word.apart for word in words[1:])
 
 
-def _words(text: str) -> list[Word]:
-    return [word for said in sentences(text) for word in read(said).words]
+def _read_words(text: str) -> list[Word]:
+    return [word for said in split_sentences(text) for word in read_sentence(said).words]
 
 
 @dataclass(frozen=True)
-class Fate:
+class ForgetPlan:
     """What becomes of the others when one memory is forgotten.
 
     `along` is erased with it. `older` stays hidden, as it was. `back` holds again; of each of
@@ -234,18 +236,18 @@ class Fate:
     again: tuple[tuple[Record, Sequence[Record]], ...] = ()
 
 
-def parts_of(record: Record) -> set[RecordId]:
+def find_parts(record: Record) -> set[RecordId]:
     """What it was composed of and stands for: sources that it took the place of."""
     return set(record.derived_from) & set(record.supersedes)
 
 
-def fate_of(
+def plan_forget(
     target: Record,
     doomed: Mapping[RecordId, Record],
     known: Mapping[RecordId, Record],
     visible: Collection[RecordId],
     view: View,
-) -> Fate:
+) -> ForgetPlan:
     """What becomes of what `target` is made of, and of what is made of it.
 
     `doomed` are the target, its parts, and everything derived from these; `known` the sources of
@@ -257,16 +259,16 @@ def fate_of(
     again: list[tuple[Record, Sequence[Record]]] = []
     for record in sorted(doomed.values(), key=lambda record: record.id):
         older.update(dict.fromkeys(set(record.supersedes) - set(record.derived_from)))
-        if not parts_of(record):  # it never took the place of what it was drawn from
+        if not find_parts(record):  # it never took the place of what it was drawn from
             continue
-        left = _left_of(record, doomed, known)
+        left = _find_parts_left(record, doomed, known)
         if record.id in visible:
             back.update(dict.fromkeys(part.id for part in left))
             if len(left) > 1:
                 again.append((record, left))
-        elif record.id not in taken_over and _reached(record, view):
+        elif record.id not in taken_over and _is_on_chain(record, view):
             older.update(dict.fromkeys(part.id for part in left))  # something else replaced it
-    return Fate(
+    return ForgetPlan(
         along=tuple(sorted(doomed.keys() - {target.id})),
         older=tuple(sorted(older.keys() - doomed.keys() - back.keys())),
         back=tuple(sorted(back)),
@@ -274,10 +276,10 @@ def fate_of(
     )
 
 
-def recomposed(whole: Record, parts: Sequence[Record], writing: Writing) -> Record | None:
+def recompose(whole: Record, parts: Sequence[Record], writing: Writing) -> Record | None:
     """What is left of a whole, in its place; None if the parts do not fit into one text."""
     first, *others = (part.content for part in parts)
-    text = reduce(_both, others, first)
+    text = reduce(_compose_both, others, first)
     if text is None:
         return None
     ids = tuple(part.id for part in parts)
@@ -299,11 +301,11 @@ def recomposed(whole: Record, parts: Sequence[Record], writing: Writing) -> Reco
     )
 
 
-def _both(old: str | None, new: str) -> str | None:
+def _compose_both(old: str | None, new: str) -> str | None:
     return None if old is None else compose(old, new)
 
 
-def _left_of(
+def _find_parts_left(
     whole: Record, doomed: Mapping[RecordId, Record], known: Mapping[RecordId, Record]
 ) -> list[Record]:
     """The parts that do not go, those of its parts included, oldest first."""
@@ -318,5 +320,5 @@ def _left_of(
     return [left[id_] for id_ in sorted(left)]
 
 
-def _reached(record: Record, view: View) -> bool:
+def _is_on_chain(record: Record, view: View) -> bool:
     return record.segment is None or record.segment in view.chain

@@ -44,7 +44,7 @@ class Merge:
 
 
 @dataclass(frozen=True)
-class Known:
+class Skip:
     """`record` says all of it."""
 
     record: Record
@@ -57,10 +57,10 @@ class Refuse:
     tombstone: Record
 
 
-Decision = Insert | Merge | Known | Refuse
+Decision = Insert | Merge | Skip | Refuse
 
 
-def stands_for(known: Record, new: Record) -> bool:
+def makes_superfluous(known: Record, new: Record) -> bool:
     """Whether a memory that states the very same makes the new one superfluous.
 
     It must hold at least as long: what a backtrack hides, or what expires, is no substitute for
@@ -72,15 +72,15 @@ def stands_for(known: Record, new: Record) -> bool:
     )
     titled = known.title and new.title
     named = not titled or folded(known.title) == folded(new.title)
-    return known.recalled and outlives and lasts and named and not _drawn(known)
+    return known.recalled and outlives and lasts and named and not _is_derived(known)
 
 
-def _drawn(record: Record) -> bool:
+def _is_derived(record: Record) -> bool:
     """Whether it was only drawn from another memory, and goes with that one."""
     return bool(record.derived_from) and not set(record.derived_from) & set(record.supersedes)
 
 
-def comparable(new: Record, old: Record) -> bool:
+def is_comparable(new: Record, old: Record) -> bool:
     """Whether one could be said to be the other's newer version at all.
 
     Not if one of them lives longer: the one that replaces the other would take it along when it
@@ -99,7 +99,7 @@ def comparable(new: Record, old: Record) -> bool:
     )
 
 
-def band(
+def choose_band(
     score: float, place: int, old: Record, *, overlap: bool, merging: Merging, now: datetime
 ) -> Band:
     """Who decides about a memory of this likeness.

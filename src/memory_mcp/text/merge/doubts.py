@@ -10,8 +10,8 @@ from typing import Final
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import code_words, folded
 from memory_mcp.text.merge.lexicon import lexicon
-from memory_mcp.text.merge.reading import Sentence, Word, read
-from memory_mcp.text.sentences import plain_quotes
+from memory_mcp.text.merge.reading import Sentence, Word, read_sentence
+from memory_mcp.text.sentences import straighten_quotes
 
 _PLAIN: Final = ".,;:?!'\"()`\u2026-"
 _EDGES: Final = ".,;:'\"()`\u2026-"
@@ -32,38 +32,38 @@ _LATIN_MORE: Final = (0x1E00, 0x1F00)
 _SYMBOLS: Final = frozenset("\u03bc\u03a9\u03bb\u03c0")
 
 
-def doubt(new: Sentence, old: Sentence, verdict: Verdict, *, less: bool) -> str:
+def find_doubt(new: Sentence, old: Sentence, verdict: Verdict, *, less: bool) -> str:
     """Why a yes is not sure, or nothing; `less` says that the new one leaves something out."""
     if folded(new.text) == folded(old.text):
         return ""
-    return next(_doubts(new, old, verdict, less=less), "")
+    return next(_find_doubts(new, old, verdict, less=less), "")
 
 
-def _doubts(new: Sentence, old: Sentence, verdict: Verdict, *, less: bool) -> Iterator[str]:
+def _find_doubts(new: Sentence, old: Sentence, verdict: Verdict, *, less: bool) -> Iterator[str]:
     parted = isinstance(verdict, Extended) or less
-    ours, theirs = _read(new.text), _read(old.text)
+    ours, theirs = _read_signs(new.text), _read_signs(old.text)
     if ours.foreign or theirs.foreign:
         yield "not in a script that the rule reads"
     if ours.asks or theirs.asks:
         yield "one of them asks"
-    if not _same_signs(ours.signs, theirs.signs, verdict, parted=parted):
+    if not _has_same_signs(ours.signs, theirs.signs, verdict, parted=parted):
         yield "other signs"
-    if not _same_cased(new.text, old.text):
+    if not _has_same_case(new.text, old.text):
         yield "other letters in what is code"
-    if ours.ors != theirs.ors or (parted and ours.ors and not _reason(new, old)):
+    if ours.ors != theirs.ors or (parted and ours.ors and not _adds_only_reason(new, old)):
         yield "one of several alternatives"
     if ours.limits != theirs.limits:
         yield "one of them limits it"
-    if not _same_number(new, old):
+    if not _has_same_number(new, old):
         yield "one and several"
-    if (isinstance(verdict, Updated) or parted) and (_leans(new) or _leans(old)):
+    if (isinstance(verdict, Updated) or parted) and (_refers_back(new) or _refers_back(old)):
         yield "it does not say of what, or of which day"
-    if parted and (narrowed := _narrowed(new, old, less=less)):
+    if parted and (narrowed := _find_narrowing(new, old, less=less)):
         yield narrowed
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Signs:
     """What a sentence holds beside the words that are laid side by side."""
 
     signs: tuple[str, ...]
@@ -81,21 +81,21 @@ _ASKING: Final = frozenset(
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> _Beside:
-    plain = plain_quotes(text)
+def _read_signs(text: str) -> _Signs:
+    plain = straighten_quotes(text)
     low = plain.casefold()
     words = _WORD.findall(low)
-    return _Beside(
-        signs=tuple(_signs(plain)),
+    return _Signs(
+        signs=tuple(_find_signs(plain)),
         ors=tuple(_AND_OR.findall(low)) if _OR.search(low) else (),
         limits=tuple(sorted(_LIMITS.findall(low))),
         asks=bool(_ASKED.search(plain))
         or (bool(words) and (words[0] in lexicon().questions or tuple(words[:2]) in _ASKING)),
-        foreign=_foreign(text),
+        foreign=_is_foreign(text),
     )
 
 
-def _signs(text: str) -> list[str]:
+def _find_signs(text: str) -> list[str]:
     """The signs of a text in order, apart from mere punctuation and quotes around words."""
     for sign, plain in _SPELT:
         text = text.replace(sign, plain)
@@ -105,7 +105,7 @@ def _signs(text: str) -> list[str]:
         run = match.group()
         before, after = text[: match.start()][-1:].strip(), text[match.end() :][:1].strip()
         if all(char in _PLAIN for char in run):
-            found += _spoken_of(run, before, after)
+            found += _find_named_signs(run, before, after)
             continue
         said = run.strip(_EDGES) if before or after else run.strip(".,;:'\"`")
         found.append(said.rstrip("!?") or said)
@@ -114,7 +114,7 @@ def _signs(text: str) -> list[str]:
     return found
 
 
-def _spoken_of(run: str, before: str, after: str) -> list[str]:
+def _find_named_signs(run: str, before: str, after: str) -> list[str]:
     """Punctuation that says something: "the separator is ;", `-x`, `feat!:`."""
     core = run.strip("'\"()`")
     if "!" in core and core.strip("!?."):
@@ -127,7 +127,7 @@ def _spoken_of(run: str, before: str, after: str) -> list[str]:
     return []
 
 
-def _same_signs(
+def _has_same_signs(
     ours: Sequence[str], theirs: Sequence[str], verdict: Verdict, *, parted: bool
 ) -> bool:
     if parted:
@@ -137,7 +137,7 @@ def _same_signs(
     return sorted(ours) == sorted(theirs) if moved else list(ours) == list(theirs)
 
 
-def _same_cased(one: str, other: str) -> bool:
+def _has_same_case(one: str, other: str) -> bool:
     """Whether what looks like code is written with the same letters in both."""
     for these, those in ((one, other), (other, one)):
         code = code_words(these)
@@ -150,7 +150,7 @@ def _same_cased(one: str, other: str) -> bool:
     return True
 
 
-def _foreign(text: str) -> bool:
+def _is_foreign(text: str) -> bool:
     """Whether there are letters of another script than Latin, or marks that stand alone."""
     if text.isascii():
         return False
@@ -170,41 +170,41 @@ def _is_mark(char: str) -> bool:
     return unicodedata.category(char) in ("Mn", "Mc") and not "\ufe00" <= char <= "\ufe0f"
 
 
-def other_title(new: str, old: str) -> Different | Unsure | None:
+def compare_titles(new: str, old: str) -> Different | Unsure | None:
     """Why they are not the same fact if they begin with other titles, or one of them with one."""
-    ours, theirs = _title(new), _title(old)
+    ours, theirs = _find_title(new), _find_title(old)
     if ours == theirs:
         return None
     short = max(len(ours), len(theirs)) <= _TITLE_WORDS_MAX
-    told = any(_is_told(" ".join(words)) for words in (ours, theirs))
+    told = any(_states_something(" ".join(words)) for words in (ours, theirs))
     if ours and theirs and short and not told:
         return Different(f"about {' '.join(theirs)!r}, not {' '.join(ours)!r}")
     return Unsure("they may not be about the same")
 
 
-def _is_told(title: str) -> bool:
+def _states_something(title: str) -> bool:
     """Whether a title says something rather than name it: "We have two cats: Mia and Leo"."""
-    said = read(title)
+    said = read_sentence(title)
     return bool(said.copulas or said.spoken_by_us or {"have", "hav", "@i"} & set(said.keys))
 
 
-def _title(text: str) -> list[str]:
+def _find_title(text: str) -> list[str]:
     """The words before the colon at the beginning, if they name what it is about."""
     found = _TITLE.match(text)
     words = found[1].casefold().split() if found else []
     return [] if len(words) == 1 and words[0].strip("*_`'\"") in lexicon().labels else words
 
 
-def _leans(sentence: Sentence) -> bool:
+def _refers_back(sentence: Sentence) -> bool:
     """Whether its subject is a pronoun, or its day "today": it means what was said around it."""
     said = [word.said.casefold() for word in sentence.words]
     if (said and said[0] in lexicon().leaning) or not lexicon().today.isdisjoint(said):
         return True
-    first = _WORD.search(plain_quotes(sentence.text).casefold())
+    first = _WORD.search(straighten_quotes(sentence.text).casefold())
     return first is not None and first.group().split("'")[0] in lexicon().leaning
 
 
-def _same_number(new: Sentence, old: Sentence) -> bool:
+def _has_same_number(new: Sentence, old: Sentence) -> bool:
     """Whether both speak of one, or both of several: "the worker", "the workers"."""
     for one, other in zip(new.words, old.words, strict=False):
         if one.key != other.key or one.kind == "verb" or other.kind == "verb":
@@ -215,25 +215,25 @@ def _same_number(new: Sentence, old: Sentence) -> bool:
     return True
 
 
-def _tail(new: Sentence, old: Sentence) -> Sequence[Word]:
+def _find_tail(new: Sentence, old: Sentence) -> Sequence[Word]:
     """What only the longer one says at its end."""
     few, many = sorted((new.words, old.words), key=len)
     return many[len(few) :]
 
 
-def _reason(new: Sentence, old: Sentence) -> bool:
+def _adds_only_reason(new: Sentence, old: Sentence) -> bool:
     """Whether all that is added is a reason: it takes nothing back."""
-    tail = _tail(new, old)
+    tail = _find_tail(new, old)
     return bool(tail) and tail[0].key in lexicon().reasons
 
 
-def _narrowed(new: Sentence, old: Sentence, *, less: bool) -> str:
+def _find_narrowing(new: Sentence, old: Sentence, *, less: bool) -> str:
     """Why it is not harmless that one says more than the other."""
     few = new if less else old
-    tail = _tail(new, old)
-    if not tail or _reason(new, old):
+    tail = _find_tail(new, old)
+    if not tail or _adds_only_reason(new, old):
         return ""
-    words = _WORD.findall(plain_quotes(few.text).casefold())
+    words = _WORD.findall(straighten_quotes(few.text).casefold())
     if any(word in lexicon().scopes or word.endswith("n't") for word in words):
         return "what holds for all, may or must be, or never is, is narrowed"
     if any(

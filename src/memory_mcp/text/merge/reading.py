@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from memory_mcp.text.merge.lexicon import lexicon, stem
-from memory_mcp.text.sentences import MONTHS, plain_quotes
+from memory_mcp.text.sentences import MONTHS, straighten_quotes
 
 _FIGURE: Final = re.compile(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
@@ -19,7 +19,7 @@ _LONE_MONTH_CHARS_MIN: Final = 4
 """A shorter one is another word too: May, Jan, Mar."""
 
 
-class Figure(NamedTuple):
+class Measure(NamedTuple):
     """A value: what it is compared by, as it was said, what it measures, of how many pieces."""
 
     key: str
@@ -28,34 +28,34 @@ class Figure(NamedTuple):
     pieces: int = 1
 
 
-def figure_at(pieces: Sequence[tuple[str, str]], at: int) -> Figure | None:
+def read_figure(pieces: Sequence[tuple[str, str]], at: int) -> Measure | None:
     """The value that begins with this piece; pieces are given as said and folded."""
     said, low = pieces[at]
     after = [low for _, low in pieces[at + 1 : at + 3]]
     if low in lexicon().weekdays:
-        return Figure(lexicon().weekdays[low], said, "day")
-    if day := _day(said, low, after):
+        return Measure(lexicon().weekdays[low], said, "day")
+    if day := _read_day(said, low, after):
         return day
     if low in lexicon().numbers:
-        return _measured(pieces, at, str(lexicon().numbers[low]), "")
+        return _read_measured(pieces, at, str(lexicon().numbers[low]), "")
     match = _FIGURE.fullmatch(said)
     if match is None or (match[3] and match[3].casefold() not in lexicon().units):
         return None
-    return _measured(pieces, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
+    return _read_measured(pieces, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
 
 
-def _measured(pieces: Sequence[tuple[str, str]], at: int, number: str, unit: str) -> Figure:
+def _read_measured(pieces: Sequence[tuple[str, str]], at: int, number: str, unit: str) -> Measure:
     """A number with the unit that is part of it, or that follows."""
     said = pieces[at][0]
     if ":" in number:
-        return Figure(number, said, "clock")
+        return Measure(number, said, "clock")
     other, follows = pieces[at + 1] if at + 1 < len(pieces) else ("", "")
     if not unit and follows in lexicon().units and _stands_alone(other):
-        return Figure(f"{number} {stem(follows)}", f"{said} {other}", lexicon().units[follows], 2)
+        return Measure(f"{number} {stem(follows)}", f"{said} {other}", lexicon().units[follows], 2)
     if not unit and follows in _CLOCK:
-        return Figure(f"{number} {follows}", f"{said} {other}", "clock", 2)
+        return Measure(f"{number} {follows}", f"{said} {other}", "clock", 2)
     measures = "day" if _YEAR.fullmatch(said) else lexicon().units.get(unit, "count")
-    return Figure(f"{number} {unit}".strip(), said, measures)
+    return Measure(f"{number} {unit}".strip(), said, measures)
 
 
 def _stands_alone(unit: str) -> bool:
@@ -63,20 +63,20 @@ def _stands_alone(unit: str) -> bool:
     return len(unit) > 1 or unit in "%€$£gmsh"
 
 
-def _day(said: str, low: str, after: Sequence[str]) -> Figure | None:
+def _read_day(said: str, low: str, after: Sequence[str]) -> Measure | None:
     """4 May, May 4 2026, 2026-05-04, September."""
     if _DATE.fullmatch(low):
-        return Figure(low, said, "day")
+        return Measure(low, said, "day")
     follows = after[0] if after else ""
     for number, name in ((low, follows), (follows, low)):
         if name in MONTHS and (day := _ORDINAL.fullmatch(number)):
             year = after[1] if len(after) > 1 and _YEAR.fullmatch(after[1]) else ""
             key = f"{MONTHS[name]}-{day[1]} {year}".strip()
-            return Figure(key, f"{said} {follows}", "day", 2 + bool(year))
+            return Measure(key, f"{said} {follows}", "day", 2 + bool(year))
     if low in MONTHS and _YEAR.fullmatch(follows):
-        return Figure(f"{MONTHS[low]}/{follows}", f"{said} {follows}", "day", 2)
+        return Measure(f"{MONTHS[low]}/{follows}", f"{said} {follows}", "day", 2)
     if low in MONTHS and said[0].isupper() and len(low) >= _LONE_MONTH_CHARS_MIN:
-        return Figure(str(MONTHS[low]), said, "day")
+        return Measure(str(MONTHS[low]), said, "day")
     return None
 
 
@@ -160,20 +160,22 @@ class Sentence:
 
 
 @lru_cache(maxsize=_READ_KEPT)
-def read(text: str) -> Sentence:
+def read_sentence(text: str) -> Sentence:
     """One sentence; one that is too long to be one has no words."""
     if len(text) > SENTENCE_CHARS_MAX:
         return Sentence(text)
-    plain = plain_quotes(unicodedata.normalize("NFC", text))
+    plain = straighten_quotes(unicodedata.normalize("NFC", text))
     for pattern, instead in _CONTRACTED:
         plain = pattern.sub(instead, plain)
-    pieces = _labelled(list(_pieces(plain)))
-    told = _Told()
+    pieces = _drop_label(list(_split_pieces(plain)))
+    told = _Reader()
     at = 0
     while at < len(pieces):
         at += told.take(pieces, at)
     words = told.words
-    predicate = _after_noun(words) if told.predicate == 0 and words else told.predicate
+    predicate = (
+        _find_predicate_after_noun(words) if told.predicate == 0 and words else told.predicate
+    )
     return Sentence(
         text, tuple(words), predicate, told.copulas, told.verbs, told.ours, told.event, told.past,
         told.listed,
@@ -181,7 +183,7 @@ def read(text: str) -> Sentence:
 
 
 @dataclass
-class _Told:
+class _Reader:
     """A sentence as far as it was read."""
 
     words: list[Word] = field(default_factory=list[Word])
@@ -200,7 +202,7 @@ class _Told:
     def take(self, pieces: Sequence[tuple[str, str]], at: int) -> int:
         """Read on; how many pieces that took."""
         said, low = pieces[at]
-        if figure := figure_at(pieces, at):
+        if figure := read_figure(pieces, at):
             self._add(Word(figure.key, "value", figure.said, figure.measures))
             return figure.pieces
         known = lexicon()
@@ -224,7 +226,7 @@ class _Told:
         if word.kind == "verb":
             happened = word.said.casefold()
             main = not self.copulas and not self.reasoned
-            self.event = self.event or (main and _happened(happened, self.words))
+            self.event = self.event or (main and _tells_of_past(happened, self.words))
             self.verbs += 1
             self._begin_predicate()
         self.reasoned = self.reasoned or word.kind == "join"
@@ -238,7 +240,7 @@ class _Told:
             self.predicate = len(self.words)
 
     def _word(self, said: str, low: str) -> Word:
-        kind = _little(low)
+        kind = _find_little_kind(low)
         if kind:
             return Word(NOT if kind == "not" else low, kind, said)
         if len(said) > 1 and _IDENTIFIER.match(said):
@@ -256,7 +258,7 @@ class _Told:
         return bool(self.article) or (behind and not low.endswith("ing"))
 
 
-def _little(low: str) -> Literal["not", "preposition", "join"] | None:
+def _find_little_kind(low: str) -> Literal["not", "preposition", "join"] | None:
     if low in lexicon().negations:
         return "not"
     if low in lexicon().prepositions:
@@ -264,14 +266,14 @@ def _little(low: str) -> Literal["not", "preposition", "join"] | None:
     return "join" if low in lexicon().joins else None
 
 
-def _happened(low: str, words: list[Word]) -> bool:
+def _tells_of_past(low: str, words: list[Word]) -> bool:
     """Whether a verb tells of something that is over; "have moved" tells of now."""
     if low in lexicon().states or (words and words[-1].key in ("to", stem("have"))):
         return False
     return low in lexicon().events or low.endswith("ed")
 
 
-def _after_noun(words: list[Word]) -> int:
+def _find_predicate_after_noun(words: list[Word]) -> int:
     """Where the predicate begins if the verb at the beginning may be a noun: "Deploys go out"."""
     for at, word in enumerate(words[1:], start=1):
         if word.kind == "verb" or word.copula:
@@ -281,14 +283,14 @@ def _after_noun(words: list[Word]) -> int:
     return 0
 
 
-def _pieces(plain: str) -> Iterator[tuple[str, str]]:
+def _split_pieces(plain: str) -> Iterator[tuple[str, str]]:
     for match in _PIECE.finditer(plain):
         said = match.group().strip()
         if match["more"] is None or match["more"].startswith("<"):
             yield said, said.casefold()
 
 
-def _labelled(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _drop_label(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Without the label that a note begins with."""
     if len(pieces) > 2 and pieces[1][0] == ":" and pieces[0][1] in lexicon().labels:  # noqa: PLR2004
         return pieces[2:]

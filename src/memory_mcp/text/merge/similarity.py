@@ -17,11 +17,11 @@ from memory_mcp.domain.merging import (
     Verdict,
 )
 from memory_mcp.domain.normalise import folded
-from memory_mcp.text.merge.compare import LESS, SAME, compared, compared_if_near
-from memory_mcp.text.merge.doubts import other_title
+from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_sentences
+from memory_mcp.text.merge.doubts import compare_titles
 from memory_mcp.text.merge.lexicon import lexicon
-from memory_mcp.text.merge.reading import Sentence, read
-from memory_mcp.text.sentences import sentences
+from memory_mcp.text.merge.reading import Sentence, read_sentence
+from memory_mcp.text.sentences import split_sentences
 
 SENTENCES_MAX: Final = 12
 TEXT_CHARS_MAX: Final = 3_000
@@ -53,16 +53,16 @@ class Statement:
     terms: tuple[str, ...]
 
 
-def similarity(new: Statement, old: Statement, cosine: float | None) -> float:
+def score_similarity(new: Statement, old: Statement, cosine: float | None) -> float:
     """How likely both state the same fact, in 0-1; `cosine` is that of the pooled vectors."""
-    if _equal(new.text, old.text):
+    if _is_equal(new.text, old.text):
         return 1.0
-    found = features(new, old)
+    found = measure_overlap(new, old)
     weights = WORDS_ONLY if cosine is None else WITH_MEANING
     given = (1.0, *found) if cosine is None else (1.0, *found, cosine)
     logit = sum(weight * value for weight, value in zip(weights, given, strict=True))
     score = 1 / (1 + math.exp(-logit))
-    match same_fact(new, old):
+    match compare_facts(new, old):
         case Different():
             return min(score, DIFFERENT_MAX)
         case Unsure():
@@ -71,20 +71,20 @@ def similarity(new: Statement, old: Statement, cosine: float | None) -> float:
             return score
 
 
-def features(new: Statement, old: Statement) -> tuple[float, float]:
+def measure_overlap(new: Statement, old: Statement) -> tuple[float, float]:
     """How much they share, and how much of the shorter one the longer one holds; both in 0-1.
 
     A figure counts as any other one, and a word that the search's stems unite counts as one. Of
     more sentences than the other text has, those count that are most like its own.
     """
     if _is_long(new.text) or _is_long(old.text):
-        return _overlap(new.terms, old.terms), _within(new.terms, old.terms)
+        return _overlap(new.terms, old.terms), _containment(new.terms, old.terms)
     few, many = sorted((_frames(new.text), _frames(old.text)), key=len)
     if 0 < len(few) < len(many):
         many = tuple({max(many, key=partial(_overlap, one)): None for one in few})
     ours, theirs = (list(chain.from_iterable(each)) for each in (few, many))
     shared = max(_overlap(new.terms, old.terms), _overlap(ours, theirs))
-    return shared, _within(ours, theirs)
+    return shared, _containment(ours, theirs)
 
 
 def _frame(text: str) -> tuple[str, ...]:
@@ -96,8 +96,8 @@ def _frame(text: str) -> tuple[str, ...]:
 def _frames(text: str) -> tuple[tuple[str, ...], ...]:
     """The frame of each sentence."""
     return tuple(
-        tuple(f"@{w.measures}" if w.kind == "value" else w.key for w in read(said).words)
-        for said in _sentences(text)
+        tuple(f"@{w.measures}" if w.kind == "value" else w.key for w in read_sentence(said).words)
+        for said in _split_cached(text)
     )
 
 
@@ -108,7 +108,7 @@ def _overlap(ours: Sequence[str], theirs: Sequence[str]) -> float:
     return 2 * _weight(mine & other) / whole if whole else 0.0
 
 
-def _within(ours: Sequence[str], theirs: Sequence[str]) -> float:
+def _containment(ours: Sequence[str], theirs: Sequence[str]) -> float:
     """Which share of the shorter one's words the longer one has."""
     mine, other = Counter(ours), Counter(theirs)
     return _weight(mine & other) / (min(_weight(mine), _weight(other)) or 1.0)
@@ -127,28 +127,28 @@ def _weight(words: Counter[str]) -> float:
     return sum(count * (_LITTLE_WEIGHT if word in little else 1.0) for word, count in words.items())
 
 
-def same_fact(new: Statement, old: Statement) -> Verdict:
+def compare_facts(new: Statement, old: Statement) -> Verdict:
     """Whether both state the same fact, by their form alone; careful to say no."""
-    return _same(new.text, old.text)
+    return _compare_texts(new.text, old.text)
 
 
 @lru_cache(maxsize=64)
-def _same(new: str, old: str) -> Verdict:
-    if _equal(new, old):
+def _compare_texts(new: str, old: str) -> Verdict:
+    if _is_equal(new, old):
         return Restated("the same text")
-    if titled := other_title(new, old):
+    if titled := compare_titles(new, old):
         return titled
     if _is_long(new) or _is_long(old):
         return Unsure("too long to compare sentence by sentence")
-    ours, theirs = _sentences(new), _sentences(old)
+    ours, theirs = _split_cached(new), _split_cached(old)
     if not (ours and theirs):
         return Unsure("nothing to compare")
     if len(ours) == len(theirs) == 1:
-        return compared(read(ours[0]), read(theirs[0]))
-    return _together(ours, theirs)
+        return compare_sentences(read_sentence(ours[0]), read_sentence(theirs[0]))
+    return _compare_several(ours, theirs)
 
 
-def _equal(one: str, other: str) -> bool:
+def _is_equal(one: str, other: str) -> bool:
     """Whether both are the same statement; a document is only if it is so to the letter."""
     if one == other or max(len(one), len(other)) > TEXT_CHARS_MAX:
         return one == other
@@ -157,19 +157,22 @@ def _equal(one: str, other: str) -> bool:
 
 def _is_long(text: str) -> bool:
     """Whether it is a document rather than a statement."""
-    return len(text) > TEXT_CHARS_MAX or len(_sentences(text)) > SENTENCES_MAX
+    return len(text) > TEXT_CHARS_MAX or len(_split_cached(text)) > SENTENCES_MAX
 
 
 @lru_cache(maxsize=256)
-def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(sentences(text))
+def _split_cached(text: str) -> tuple[str, ...]:
+    return tuple(split_sentences(text))
 
 
-def _together(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
+def _compare_several(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
     """Texts of several sentences: each of the new one finds its like in the old one."""
-    pairs = [[compared_if_near(read(one), read(other)) for other in theirs] for one in ours]
+    pairs = [
+        [compare_if_near(read_sentence(one), read_sentence(other)) for other in theirs]
+        for one in ours
+    ]
     same = [
-        [_holds(verdict, one, other) for verdict, other in zip(verdicts, theirs, strict=True)]
+        [_is_one_fact(verdict, one, other) for verdict, other in zip(verdicts, theirs, strict=True)]
         for verdicts, one in zip(pairs, ours, strict=True)
     ]
     for at, verdicts in enumerate(pairs):
@@ -177,7 +180,7 @@ def _together(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
             if (
                 not any(same[at])
                 and isinstance(verdict, Different)
-                and _alike(ours[at], theirs[other])
+                and _has_same_pattern(ours[at], theirs[other])
             ):
                 return verdict
     new_left = [at for at, row in enumerate(same) if not any(row)]
@@ -186,8 +189,8 @@ def _together(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
         for n in range(len(theirs))
         if not any(same[at][n] and pairs[at][n] != Restated(LESS) for at in range(len(ours)))
     ]
-    leans = _leans(read(ours[0])) and not same[0][0]
-    if reason := _one_sided([theirs[n] for n in old_left], more=bool(new_left), leans=leans):
+    leans = _begins_with_pronoun(read_sentence(ours[0])) and not same[0][0]
+    if reason := _find_one_sided([theirs[n] for n in old_left], more=bool(new_left), leans=leans):
         return Unsure(reason)
     found = [verdict for row in pairs for verdict in row]
     for verdict in found:
@@ -198,7 +201,7 @@ def _together(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
     return next((one for one in found if isinstance(one, Extended)), Restated(SAME))
 
 
-def _holds(verdict: Verdict, one: str, other: str) -> bool:
+def _is_one_fact(verdict: Verdict, one: str, other: str) -> bool:
     """Whether two sentences are one fact: not "Yes" and "yes, and the log too"."""
     if isinstance(verdict, Different | Unsure):
         return False
@@ -206,26 +209,26 @@ def _holds(verdict: Verdict, one: str, other: str) -> bool:
     return len(shared) >= SHARED_MIN or verdict == Restated(SAME)
 
 
-def _alike(one: str, other: str) -> bool:
+def _has_same_pattern(one: str, other: str) -> bool:
     """Whether two sentences are of one pattern, so that their difference is one of subjects."""
     return _overlap(_frame(one), _frame(other)) >= PATTERN_MIN
 
 
-def _one_sided(left: Sequence[str], *, more: bool, leans: bool) -> str:
+def _find_one_sided(left: Sequence[str], *, more: bool, leans: bool) -> str:
     """Why nothing can be said of what only one of two texts says; `left` is the old one's."""
     if more and left:
         return "each says something that the other does not"
-    if any(map(_limits, left)):
+    if any(map(_takes_back, left)):
         return "it leaves out what limits the rest"
     return "it begins with a pronoun" if left and leans else ""
 
 
-def _limits(sentence: str) -> bool:
+def _takes_back(sentence: str) -> bool:
     """Whether a sentence takes something back from those before it: "But not in December"."""
     first = sentence.split(maxsplit=1)[0].casefold().strip(",;:")
     return first in lexicon().limits or first in lexicon().negations
 
 
-def _leans(sentence: Sentence) -> bool:
+def _begins_with_pronoun(sentence: Sentence) -> bool:
     """Whether a sentence begins with a word that means what was said before it."""
     return bool(sentence.words) and sentence.words[0].key in _PRONOUNS

@@ -1,12 +1,11 @@
-"""What becomes of the profile when a memory speaks of the user: what is written, gives way, falls.
+"""Plans what a memory changes in the profile, and builds the records of that.
 
 An earlier value does not come back when the memory of a later one is forgotten: whoever forgets
-"I moved to Hamburg" has not said that they live in Berlin again, and a profile that says nothing is
-better than one that is wrong in every session. The memory that said Berlin is still found; saying
-it again brings it back. The same value stays as long as another memory says it (`last_word`).
+"I moved to Hamburg" has not said that they live in Berlin again, and an empty profile is better
+than a wrong one. The memory that said Berlin is still found, and saying it again brings it back.
+The same value stays as long as another memory says it (`find_last_statement`).
 
-What is said for a while only takes the place of nothing that outlasts it: it stands before it until
-it ends.
+What is said for a while only replaces nothing that outlasts it: it stands first until it ends.
 """
 
 import re
@@ -30,11 +29,11 @@ from memory_mcp.domain.profile import (
 )
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.text.profile.languages import shared_parts
-from memory_mcp.text.profile.match import facts_in
-from memory_mcp.text.profile.values import plain_goal, values_of
+from memory_mcp.text.profile.match import find_facts
+from memory_mcp.text.profile.values import is_plain_goal, parse_values
 from memory_mcp.text.tables import fill
 
-TELLING: Final[frozenset[Kind]] = frozenset(
+SPEAKING_KINDS: Final[frozenset[Kind]] = frozenset(
     {"fact", "preference", "identity", "event", "convention", "pattern"}
 )
 """Kinds whose text speaks for the user. A lesson or an episode also tells what others said."""
@@ -45,7 +44,7 @@ PUT_IN: Final = "In the profile now: {}{}."
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptFact:
     """A visible fact with its record. `stands`: every memory it was drawn from is visible too."""
 
     entry: ProfileEntry
@@ -62,14 +61,14 @@ class ProfilePlan:
     notes: tuple[str, ...] = ()
 
 
-def said_by(record: Record) -> tuple[ProfileFact, ...]:
+def read_memory(record: Record) -> tuple[ProfileFact, ...]:
     """What a memory says of the user. A fact of the profile is itself what is said."""
-    if record.kind not in TELLING or field_of(record) is not None:
+    if record.kind not in SPEAKING_KINDS or field_of(record) is not None:
         return ()
-    return facts_in(record.content)
+    return find_facts(record.content)
 
 
-def entry_of(record: Record) -> ProfileEntry | None:
+def read_entry(record: Record) -> ProfileEntry | None:
     """A record as a fact, if it is one and says something."""
     field = field_of(record)
     if field is None or record.kind != "fact":
@@ -79,7 +78,7 @@ def entry_of(record: Record) -> ProfileEntry | None:
     if value.casefold().startswith(label.casefold()):
         value = value[len(label) :]
     else:  # corrected in other words
-        meant = [f.value for f in facts_in(value) if f.field == field and f.holds]
+        meant = [f.value for f in find_facts(value) if f.field == field and f.holds]
         value = meant[0] if meant else value
     line = " ".join(value.split())
     if not line:
@@ -88,7 +87,7 @@ def entry_of(record: Record) -> ProfileEntry | None:
     return ProfileEntry(fact, record.id, record.derived_from, record.expires_at)
 
 
-def proposal(said: Sequence[ProfileFact]) -> tuple[str, ...]:
+def suggest_user_scope(said: Sequence[ProfileFact]) -> tuple[str, ...]:
     """What is said to whoever kept it for one project only."""
     lines = [fact.line for fact in said if fact.holds]
     if not lines:
@@ -100,7 +99,7 @@ def proposal(said: Sequence[ProfileFact]) -> tuple[str, ...]:
 def plan_profile(
     record: Record,
     said: Sequence[ProfileFact],
-    kept: Sequence[Kept],
+    kept: Sequence[KeptFact],
     before: Collection[ProfileFact] = (),
 ) -> ProfilePlan:
     """What is to be written now that this memory holds.
@@ -121,7 +120,7 @@ def plan_profile(
 class _Planning:
     """A plan in the making: what stands, what stands no longer, and what was decided so far."""
 
-    def __init__(self, record: Record, standing: list[Kept], loose: list[Kept]) -> None:
+    def __init__(self, record: Record, standing: list[KeptFact], loose: list[KeptFact]) -> None:
         self._ends = record.expires_at
         self._standing = standing
         self._loose = loose
@@ -164,7 +163,7 @@ class _Planning:
         self._loose = [k for k in self._loose if k not in loose]
         self._standing = [k for k in self._standing if k not in gone]
         self._facts.append((fact, tuple(k.record.id for k in (*gone, *loose))))
-        self._notes.append(PUT_IN.format(fact.line, _instead(over)))
+        self._notes.append(PUT_IN.format(fact.line, _describe_replaced(over)))
 
     def done(self) -> ProfilePlan:
         """What is left loose falls: the memory that it was drawn from says it no longer."""
@@ -172,19 +171,19 @@ class _Planning:
         fallen = (*self._fallen, *(k.record.id for k in self._loose))
         return ProfilePlan(tuple(self._facts), fallen, tuple(self._notes))
 
-    def _lasts(self, kept: Kept) -> bool:
+    def _lasts(self, kept: KeptFact) -> bool:
         """Whether the known fact holds for as long as the new memory does."""
         ends, mine = kept.entry.until, self._ends
         return ends is None or (mine is not None and mine <= ends)
 
-    def _outlasts(self, kept: Kept) -> bool:
+    def _outlasts(self, kept: KeptFact) -> bool:
         """Whether the known fact goes on when the new memory has ended."""
         ends, mine = kept.entry.until, self._ends
         return mine is not None and (ends is None or mine < ends)
 
 
-def last_word(
-    lost: Kept, told: Sequence[tuple[Record, Sequence[ProfileFact]]]
+def find_last_statement(
+    lost: KeptFact, told: Sequence[tuple[Record, Sequence[ProfileFact]]]
 ) -> tuple[Record, ProfileFact] | None:
     """Which of the memories, the newest first, says still what was lost; None if none does.
 
@@ -193,7 +192,7 @@ def last_word(
     """
     passing: tuple[Record, ProfileFact] | None = None
     for record, said in told:
-        about = [fact for fact in said if _concerns(fact, lost.entry.fact)]
+        about = [fact for fact in said if _is_about(fact, lost.entry.fact)]
         if not about:
             continue
         instead = not set(lost.entry.sources).isdisjoint(record.supersedes)
@@ -205,7 +204,7 @@ def last_word(
     return passing
 
 
-def _concerns(fact: ProfileFact, lost: ProfileFact) -> bool:
+def _is_about(fact: ProfileFact, lost: ProfileFact) -> bool:
     if fact.field != lost.field:
         return False
     if fact.holds:
@@ -213,7 +212,7 @@ def _concerns(fact: ProfileFact, lost: ProfileFact) -> bool:
     return not fact.value or fact.same_as(lost)
 
 
-def _instead(over: Sequence[Kept]) -> str:
+def _describe_replaced(over: Sequence[KeptFact]) -> str:
     if not over:
         return ""
     was = ", ".join(
@@ -222,7 +221,7 @@ def _instead(over: Sequence[Kept]) -> str:
     return f" (instead of {was})"
 
 
-def fact_record(
+def build_fact_record(
     fact: ProfileFact, supersedes: tuple[RecordId, ...], source: Record, id_: RecordId
 ) -> Record:
     """The record of a fact: it stands outside the timeline, and ends when its source does."""
@@ -244,7 +243,7 @@ def fact_record(
     )
 
 
-def fall(fallen: Sequence[RecordId], because: Record, id_: RecordId) -> Record:
+def build_fact_tombstone(fallen: Sequence[RecordId], because: Record, id_: RecordId) -> Record:
     """The tombstone of facts that nothing says any more. It hides; what is hidden stays a file."""
     return Record(
         id=id_,
@@ -257,14 +256,14 @@ def fall(fallen: Sequence[RecordId], because: Record, id_: RecordId) -> Record:
     )
 
 
-def in_order(entries: Sequence[ProfileEntry]) -> Profile:
+def order_entries(entries: Sequence[ProfileEntry]) -> Profile:
     """By field, what is said for a while and then the newest first; a value said twice counts once.
 
     Where somebody is for a while, the country that was known before says nothing.
     """
     fields = list(LABELS)
     known: dict[tuple[str, str], ProfileEntry] = {}
-    for entry in sorted(entries, key=_rank, reverse=True):
+    for entry in sorted(entries, key=_rank_entry, reverse=True):
         known.setdefault((entry.fact.field, folded(entry.fact.value)), entry)
     best: list[ProfileEntry] = []
     for entry in sorted(known.values(), key=lambda e: fields.index(e.fact.field)):
@@ -277,7 +276,7 @@ def in_order(entries: Sequence[ProfileEntry]) -> Profile:
     return Profile(tuple(best))
 
 
-def _rank(entry: ProfileEntry) -> tuple[bool, RecordId]:
+def _rank_entry(entry: ProfileEntry) -> tuple[bool, RecordId]:
     return entry.until is not None, entry.memory_id
 
 
@@ -304,7 +303,7 @@ _SHAPES: Final[dict[Field, str]] = {
 }
 
 
-def corrected_fact(old: Record, text: str) -> ProfileFact | None:
+def parse_correction(old: Record, text: str) -> ProfileFact | None:
     """The fact that a corrected one says, however it was put; None if it is no such value."""
     field = field_of(old)
     value = text.strip()
@@ -313,13 +312,13 @@ def corrected_fact(old: Record, text: str) -> ProfileFact | None:
     label = f"{LABELS[field]}:"
     if value.casefold().startswith(label.casefold()):
         value = value[len(label) :].strip()
-    elif meant := [f.value for f in facts_in(value) if f.field == field and f.holds]:
+    elif meant := [f.value for f in find_facts(value) if f.field == field and f.holds]:
         value = meant[0]
     if len(value) > _CHARS_MAX.get(field, _USUAL_CHARS_MAX):
         return None
     if field == "goal":
-        return ProfileFact(field, value) if plain_goal(value) else None
+        return ProfileFact(field, value) if is_plain_goal(value) else None
     if not re.fullmatch(fill(_SHAPES[field], shared_parts()), value):
         return None
-    values = values_of(field, value)
+    values = parse_values(field, value)
     return ProfileFact(field, values[0]) if len(values) == 1 else None

@@ -19,29 +19,31 @@ _AND: Final = re.compile(r",? (?:and|und|as well as|sowie) |, ")
 _PLACED: Final[tuple[Field, ...]] = ("city", "country", "time_zone")
 
 
-def facts_of(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> list[ProfileFact]:
+def read_facts(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> list[ProfileFact]:
     """What a match says, or denies; nothing if its value is none of the field."""
     groups = {name: value for name, value in found.groupdict().items() if value}
     value = groups.get("v", "").strip(" ,")
     instead = groups.get("instead", "")
     if phrase.field == "city":
-        facts = _placed(value, groups.get("place", ""), moves=phrase.moves)
+        facts = _read_place(value, groups.get("place", ""), moves=phrase.moves)
         if (
             "left" in found.re.groupindex
             and not phrase.holds
-            and _bare(value) not in words("cities") | words("countries")
+            and _fold_place(value) not in words("cities") | words("countries")
         ):
             facts = [ProfileFact("employer", one) for one in _employer(value)]
     elif phrase.field == "name":
-        facts = _named(value, weak="said" in found.re.groupindex)
+        facts = _read_name(value, weak="said" in found.re.groupindex)
         if "bare" in found.re.groupindex and re.search(r"\b[A-Z]{2,}\b", value):
             return []
     else:
-        values = _VALUES.get(phrase.field, _as_it_is)(value)
+        values = _VALUES.get(phrase.field, _keep)(value)
         facts = [ProfileFact(phrase.field, one) for one in values]
     if not (phrase.holds and holds):
-        facts = [denied(fact) for fact in facts if fact.value]
-        return facts + [ProfileFact(phrase.field, one) for one in values_of(phrase.field, instead)]
+        facts = [deny(fact) for fact in facts if fact.value]
+        return facts + [
+            ProfileFact(phrase.field, one) for one in parse_values(phrase.field, instead)
+        ]
     if instead:
         return []
     if facts and (org := groups.get("org")):
@@ -51,28 +53,28 @@ def facts_of(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> lis
     return facts
 
 
-def values_of(field: Field, value: str) -> list[str]:
+def parse_values(field: Field, value: str) -> list[str]:
     """The values of a field that a text names; none if it names none."""
     if not value:
         return []
     if field == "city":
-        return [f.value for f in _placed(value, "", moves=False) if f.field == "city"]
+        return [f.value for f in _read_place(value, "", moves=False) if f.field == "city"]
     if field == "name":
-        return [f.value for f in _named(value, weak=False)]
-    return _VALUES.get(field, _as_it_is)(value)
+        return [f.value for f in _read_name(value, weak=False)]
+    return _VALUES.get(field, _keep)(value)
 
 
-def plain_goal(value: str) -> bool:
+def is_plain_goal(value: str) -> bool:
     """Whether it is a goal of the user's, rather than a task or an order to the reader."""
     return len(value) <= _GOAL_CHARS_MAX and not pattern("task").search(value)
 
 
-def denied(fact: ProfileFact) -> ProfileFact:
+def deny(fact: ProfileFact) -> ProfileFact:
     """That it is not so."""
     return ProfileFact(fact.field, fact.value, holds=False)
 
 
-def _named(value: str, *, weak: bool) -> list[ProfileFact]:
+def _read_name(value: str, *, weak: bool) -> list[ProfileFact]:
     """`weak`: the phrase also fits what is no name."""
     stops = words("no_name") if weak else words("never_a_name")
     first = folded(value.split(maxsplit=1)[0])
@@ -85,15 +87,19 @@ def _named(value: str, *, weak: bool) -> list[ProfileFact]:
     return [ProfileFact("name", value)]
 
 
-def _placed(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
+def _read_place(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
     """City and country, or the country alone; whoever moved is no longer where they were."""
-    name = _bare(place)
+    name = _fold_place(place)
     if {name, name.split()[0]} & words("no_place") or (
         place.startswith("the ") and name not in words("countries")
     ):
         return []
     country = (
-        place if name in words("countries") else wider if _bare(wider) in words("countries") else ""
+        place
+        if name in words("countries")
+        else wider
+        if _fold_place(wider) in words("countries")
+        else ""
     )
     if moves and not (country or name in words("cities")):
         return []
@@ -106,16 +112,16 @@ def _placed(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
     return facts
 
 
-def _bare(place: str) -> str:
+def _fold_place(place: str) -> str:
     return folded(place).removeprefix("the ")
 
 
-def _as_it_is(value: str) -> list[str]:
+def _keep(value: str) -> list[str]:
     return [value]
 
 
 def _country(value: str) -> list[str]:
-    return [value] if _bare(value) in words("countries") else []
+    return [value] if _fold_place(value) in words("countries") else []
 
 
 def _languages(value: str) -> list[str]:
@@ -155,7 +161,7 @@ def _birthday(value: str) -> list[str]:
 
 
 def _goal(value: str) -> list[str]:
-    return [re.sub(r"^to (?=\w)", "", value)] if plain_goal(value) else []
+    return [re.sub(r"^to (?=\w)", "", value)] if is_plain_goal(value) else []
 
 
 def _interests(value: str) -> list[str]:

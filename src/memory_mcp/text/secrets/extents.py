@@ -13,19 +13,19 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 from memory_mcp.text.secrets.values import (
-    Value,
+    FoundValue,
     ends_its_line,
     ends_its_sentence,
     is_key,
     is_like,
+    is_like_key,
     is_password,
     is_word_as_key,
-    like_a_key,
+    looks_random,
     pattern,
-    random_looking,
+    read_to_end,
+    read_value,
     stands_for_a_value,
-    to_its_end,
-    value_at,
 )
 
 Extent = Callable[[re.Match[str]], tuple[int, int] | None]
@@ -72,7 +72,7 @@ def _is_no_password(match: re.Match[str], *, said: bool) -> bool:
     return before.rstrip()[-1:].isalpha() and not before.endswith("\n")
 
 
-def _is_call(match: re.Match[str], value: Value) -> bool:
+def _is_call(match: re.Match[str], value: FoundValue) -> bool:
     """Strings in a row: `get_password("shop", "ada")`, `["password", "creds"]`."""
     text, name = match.string, _name_of(match)
     if match["by"].startswith("("):
@@ -85,7 +85,7 @@ def _is_call(match: re.Match[str], value: Value) -> bool:
     return match["rest"][:1].isalpha() or (plain and not name.isupper()) or name == "pass"
 
 
-def _is_alone_below(match: re.Match[str], value: Value) -> bool:
+def _is_alone_below(match: re.Match[str], value: FoundValue) -> bool:
     """On the next line, after a colon, with nothing beside it: no list, no block of settings."""
     text = value.text
     if value.quoted and (match["by"].strip() != ":" or " " in text):
@@ -95,7 +95,7 @@ def _is_alone_below(match: re.Match[str], value: Value) -> bool:
     return ends_its_line(match.string, value) and not text.isalpha() and text[-1] != ":"
 
 
-def _is_setting(match: re.Match[str], value: Value) -> bool:
+def _is_setting(match: re.Match[str], value: FoundValue) -> bool:
     """A line of an environment: `JWT_SECRET=words`, `DB_PASSWORD: words`."""
     name = match["password"] or match["key"]
     if name is None or not name.isupper() or not is_like("setting_ends", match["rest"]):
@@ -111,7 +111,7 @@ def _is_setting(match: re.Match[str], value: Value) -> bool:
     return in_capitals and plain and ends_its_line(match.string, value)
 
 
-def _is_tight(match: re.Match[str], value: Value) -> bool:
+def _is_tight(match: re.Match[str], value: FoundValue) -> bool:
     """Nothing but a value can stand there: `X=y`, `<x>y</x>`, or it has the line to itself."""
     text, by = match.string, match["by"].strip()
     if match["by"] in {"=", ">"} and not match["gap"]:
@@ -134,13 +134,13 @@ def _is_tight(match: re.Match[str], value: Value) -> bool:
     return alone or _is_of_account(before, text, value)
 
 
-def _is_of_account(before: str, text: str, value: Value) -> bool:
+def _is_of_account(before: str, text: str, value: FoundValue) -> bool:
     """An account is being written down, and this is the next thing said."""
     account = pattern("account_before").search(before)
     ends = ends_its_sentence(text, value) or text[value.end] in ",;|"
     if account is None or not ends:
         return False
-    user = Value(account["user"], 0, 0, quoted=False)
+    user = FoundValue(account["user"], 0, 0, quoted=False)
     named = account["user"].lower() in {account["name"].lower(), value.text.lower()}
     return not named and not stands_for_a_value(user)
 
@@ -155,7 +155,7 @@ def _meaning(match: re.Match[str]) -> Means:
 
 
 def _find_assigned(match: re.Match[str]) -> tuple[int, int] | None:
-    value = value_at(match.string, match.end())
+    value = read_value(match.string, match.end())
     if value is None or _is_about(match) or _is_no_password(match, said=False):
         return None
     if match["below"] and not _is_alone_below(match, value):
@@ -174,27 +174,27 @@ def _find_assigned(match: re.Match[str]) -> tuple[int, int] | None:
     if means == "password":
         fits = is_password(value, tight=setting or _is_tight(match, value))
     elif means == "maybe" or (match["rest"] == "s" and not setting):
-        fits = like_a_key(value.text) and not is_like("uuid_or_hex", value.text)
+        fits = is_like_key(value.text) and not is_like("uuid_or_hex", value.text)
     elif by.endswith((">", "\u2192")) and by not in {"=>", ">"}:
-        fits = like_a_key(value.text)
+        fits = is_like_key(value.text)
     else:
         fits = is_key(value) or (setting and is_word_as_key(value))
-    return to_its_end(match.string, value) if fits else None
+    return read_to_end(match.string, value) if fits else None
 
 
 def _find_option(match: re.Match[str]) -> tuple[int, int] | None:
-    value = value_at(match.string, match.end())
+    value = read_value(match.string, match.end())
     if value is None or value.text.startswith("-") or _is_about(match) or stands_for_a_value(value):
         return None
     if not value.quoted and is_like("no_option", value.text):
         return None
     fits = is_password(value, tight=True) if match["password"] is not None else is_key(value)
-    return to_its_end(match.string, value) if fits else None
+    return read_to_end(match.string, value) if fits else None
 
 
 def _find_in_sentence(match: re.Match[str]) -> tuple[int, int] | None:
     text = match.string
-    value = value_at(text, match.end())
+    value = read_value(text, match.end())
     if value is None or _is_about(match) or _is_no_password(match, said=True):
         return None
     if stands_for_a_value(value):
@@ -208,13 +208,13 @@ def _find_in_sentence(match: re.Match[str]) -> tuple[int, int] | None:
             fits = is_key(value)
         case "maybe":
             opens = "api" in match.group().lower() or not is_like("uuid_or_hex", value.text)
-            fits = opens and like_a_key(value.text) and not is_like("slug", value.text)
-    return to_its_end(text, value) if fits else None
+            fits = opens and is_like_key(value.text) and not is_like("slug", value.text)
+    return read_to_end(text, value) if fits else None
 
 
 def _find_beside(match: re.Match[str]) -> tuple[int, int] | None:
     """Without any word between them: what is quoted behind a password, or looks like a key."""
-    value = value_at(match.string, match.end())
+    value = read_value(match.string, match.end())
     if value is None or _is_about(match) or stands_for_a_value(value) or " " in value.text:
         return None
     if _is_no_password(match, said=True):
@@ -224,8 +224,8 @@ def _find_beside(match: re.Match[str]) -> tuple[int, int] | None:
         digits = sum(char.isdigit() for char in text)
         fits = is_password(value, tight=False) and 0 < digits < len(text)
     else:
-        fits = _meaning(match) == "key" and like_a_key(text) and not is_like("slug", text)
-    return to_its_end(match.string, value) if fits else None
+        fits = _meaning(match) == "key" and is_like_key(text) and not is_like("slug", text)
+    return read_to_end(match.string, value) if fits else None
 
 
 def _find_in_address(match: re.Match[str]) -> tuple[int, int] | None:
@@ -234,18 +234,18 @@ def _find_in_address(match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _find_random(match: re.Match[str]) -> tuple[int, int] | None:
-    return match.span("secret") if random_looking(match["secret"]) else None
+    return match.span("secret") if looks_random(match["secret"]) else None
 
 
 def _find_as_user(match: re.Match[str]) -> tuple[int, int] | None:
     secret = match["secret"]
-    return match.span("secret") if like_a_key(secret) and not is_like("slug", secret) else None
+    return match.span("secret") if is_like_key(secret) and not is_like("slug", secret) else None
 
 
 def _find_beside_id(match: re.Match[str]) -> tuple[int, int] | None:
     """Forty digits of a commit are not it."""
     secret = match["secret"]
-    found = random_looking(secret) and not is_like("uuid_or_hex", secret)
+    found = looks_random(secret) and not is_like("uuid_or_hex", secret)
     return match.span("secret") if found else None
 
 
@@ -253,11 +253,11 @@ def _find_named_after(match: re.Match[str]) -> tuple[int, int] | None:
     start, end = match.span("secret")
     text = match["secret"].rstrip(".,;:")
     quoted = match.string[end : end + 1] in {'"', "'", "`"}
-    value = Value(text, start, start + len(text), quoted=quoted)
+    value = FoundValue(text, start, start + len(text), quoted=quoted)
     if stands_for_a_value(value) or is_like("slug", text):
         return None
     if match["key"] is not None:
-        return (start, value.end) if like_a_key(text) else None
+        return (start, value.end) if is_like_key(text) else None
     digits = sum(char.isdigit() for char in text)
     fits = is_password(value, tight=False) and 0 < digits < len(text)
     return (start, value.end) if fits else None
@@ -265,7 +265,7 @@ def _find_named_after(match: re.Match[str]) -> tuple[int, int] | None:
 
 def _find_login(match: re.Match[str]) -> tuple[int, int] | None:
     """After the account's name and a stroke: a word, a version or a place is none."""
-    value = value_at(match.string, match.end())
+    value = read_value(match.string, match.end())
     if value is None or " " in value.text or match["user"].isdigit():
         return None
     text = value.text
@@ -276,7 +276,7 @@ def _find_login(match: re.Match[str]) -> tuple[int, int] | None:
     mixed = 0 < digits < len(text) if listed else pattern("strong").match(text) is not None
     ends = ends_its_sentence(match.string, value) or (listed and match.string[value.end] in " ,)")
     return (
-        to_its_end(match.string, value)
+        read_to_end(match.string, value)
         if mixed and ends and is_password(value, tight=False)
         else None
     )
@@ -309,7 +309,7 @@ def _find_unlike_words(match: re.Match[str]) -> tuple[int, int] | None:
     if span is None:
         return None
     rest = match.string[slice(*span)][3:]
-    return span if random_looking(rest) or pattern("long_run").search(rest) else None
+    return span if looks_random(rest) or pattern("long_run").search(rest) else None
 
 
 def _find_private_key(match: re.Match[str]) -> tuple[int, int] | None:

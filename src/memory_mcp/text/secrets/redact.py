@@ -65,12 +65,12 @@ def redact(text: str) -> Redacted:
     """The text without its secrets. Hand in what `normalised` gave: nothing hides in it."""
     taken: list[_Found] = []
     for _ in range(_ROUNDS_MAX):
-        found = list(_findings(_without(text, taken)))
+        found = list(_find_all(_remove(text, taken)))
         if not found:
             break
-        taken = _united([*taken, *(_as_handed_in(stretch, taken) for stretch in found)])
+        taken = _unite([*taken, *(_map_to_original(stretch, taken) for stretch in found)])
     redactions = tuple(Redaction(stretch.rule, stretch.start) for stretch in taken)
-    return Redacted(_without(text, taken), redactions)
+    return Redacted(_remove(text, taken), redactions)
 
 
 @dataclass(frozen=True)
@@ -122,15 +122,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def _findings(text: str) -> Iterator[_Found]:
+def _find_all(text: str) -> Iterator[_Found]:
     """Every stretch that a rule knows, but for the markers of an earlier run."""
     markers = [match.span() for match in _MARKER.finditer(text)]
-    for found in (*_private(text), *_by_rules(text), *_by_tables(text)):
+    for found in (*_find_private(text), *_find_by_rules(text), *_find_by_tables(text)):
         if not any(start <= found.start and found.end <= end for start, end in markers):
             yield found
 
 
-def _by_rules(text: str) -> Iterator[_Found]:
+def _find_by_rules(text: str) -> Iterator[_Found]:
     lowered = text.lower()
     for rank, rule in enumerate(load_rules()):
         if not any(hint in lowered for hint in rule.hints):
@@ -140,20 +140,20 @@ def _by_rules(text: str) -> Iterator[_Found]:
             span = None if match.start() < done else rule.extent(match)
             if span is not None:
                 done = span[1]
-                yield _Found(*span, rank, _called(rule, match))
+                yield _Found(*span, rank, _name_finding(rule, match))
 
 
-def _by_tables(text: str) -> Iterator[_Found]:
+def _find_by_tables(text: str) -> Iterator[_Found]:
     for start, end, name in find_in_tables(text):
         yield _Found(start, end, len(load_rules()), name)
 
 
-def _called(rule: SecretRule, match: re.Match[str]) -> str:
+def _name_finding(rule: SecretRule, match: re.Match[str]) -> str:
     """A rule that goes by names calls what it found a password, if the name says so."""
     return "password" if match.groupdict().get("password") is not None else rule.name
 
 
-def _private(text: str) -> Iterator[_Found]:
+def _find_private(text: str) -> Iterator[_Found]:
     """What stands between the tags, with them, nested; and what a line opens, to the end."""
     opened: list[re.Match[str]] = []
     for tag in _PRIVATE.finditer(text):
@@ -172,7 +172,7 @@ def _private(text: str) -> Iterator[_Found]:
             return
 
 
-def _united(stretches: list[_Found]) -> list[_Found]:
+def _unite(stretches: list[_Found]) -> list[_Found]:
     """Those that overlap become one, named by the earliest, then the widest, then the table."""
     united: list[_Found] = []
     for found in sorted(stretches, key=lambda one: (one.start, -one.end, one.rank)):
@@ -183,7 +183,7 @@ def _united(stretches: list[_Found]) -> list[_Found]:
     return united
 
 
-def _without(text: str, taken: list[_Found]) -> str:
+def _remove(text: str, taken: list[_Found]) -> str:
     parts: list[str] = []
     at = 0
     for stretch in taken:
@@ -192,7 +192,7 @@ def _without(text: str, taken: list[_Found]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _as_handed_in(found: _Found, taken: list[_Found]) -> _Found:
+def _map_to_original(found: _Found, taken: list[_Found]) -> _Found:
     """A stretch of the text with markers as one of the text handed in; markers are not cut."""
     start, end = found.start, found.end
     longer = 0
@@ -216,7 +216,7 @@ _DIGITS: Final = 16
 
 
 @lru_cache(maxsize=1_000)
-def session_name(given: str, secrets: Secrets) -> str:
+def hide_secret_name(given: str, secrets: Secrets) -> str:
     """The name, or a digest of one that looks like a secret: the same for the same name.
 
     It is a name only: nothing is lost by it, so that there is nothing to refuse either.

@@ -48,7 +48,7 @@ _HEAD_CHARS: Final = 200
 
 
 @dataclass(frozen=True)
-class Value:
+class FoundValue:
     """The beginning of a value, and where all of it stands."""
 
     text: str
@@ -57,7 +57,7 @@ class Value:
     quoted: bool
 
 
-def value_at(text: str, at: int) -> Value | None:
+def read_value(text: str, at: int) -> FoundValue | None:
     """What stands there: within its quotes, or as far as it goes without a space.
 
     Of an unquoted one no more is read than is judged: a name may stand in every tenth place.
@@ -71,17 +71,17 @@ def value_at(text: str, at: int) -> Value | None:
         line_end = text.find("\n", start)
         if close > start and (line_end < 0 or close < line_end):
             head = text[start : min(close, start + _HEAD_CHARS)]
-            return Value(head, start, close, quoted=True)
+            return FoundValue(head, start, close, quoted=True)
         at = start
     token = pattern("token").match(text, at)
     if token is None:
         return None
     cut = pattern("cut").search(token.group())
     found = (token.group()[: cut.start()] if cut else token.group()).rstrip(_ENDS)
-    return Value(found, at, at + len(found), quoted=False) if found else None
+    return FoundValue(found, at, at + len(found), quoted=False) if found else None
 
 
-def to_its_end(text: str, value: Value) -> tuple[int, int]:
+def read_to_end(text: str, value: FoundValue) -> tuple[int, int]:
     """A value longer than what was judged is read on to its end."""
     if value.quoted or value.end - value.start < _HEAD_CHARS:
         return value.start, value.end
@@ -89,17 +89,17 @@ def to_its_end(text: str, value: Value) -> tuple[int, int]:
     return value.start, end.end() if end else value.end
 
 
-def ends_its_line(text: str, value: Value) -> bool:
+def ends_its_line(text: str, value: FoundValue) -> bool:
     """Nothing follows on the line but what closes it."""
     return pattern("line_end").match(text, value.end) is not None
 
 
-def ends_its_sentence(text: str, value: Value) -> bool:
+def ends_its_sentence(text: str, value: FoundValue) -> bool:
     """Nothing follows in the sentence."""
     return pattern("sentence_end").match(text, value.end) is not None
 
 
-def stands_for_a_value(value: Value, *, in_setting: bool = False) -> bool:
+def stands_for_a_value(value: FoundValue, *, in_setting: bool = False) -> bool:
     """A placeholder, a reference, a path, a hash, or a word about passwords and tokens."""
     text = value.text
     if (
@@ -108,26 +108,26 @@ def stands_for_a_value(value: Value, *, in_setting: bool = False) -> bool:
         or pattern("known").fullmatch(text.strip("()*_"))
     ):
         return True
-    if "://" in text or (is_like("path", text) and not like_a_key(text)):
+    if "://" in text or (is_like("path", text) and not is_like_key(text)):
         return True
     if not value.quoted and (is_like("reference", text) or is_like("file", text)):
         return True
     bare = text.strip("$%{}()<>")
     if pattern("tells").search(bare) is None or not is_like("words", bare):
         return False
-    return not in_setting or _names_one(bare)
+    return not in_setting or _names_secret_part(bare)
 
 
-def _names_one(text: str) -> bool:
+def _names_secret_part(text: str) -> bool:
     return any(is_like("tells_part", part) for part in pattern("parts").split(text))
 
 
-def like_a_key(text: str) -> bool:
+def is_like_key(text: str) -> bool:
     """Long enough and random enough to be one, whatever it is called."""
-    return len(text) >= _RANDOM_CHARS_MIN and random_looking(text)
+    return len(text) >= _RANDOM_CHARS_MIN and looks_random(text)
 
 
-def is_password(value: Value, *, tight: bool) -> bool:
+def is_password(value: FoundValue, *, tight: bool) -> bool:
     """Anything but prose, an amount or a day; a plain word only where nothing else can stand."""
     text = value.text
     if " " in text:
@@ -137,23 +137,23 @@ def is_password(value: Value, *, tight: bool) -> bool:
     if value.quoted or (tight and not is_like("amount", text)):
         return True
     if is_like("words", text):
-        return len(text) >= _ODD_CASE_CHARS_MIN and _flips(text) * 5 > len(text) * 2
+        return len(text) >= _ODD_CASE_CHARS_MIN and _count_case_changes(text) * 5 > len(text) * 2
     return not is_like("amount", text)
 
 
-def is_key(value: Value) -> bool:
+def is_key(value: FoundValue) -> bool:
     """No prose, number, word, amount or slug."""
     text = value.text
     if " " in text:
-        return value.quoted and any(like_a_key(word) for word in text.split())
+        return value.quoted and any(is_like_key(word) for word in text.split())
     if text.isdigit():
         return len(text) >= _DIGITS_AS_KEY_MIN
     if len(text) < _KEY_CHARS_MIN or not any(char.isdigit() for char in text):
-        return _mixed(text)
+        return _has_odd_case(text)
     return not (is_like("slug", text) or is_like("amount", text) or is_like("day", text))
 
 
-def is_word_as_key(value: Value) -> bool:
+def is_word_as_key(value: FoundValue) -> bool:
     """A word, where a setting wants a key: a weak key is one all the same."""
     text = value.text
     return (
@@ -166,16 +166,20 @@ def is_word_as_key(value: Value) -> bool:
     )
 
 
-def _mixed(text: str) -> bool:
+def _has_odd_case(text: str) -> bool:
     """Letters only, but capitals where no name has them."""
-    return len(text) >= _RANDOM_CHARS_MIN and _flips(text) * 3 > len(text) and text.isascii()
+    return (
+        len(text) >= _RANDOM_CHARS_MIN
+        and _count_case_changes(text) * 3 > len(text)
+        and text.isascii()
+    )
 
 
-def _flips(text: str) -> int:
+def _count_case_changes(text: str) -> int:
     return sum(a.islower() != b.islower() for a, b in pairwise(text))
 
 
-def random_looking(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Made by a machine: letters and digits change places more often than in words or names."""
     kinds = [
         "d" if char.isdigit() else "u" if char.isupper() else "l"
@@ -209,7 +213,7 @@ def find_in_tables(text: str) -> Iterator[tuple[int, int, str]]:
         if columns and len(cells) == width:
             if not is_like("rule_line", line):
                 for column, means in columns:
-                    yield from _judged(text, cells[column], means, tight=tight)
+                    yield from _judge_cell(text, cells[column], means, tight=tight)
         else:
             between = next((mark for mark in _SEPARATORS if mark in line), "")
             cells = _cells(line, at, between) if between else []
@@ -254,13 +258,13 @@ def _secret_columns(text: str, cells: list[tuple[int, int]]) -> list[tuple[int, 
     return found
 
 
-def _judged(
+def _judge_cell(
     text: str, cell: tuple[int, int], means: str, *, tight: bool
 ) -> Iterator[tuple[int, int, str]]:
     start, end = cell
     while start < end and text[start] in " \t*":
         start += 1
-    value = value_at(text[start:end].rstrip(" \t*"), 0)
+    value = read_value(text[start:end].rstrip(" \t*"), 0)
     if value is None or stands_for_a_value(value) or value.text in {"-", "--"}:
         return
     alone = not text[start + value.end : end].strip(" \t*\"'`.,;")
