@@ -25,6 +25,7 @@ from memory_mcp.text.episodes import (
     mark_turns,
     measure_novelty,
     name_part_of_day,
+    name_series,
     number_last_turn,
     plan_episode,
     read_turn_number,

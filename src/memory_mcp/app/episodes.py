@@ -43,6 +43,7 @@ from memory_mcp.text.episodes import (
     find_time,
     mark_turns,
     measure_novelty,
+    name_series,
     number_last_turn,
     plan_episode,
     select_new_turns,
