@@ -55,38 +55,40 @@ _QUOTES: Final = str.maketrans(
 )
 
 
-def as_written(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """The sentences and lines of a text, those of a list with their marks."""
-    return [said for line in text.splitlines() if line.strip() for said in _cut(line.strip())]
+    return [
+        said for line in text.splitlines() if line.strip() for said in _split_line(line.strip())
+    ]
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences and lines of a text, without the marks of a list."""
-    return [said for said in map(unmarked, as_written(text)) if said]
+    return [said for said in map(strip_mark, split_lines(text)) if said]
 
 
-def unmarked(sentence: str) -> str:
+def strip_mark(sentence: str) -> str:
     """Without the mark of a list; a date that begins with its day has none."""
     mark = _MARK.match(sentence)
     return sentence[mark.end() :] if mark else sentence
 
 
-def words_alone(sentence: str) -> str:
+def fold_words(sentence: str) -> str:
     """What two sentences have in common that say the same in the same words, signs aside."""
     return " ".join(_WORD.findall(sentence.casefold()))
 
 
-def without_code(text: str) -> str:
+def drop_code(text: str) -> str:
     """Without what is fenced as code. A fence that is never closed holds all that follows."""
     return _CODE.sub("\n", text)
 
 
-def plain_quotes(text: str) -> str:
+def straighten_quotes(text: str) -> str:
     """With the quotes of a typewriter, as rules are written."""
     return text if text.isascii() else text.translate(_QUOTES)
 
 
-def _cut(line: str) -> Iterator[str]:
+def _split_line(line: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(line):
         if end.end() == len(line):
@@ -111,12 +113,12 @@ _FILLED_MIN: Final = 0.5
 """A piece is at least so full, so that a text of ten memories never becomes a hundred."""
 
 
-def in_pieces(text: str, chars_max: int) -> list[str]:
+def split_pieces(text: str, chars_max: int) -> list[str]:
     """The text in as few pieces as that takes; nothing is left out but the space between them."""
-    return [piece for piece in _pieces(text.strip(), chars_max) if piece]
+    return [piece for piece in _split_off_pieces(text.strip(), chars_max) if piece]
 
 
-def numbered(title: str, number: int, of: int, chars_max: int) -> str:
+def number_title(title: str, number: int, of: int, chars_max: int) -> str:
     """The title of one of several pieces; a single one keeps its own."""
     if of == 1:
         return title
@@ -124,7 +126,7 @@ def numbered(title: str, number: int, of: int, chars_max: int) -> str:
     return f"{title[: chars_max - len(which) - 1].rstrip()} {which}".strip()
 
 
-def _pieces(text: str, chars_max: int) -> Iterator[str]:
+def _split_off_pieces(text: str, chars_max: int) -> Iterator[str]:
     while len(text) > chars_max:
         end, begin = _find_pause(text, chars_max)
         yield text[:end].rstrip()

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -28,8 +28,3 @@ def fill_parts(given: Mapping[str, str], known: Mapping[str, str] | None = None)
     for name, pattern in given.items():
         parts[name] = fill(pattern, parts)
     return parts
-
-
-def compile_later(source: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
-    """A function that compiles the pattern when it is first called."""
-    return cache(lambda: re.compile(source, flags))
