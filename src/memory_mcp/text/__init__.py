@@ -1,1 +1,1 @@
-"""Pure: what a caller hands in becomes a record, or is refused with a reason."""
+"""Pure rules about text: values in, values out. No clock, no database, no await."""

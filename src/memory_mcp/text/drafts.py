@@ -215,10 +215,10 @@ def correct_record(old: Record, content: str, title: str, writing: Writing) -> R
 def join_records(
     new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
 ) -> Record:
-    """What takes the place of old memories when a new one turns out to be the same fact.
+    """The record that replaces old ones which state the same fact as a new one.
 
-    Labels of all are kept, the new one's first. With a `text` composed of them it is a record of
-    its own, made of them; without, it is the new one.
+    It keeps the labels of all, the new one's first. With a `text` composed of them it is a record
+    of its own, derived from them; without, it is the new one.
     """
     every = (new, *olds)
     replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))

@@ -1,4 +1,17 @@
-"""Episodes."""
+"""Decides when a session leaves an episode, and builds it: a new one, part of the last, or none.
+
+The summary is extractive: the telling sentences of a few turns, without a model. The gate leaves
+out small talk, moods and the output of programs; recalled text is left out wherever it is repeated.
+
+Everything is judged from the episodes there are. Their keys hold the session and the number of the
+last turn, and end in a mark of the last two turns, which identifies them when nobody gives a
+number. Episodes on a line that was left count too, and so do tombstones, which keep the key: no
+turn is told twice, and a backtrack does not double what a day may hold. A merged episode stands for
+all that it replaced, and counts for the day of the first of these.
+
+A day is a calendar day in UTC, so that a cap does not move with the user. A title names the part of
+the day where the user is.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -29,7 +42,7 @@ def name_series(scope: Scope, origin: Origin) -> str:
 
 
 def mark_turns(turns: Sequence[Turn]) -> str:
-    """By what the last two of these turns are known again; '' if there are none."""
+    """Identifies the last of these turns by itself and the one before it; '' if there is none."""
     if not turns:
         return ""
     seen = [_digest(turn) for turn in turns[-2:]]
@@ -37,9 +50,10 @@ def mark_turns(turns: Sequence[Turn]) -> str:
 
 
 def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
-    """The number of the last of these turns, when nobody gave it: what was told, and what is new.
+    """The number of the last of these turns, when nobody gave it.
 
-    All after the last turn that was told is new. If that is not among them, all of them are.
+    It is the number that the last episode tells, plus the turns after it. If the turn that the
+    episode ends with is not among them, all of them count.
     """
     if last is None:
         return len(turns)
@@ -55,19 +69,19 @@ def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
 
 
 def find_last(records: Iterable[Record]) -> Record | None:
-    """The one that was told last."""
+    """The record of the last episode."""
     return max(records, key=find_time, default=None)
 
 
 def find_time(record: Record) -> datetime:
-    """When an episode was written; of one that was forgotten its tombstone knows."""
+    """When an episode was written, also of a forgotten one, by its tombstone."""
     if record.kind != "tombstone":
         return record.created_at
     return time_of(max(record.supersedes))
 
 
 def read_turn_number(record: Record) -> int:
-    """After how many turns of its session an episode was written."""
+    """The number of the session's turns when an episode was written."""
     found = _TURN.search(record.key)
     return int(found[1]) if found else 0
 
@@ -95,7 +109,7 @@ _OUTCOME: Final = re.compile(
     r"weil|läuft|klappt|ergebnis)\b",
     re.IGNORECASE,
 )
-"""What came of it."""
+"""Words for an outcome."""
 
 _ABLE: Final = re.compile(
     r"(?:(?:yes|yeah|no|sure|of course|certainly|absolutely|ja|nein|natürlich)\b[,.!:]?\s*)?"
@@ -105,7 +119,7 @@ _ABLE: Final = re.compile(
     r"|ich (?:kann|spreche|verstehe|bin)\b"
     r"|(?:what|how) can i\b|let me know\b|feel free\b|just (?:ask|tell)\b|you can ask\b)"
 )
-"""What an assistant says of itself."""
+"""How an assistant speaks of itself."""
 
 _ASKED_FOR: Final = re.compile(
     r"\byou (?:please )?\w+ (?:the|this|that|it|my|our|your|all|these|those|us|me|a|an)\b"
@@ -121,24 +135,24 @@ _CHAT: Final = re.compile(
     r"(?:funny|hilarious|sweet|kind|awesome|nice)\b|(?:that|this|you) made me (?:laugh|smile)\b)"
 )
 _CHAT_WORDS_MAX: Final = 6
-"""Whoever says more says something."""
+"""A longer sentence is no mere chat."""
 
 _LEFT_OUT: Final[frozenset[Sort]] = frozenset(
     {"empty", "recalled", "output", "small talk", "passing"}
 )
-"""What an episode does without too. A request or a question is what a turn was about."""
+"""What an episode leaves out. A request or a question stays: the turn was about it."""
 
 
 @dataclass(frozen=True)
 class OwnTurns:
-    """Turns in their own words, each bounded, and the sentences of what was recalled in them."""
+    """Turns without recalled text, each cut to its limit, and the recalled sentences."""
 
     turns: tuple[Turn, ...]
     recalled: frozenset[str]
 
 
 def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
-    """The turns without what was recalled in them. Call it with all there are, then choose."""
+    """The turns without recalled text. Call it with all turns before you select some."""
     own: list[Turn] = []
     recalled: frozenset[str] = frozenset()
     for turn in turns:
@@ -149,9 +163,9 @@ def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
 
 
 def summarise_turns(heard: OwnTurns) -> str:
-    """The telling sentences, a line each, in their order; empty if there are none.
+    """The telling sentences, one a line, in their order; empty if there are none.
 
-    What the assistant can do, and that it can, is worth a line only beside something else.
+    A sentence about what the assistant can do counts only beside other sentences.
     """
     lines: dict[str, str] = {}
     telling = False
@@ -164,7 +178,7 @@ def summarise_turns(heard: OwnTurns) -> str:
 
 
 def clean_summary(text: str, recalled: frozenset[str]) -> str:
-    """The text of somebody else's summary without what was recalled, and no longer than may be."""
+    """The summary that somebody else wrote, without recalled text, cut to the limit."""
     lines = [line.strip() for line in separate_recalled(text).own.splitlines() if line.strip()]
     kept = [
         line

@@ -1,8 +1,8 @@
-"""What of a text came out of our own recall.
+"""Separates what came out of our own recall from the rest of a text.
 
-What memory returned is fenced, or names a memory's id: at the end of its line, on the line below
-(as the command line shows it), or beside it in JSON, on one line or many. None of it is anybody's
-own words: storing it again would let the memory feed on itself.
+Recalled text is fenced, or a memory's id stands with it: at the end of its line, on the line below
+(as the command line shows it), or beside it in JSON. Storing it again would let the memory feed on
+itself.
 """
 
 import json
@@ -59,7 +59,7 @@ class SeparatedText:
 
 
 def separate_recalled(text: str) -> SeparatedText:
-    """Own words here, recalled ones there. A fence that is never closed holds all that follows."""
+    """Splits a text. A fence that is never closed holds all that follows."""
     own: list[str] = []
     heard: list[str] = []
     for part, fenced in _split_fences(text):
@@ -88,17 +88,17 @@ def find_recalled_ids(text: str) -> list[str]:
 
 
 def drop_headings(text: str) -> str:
-    """Without the lines that recall puts around memories, once these are taken out."""
+    """The text without the headings that recall puts around memories."""
     return "".join(line for line in text.splitlines(keepends=True) if not _HEADING.match(line))
 
 
 def repeats_recalled(sentence: str, recalled: frozenset[str]) -> bool:
-    """Whether a sentence says again what was recalled, with hardly more around it."""
+    """Whether a sentence repeats recalled text, with hardly more around it."""
     return bool(recalled) and _find_repeated(fold_words(sentence), recalled) is not None
 
 
 def drop_repeated(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
-    """The sentences that say nothing again; one that is said again may be broken over lines."""
+    """The sentences that repeat nothing recalled; a repeated one may be broken over lines."""
     if not recalled:
         return list(said)
     words = [fold_words(each) for each in said]
@@ -114,7 +114,7 @@ def drop_repeated(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
 
 
 def _count_repeated_lines(words: Sequence[str], recalled: frozenset[str]) -> int:
-    """Over how many of these lines, from the first, something recalled is said again."""
+    """How many of these lines, from the first, repeat one recalled sentence."""
     for lines in range(1, len(words) + 1):
         heard = _find_repeated(" ".join(words[:lines]), recalled)
         # it must need the first and the last of them, or a line of its own would go along
@@ -147,7 +147,7 @@ def _split_fences(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
-    """From where to where lines are of a memory that was returned."""
+    """The first line and the end of each returned memory."""
     free = 0  # the first line that belongs to none so far
     explained = -1  # the line that may say what a score is made of
     for place, line in enumerate(lines):
@@ -167,7 +167,7 @@ def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int,
 
 
 def _find_line_start(lines: Sequence[str], last: int, first: int) -> int:
-    """Where a line of a context begins that ends at `last`, if it was broken within a sentence."""
+    """Where a broken line of a context begins that ends at `last`."""
     for place in range(last, first - 1, -1):
         if place < last and _ENDED.search(lines[place]):
             break

@@ -1,4 +1,9 @@
-"""Cuts a text into sentences, and a long text into pieces that fit one memory."""
+"""Cuts a text into sentences, and a long text into pieces that fit one memory.
+
+A sentence ends at the end of a line, and at a sign that ends it, but not within an address, a
+number or a name, nor behind an abbreviation or an ordinal ("Dr. No", "am 3. März"). Each sentence
+is cut again into itself: texts that were composed rely on it.
+"""
 
 import re
 from collections.abc import Iterator
@@ -56,35 +61,35 @@ _QUOTES: Final = str.maketrans(
 
 
 def split_lines(text: str) -> list[str]:
-    """The sentences and lines of a text, those of a list with their marks."""
+    """The sentences of a text, list items with their marks."""
     return [
         said for line in text.splitlines() if line.strip() for said in _split_line(line.strip())
     ]
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, without the marks of a list."""
+    """The sentences of a text, without the marks of a list."""
     return [said for said in map(strip_mark, split_lines(text)) if said]
 
 
 def strip_mark(sentence: str) -> str:
-    """Without the mark of a list; a date that begins with its day has none."""
+    """The sentence without the mark of a list; the day of a date is no mark."""
     mark = _MARK.match(sentence)
     return sentence[mark.end() :] if mark else sentence
 
 
 def fold_words(sentence: str) -> str:
-    """What two sentences have in common that say the same in the same words, signs aside."""
+    """The words alone, folded: equal for two sentences that differ in signs and case only."""
     return " ".join(_WORD.findall(sentence.casefold()))
 
 
 def drop_code(text: str) -> str:
-    """Without what is fenced as code. A fence that is never closed holds all that follows."""
+    """The text without fenced code. A fence that is never closed holds all that follows."""
     return _CODE.sub("\n", text)
 
 
 def straighten_quotes(text: str) -> str:
-    """With the quotes of a typewriter, as rules are written."""
+    """The text with straight quotes, as the rules are written."""
     return text if text.isascii() else text.translate(_QUOTES)
 
 

@@ -1,4 +1,9 @@
-"""Transcript."""
+"""Reads the messages of a Claude Code transcript, without tools and notes of the program.
+
+A transcript is JSON lines, each an entry that names the one before it. What was left by going back
+is still in the file; only the entries that lead to the last one count. Lines that are no entries,
+and entries of unknown kinds, are skipped.
+"""
 
 import json
 import re

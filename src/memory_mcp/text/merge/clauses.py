@@ -1,4 +1,11 @@
-"""Clauses."""
+"""Splits a sentence into the statements it joins, and finds the one that a newer text contradicts.
+
+"The server has 4 GB RAM and sits in Oslo" says two things; "since the upgrade the server has 8 GB
+RAM, which is enough" contradicts one of them. Clauses are compared by the rule that compares whole
+sentences. Only clauses with a verb of their own are split: "tea and coffee" is one statement.
+
+A conflict is reported and hides nothing, so it may be found a little more often than a merge.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,11 @@
-"""Compare."""
+"""Compares two sentences word by word: the same fact, its newer value, more, or another one.
+
+The sentences are aligned, and where they differ decides. A figure in the predicate may be a newer
+value, if there is one such value at a time: "we use Python 3.11" becomes 3.12, "we support Python
+3.11" does not. A name in the subject is another subject. The same words in another order say the
+same only if every role stays in place: "the API calls the worker" is not "the worker calls the
+API". What the form cannot decide is `Unsure`: a wrong yes hides a memory, a wrong no keeps two.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,14 @@
-"""Compose."""
+"""Composes two statements of one fact into one text, and takes such a text apart again.
+
+Sentence by sentence: a sentence of the old text goes if the new one repeats it, says more or says
+otherwise, and what replaces it stands in its place, so that a following "it" means the same thing.
+A new sentence follows the one that it followed in the new text. The rest is kept byte for byte.
+Code, tables and lists are not composed: rather two memories than a broken one. Composing twice
+gives the same text: `compose(compose(a, b), b) == compose(a, b)`.
+
+A composed memory repeats the words of its parts. To forget one part is to forget the whole; the
+other parts come back, as one memory again if there are several.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Decision."""
+"""Says what becomes of a new memory beside those that are known: one decision."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

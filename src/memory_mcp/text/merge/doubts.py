@@ -1,4 +1,9 @@
-"""Doubts."""
+"""Finds why two sentences that look like one fact may be two all the same.
+
+It asks what the alignment of words does not show: signs, questions, "or", the letters of code,
+whether what is left out was a restriction. A doubt costs a question to the caller; a wrong yes
+costs a memory.
+"""
 
 import re
 import unicodedata

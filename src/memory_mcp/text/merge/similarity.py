@@ -1,4 +1,10 @@
-"""Similarity."""
+"""Scores how likely two statements state the same fact, and rules it out by their form.
+
+Words and meaning make the score; the form bounds it. "The staging key is rotated" and "the
+production key is rotated" are as near in meaning as two sentences get. Where the rule
+(`compare_facts`) sees two facts, no nearness lifts the score, and where it cannot tell, the score
+never decides alone. Which score leads to which decision says `decision.choose_band`.
+"""
 
 import math
 from collections import Counter

@@ -1,1 +1,1 @@
-"""What a text says about the user, and the records that it makes of the profile."""
+"""Finds what a text says about the user, and plans the records of the profile."""

@@ -1,4 +1,4 @@
-"""Values."""
+"""Turns a match into values of the profile, or into none: the last chance to say no."""
 
 import re
 from collections.abc import Callable
