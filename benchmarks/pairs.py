@@ -31,7 +31,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.text.merge.decision import choose_band
+from memory_mcp.text.merge import choose_band
 from memory_mcp.text.merge.similarity import (
     Statement,
     compare_facts,

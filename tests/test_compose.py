@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
 from memory_mcp.domain.normalise import folded
-from memory_mcp.text.merge.compose import compose
+from memory_mcp.text.merge import compose
 from memory_mcp.text.sentences import split_lines
 
 SUBJECTS = ("API", "billing service", "print server", "mail gateway", "build farm")

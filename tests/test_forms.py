@@ -4,7 +4,7 @@ import pytest
 from pairs import statement
 
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
-from memory_mcp.text.merge.similarity import compare_facts
+from memory_mcp.text.merge import compare_facts
 
 
 def told(new: str, old: str) -> Verdict:

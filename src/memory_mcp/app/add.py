@@ -33,7 +33,7 @@ from memory_mcp.domain.views import View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.text.drafts import build_record, check_draft, join_records
 from memory_mcp.text.gate import Chatter, should_create
-from memory_mcp.text.merge.decision import Decision, Insert, Merge, Refuse, Skip
+from memory_mcp.text.merge import Decision, Insert, Merge, Refuse, Skip
 from memory_mcp.text.secrets import Redacted
 
 __all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]

@@ -20,8 +20,7 @@ from memory_mcp.domain.vectors import QueryVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.retrieval.analysis import fields_of, meant_by
-from memory_mcp.text.merge.decision import is_comparable
-from memory_mcp.text.merge.similarity import Statement, score_similarity
+from memory_mcp.text.merge import Statement, is_comparable, score_similarity
 
 __all__ = ["Alike", "alike"]
 

@@ -20,7 +20,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.closeouts import check_closeout
-from memory_mcp.text.merge.decision import makes_superfluous
+from memory_mcp.text.merge import makes_superfluous
 
 __all__ = ["Judged", "carried_by", "cleaned_closeout", "hiding", "judged"]
 

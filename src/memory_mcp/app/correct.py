@@ -18,7 +18,7 @@ from memory_mcp.domain.profile import LABELS, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
-from memory_mcp.text.profile.records import parse_correction
+from memory_mcp.text.profile import parse_correction
 
 __all__ = ["update_memory"]
 

@@ -16,7 +16,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
-from memory_mcp.text.merge.compose import ForgetPlan, find_parts, plan_forget, recompose
+from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
 
 __all__ = ["forget_memory"]
 

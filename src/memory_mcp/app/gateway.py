@@ -12,18 +12,21 @@ from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.record import BECAUSE, REJECTED, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
-from memory_mcp.text.merge.clauses import find_conflict, find_contradicted
-from memory_mcp.text.merge.compose import compose, find_replaced_value, keeps_content
-from memory_mcp.text.merge.decision import (
+from memory_mcp.text.merge import (
     Decision,
     Insert,
     Merge,
     Refuse,
     Skip,
     choose_band,
+    compare_facts,
+    compose,
+    find_conflict,
+    find_contradicted,
+    find_replaced_value,
+    keeps_content,
     makes_superfluous,
 )
-from memory_mcp.text.merge.similarity import compare_facts
 from memory_mcp.text.sentences import split_lines
 
 __all__ = ["decided", "rejection", "twins"]

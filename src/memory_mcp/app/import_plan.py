@@ -25,7 +25,7 @@ from memory_mcp.domain.drafts import Reach, Writing
 from memory_mcp.domain.moving import Imported, LeftOut, OwnExport, Parsed, Touch
 from memory_mcp.domain.record import Kind, Origin, Record
 from memory_mcp.text.drafts import build_record
-from memory_mcp.text.merge.decision import makes_superfluous
+from memory_mcp.text.merge import makes_superfluous
 
 __all__ = ["Advance", "Plan", "planned"]
 

@@ -22,7 +22,7 @@ from memory_mcp.domain.profile import PROFILE_CATEGORY, Profile, ProfileFact, fi
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.errors import StoreError
-from memory_mcp.text.profile.records import (
+from memory_mcp.text.profile import (
     PUT_IN,
     SPEAKING_KINDS,
     TAKEN_OUT,
