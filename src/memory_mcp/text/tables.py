@@ -1,10 +1,8 @@
 """Reads the tables under `data/` (words, patterns, rules): each once, when a text needs it."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 _PART: Final = re.compile(r"\{([a-z_]+)\}")
@@ -13,6 +11,9 @@ _PART: Final = re.compile(r"\{([a-z_]+)\}")
 @cache
 def load_table(name: str) -> dict[str, Any]:
     """The table of that name, as TOML tells it."""
+    import tomllib  # noqa: PLC0415  # a server's start reads no table
+    from importlib import resources  # noqa: PLC0415
+
     file = resources.files("memory_mcp.text").joinpath("data", f"{name}.toml")
     return tomllib.loads(file.read_text("utf-8"))
 

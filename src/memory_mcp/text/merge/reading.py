@@ -38,14 +38,15 @@ def read_figure(pieces: Sequence[tuple[str, str]], at: int) -> Measure | None:
     """The value that begins with this piece; pieces are given as said and folded."""
     said, low = pieces[at]
     after = [low for _, low in pieces[at + 1 : at + 3]]
-    if low in lexicon().weekdays:
-        return Measure(lexicon().weekdays[low], said, "day")
+    known = lexicon()
+    if low in known.weekdays:
+        return Measure(known.weekdays[low], said, "day")
     if day := _read_day(said, low, after):
         return day
-    if low in lexicon().numbers:
-        return _read_measured(pieces, at, str(lexicon().numbers[low]), "")
+    if low in known.numbers:
+        return _read_measured(pieces, at, str(known.numbers[low]), "")
     match = _FIGURE.fullmatch(said)
-    if match is None or (match[3] and match[3].casefold() not in lexicon().units):
+    if match is None or (match[3] and match[3].casefold() not in known.units):
         return None
     return _read_measured(pieces, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
 
@@ -53,14 +54,15 @@ def read_figure(pieces: Sequence[tuple[str, str]], at: int) -> Measure | None:
 def _read_measured(pieces: Sequence[tuple[str, str]], at: int, number: str, unit: str) -> Measure:
     """A number with the unit that is part of it, or that follows."""
     said = pieces[at][0]
+    known = lexicon()
     if ":" in number:
         return Measure(number, said, "clock")
     other, follows = pieces[at + 1] if at + 1 < len(pieces) else ("", "")
-    if not unit and follows in lexicon().units and _stands_alone(other):
-        return Measure(f"{number} {stem(follows)}", f"{said} {other}", lexicon().units[follows], 2)
+    if not unit and follows in known.units and _stands_alone(other):
+        return Measure(f"{number} {stem(follows)}", f"{said} {other}", known.units[follows], 2)
     if not unit and follows in _CLOCK:
         return Measure(f"{number} {follows}", f"{said} {other}", "clock", 2)
-    measures = "day" if _YEAR.fullmatch(said) else lexicon().units.get(unit, "count")
+    measures = "day" if _YEAR.fullmatch(said) else known.units.get(unit, "count")
     return Measure(f"{number} {unit}".strip(), said, measures)
 
 
@@ -252,7 +254,8 @@ class _Reader:
         if len(said) > 1 and _IDENTIFIER.match(said):
             return Word(low, "identifier", said)
         key = stem(low)
-        if (low in lexicon().events or key in lexicon().verbs) and not self._is_noun(low):
+        known = lexicon()
+        if (low in known.events or key in known.verbs) and not self._is_noun(low):
             return Word(key, "verb", said)
         name = said[0].isupper() and self.words and not key.startswith("@")
         return Word(key, "name" if name else "word", said)
@@ -265,11 +268,12 @@ class _Reader:
 
 
 def _find_little_kind(low: str) -> Literal["not", "preposition", "join"] | None:
-    if low in lexicon().negations:
+    known = lexicon()
+    if low in known.negations:
         return "not"
-    if low in lexicon().prepositions:
+    if low in known.prepositions:
         return "preposition"
-    return "join" if low in lexicon().joins else None
+    return "join" if low in known.joins else None
 
 
 def _tells_of_past(low: str, words: list[Word]) -> bool:
