@@ -228,7 +228,7 @@ def fit(pairs: Sequence[Pair], cosine: Cosine | None) -> Array:
 def microseconds(pairs: Sequence[Pair]) -> float:
     """What score and rule take for one pair, sentences read anew each time."""
     from memory_mcp.text.merge import reading  # noqa: PLC0415  # their caches
-    from memory_mcp.text.merge import score_similarity as scoring  # noqa: PLC0415
+    from memory_mcp.text.merge import similarity as scoring  # noqa: PLC0415
 
     asked = [(statement(pair.new), statement(pair.old)) for pair in pairs]
     total = 0.0
