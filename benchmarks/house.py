@@ -24,8 +24,8 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.drafts import accept, outlives
 from memory_mcp.storage.files.host import SystemIds
+from memory_mcp.text.drafts import build_record, is_durable
 
 __all__ = ["CHAIN", "QuickDisk", "filled", "lend_model", "settings_in"]
 
@@ -129,7 +129,7 @@ async def _fill(built: Built, size: int) -> None:
         if chance.random() < _USER_SHARE:
             draft = replace(draft, kind="preference", reach="user")
         segment = _segment(chain, left, number / size, chance)
-        home = None if outlives(draft) else segment
+        home = None if is_durable(draft) else segment
         known = older.setdefault(home if draft.reach == "project" else _USERS, [])
         if known and chance.random() < _SUPERSEDED_SHARE:
             draft = replace(draft, supersedes=(known.pop(),))
@@ -141,7 +141,7 @@ async def _fill(built: Built, size: int) -> None:
             segment=segment,
             branch=MAIN,
         )
-        record = accept(draft, writing)
+        record = build_record(draft, writing)
         known.append(record.id)
         batches[draft.reach == "user"].append(record)
         if number % _BATCH == _BATCH - 1 or number == size - 1:

@@ -18,7 +18,7 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.build import Built
 from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.ingestion.drafts import accept
+from memory_mcp.text.drafts import build_record
 
 __all__ = ["measure_opening"]
 
@@ -70,7 +70,7 @@ async def _with_sections(built: Built, number: int) -> None:
     for place in range(number):
         kind = _KINDS[place % len(_KINDS)]
         draft = replace(corpus.draft(), kind=kind, reach="project")
-        record = accept(draft, writing(rooms, timeline, rooms.clock.now()))
+        record = build_record(draft, writing(rooms, timeline, rooms.clock.now()))
         record = record.model_copy(update={"key": _KEYS.get(kind, "")})
         await rooms.project.records.put(record)
         made.append(record)

@@ -4,9 +4,10 @@ r"""Judges the rule for the same fact on labelled pairs, and fits the figures of
 
 For each half of `tests/data/fact_pairs.json`, with and without the model: false merges (each is
 named), how many pairs of each label are merged, and what share of pairs is the same fact by tenth
-of the score. `--fit` prints `WORDS_ONLY` and `WITH_MEANING` of `ingestion/sameness.py`: a logistic
-regression over the first half, leaning towards zero. `--pairs` shows every pair with its verdict.
-`--sets` asks the rule of every two memories of each set in `benchmarks/data`, which all differ.
+of the score. `--fit` prints `WORDS_ONLY` and `WITH_MEANING` of `text/merge/similarity.py`: a
+logistic regression over the first half, leaning towards zero. `--pairs` shows every pair with its
+verdict. `--sets` asks the rule of every two memories of each set in `benchmarks/data`, which all
+differ.
 
 Each pair of two different things is asked both ways round. Personal matters and goals count as of
 an eligible category, and every old statement as recent.
@@ -29,9 +30,14 @@ from numpy.typing import NDArray
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.ingestion.decision import band
-from memory_mcp.ingestion.sameness import Statement, features, same_fact, similarity
 from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.text.merge import choose_band
+from memory_mcp.text.merge.similarity import (
+    Statement,
+    compare_facts,
+    measure_overlap,
+    score_similarity,
+)
 
 __all__ = ["Pair", "decided", "judge", "load_pairs", "merges", "statement"]
 
@@ -121,12 +127,12 @@ def decided(
     knobs = knobs or Merging()
     category = knobs.fallback_categories[0] if eligible and knobs.fallback_categories else ""
     record = _record(old.text, category)
-    value = similarity(new, old, cosine)
+    value = score_similarity(new, old, cosine)
     overlap = not set(old.terms).isdisjoint(new.terms)
-    share = band(value, 0, record, overlap=overlap, merging=knobs, now=NOW)
+    share = choose_band(value, 0, record, overlap=overlap, merging=knobs, now=NOW)
     if share == "apart":
         return Unsure("too far apart")
-    verdict = same_fact(new, old)
+    verdict = compare_facts(new, old)
     if share == "same" and isinstance(verdict, Unsure):
         return Restated("nearly the same")
     return verdict
@@ -156,7 +162,7 @@ def cosines(model: Path) -> Cosine:
 def score(pair: Pair, cosine: Cosine | None) -> float:
     """What `similarity` says."""
     near = cosine(pair.new, pair.old) if cosine else None
-    return similarity(statement(pair.new), statement(pair.old), near)
+    return score_similarity(statement(pair.new), statement(pair.old), near)
 
 
 def show(name: str, pairs: Sequence[Pair], cosine: Cosine | None, *, every: bool) -> None:
@@ -172,7 +178,7 @@ def show(name: str, pairs: Sequence[Pair], cosine: Cosine | None, *, every: bool
     for label in LABELS:
         these = [pair for pair in pairs if pair.label == label]
         count = sum(merges(verdicts[pair.id]) for pair in these)
-        ruled = sum(merges(same_fact(statement(p.new), statement(p.old))) for p in these)
+        ruled = sum(merges(compare_facts(statement(p.new), statement(p.old))) for p in these)
         denied = sum(isinstance(verdicts[pair.id], Different) for pair in these)
         print(
             f"  {label:14} {count:3} of {len(these):3} merged ({count / len(these):4.0%}); the "
@@ -186,7 +192,7 @@ def show(name: str, pairs: Sequence[Pair], cosine: Cosine | None, *, every: bool
         print(f"  {low:.2f}-{min(high, 1):.2f} {len(these):4}   {share:4.0%}")
     if every:
         for pair in pairs:
-            ruled = same_fact(statement(pair.new), statement(pair.old))
+            ruled = compare_facts(statement(pair.new), statement(pair.old))
             mark = "+" if merges(verdicts[pair.id]) else "-"
             print(f"  {mark} {scores[pair.id]:.2f} {pair.id} {pair.old!r} / {pair.new!r} {ruled}")
 
@@ -203,10 +209,10 @@ def fit(pairs: Sequence[Pair], cosine: Cosine | None) -> Array:
     counts: list[float] = []
     for pair in pairs:
         new, old = statement(pair.new), statement(pair.old)
-        if pair.kind in ATTACKS or isinstance(same_fact(new, old), Different):
+        if pair.kind in ATTACKS or isinstance(compare_facts(new, old), Different):
             continue
         near = (cosine(pair.new, pair.old),) if cosine else ()
-        rows.append((1.0, *features(new, old), *near))
+        rows.append((1.0, *measure_overlap(new, old), *near))
         gold.append(float(pair.same))
         counts.append(1.0 if pair.same else 0.5)
     x, y, count = np.array(rows), np.array(gold), np.array(counts)
@@ -221,16 +227,17 @@ def fit(pairs: Sequence[Pair], cosine: Cosine | None) -> Array:
 
 def microseconds(pairs: Sequence[Pair]) -> float:
     """What score and rule take for one pair, sentences read anew each time."""
-    from memory_mcp.ingestion import sameness, wording  # noqa: PLC0415  # their caches
+    from memory_mcp.text.merge import reading  # noqa: PLC0415  # their caches
+    from memory_mcp.text.merge import similarity as scoring  # noqa: PLC0415
 
     asked = [(statement(pair.new), statement(pair.old)) for pair in pairs]
     total = 0.0
     for new, old in asked:
-        wording.read.cache_clear()
-        sameness._same.cache_clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        reading.read_sentence.cache_clear()
+        scoring._compare_texts.cache_clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         start = perf_counter()
-        similarity(new, old, 0.8)
-        same_fact(new, old)
+        score_similarity(new, old, 0.8)
+        compare_facts(new, old)
         total += perf_counter() - start
     return 1e6 * total / len(asked)
 
@@ -243,7 +250,7 @@ def show_sets() -> None:
         merged = [
             (new.text, old.text)
             for new, old in itertools.permutations(stated, 2)
-            if merges(same_fact(new, old))
+            if merges(compare_facts(new, old))
         ]
         count = len(stated) * (len(stated) - 1)
         print(f"{path.stem}: {len(merged)} of {count:,} ordered pairs called the same fact")

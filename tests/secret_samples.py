@@ -186,7 +186,7 @@ HARMLESS: Final = tuple(
         f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{run(42, BASE64)} ada@host",
         pem("PGP PUBLIC KEY BLOCK"),
         "AbstractSingletonProxyFactoryBeanImplementationV2Test",
-        "src/memory_mcp/ingestion/secret_rules.py",
+        "src/memory_mcp/text/secrets/rules.py",
         "/var/run/secrets/kubernetes.io/serviceaccount/token",
         "Donaudampfschifffahrtsgesellschaftskapitänsmütze, Passwortrichtlinie, Tokenisierung",
         "pip install sk-learn scikit-learn==1.5.0",

@@ -9,9 +9,9 @@ from doors import Era, add, agent, call
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.merging import Verdict
-from memory_mcp.ingestion import differences
-from memory_mcp.ingestion.clauses import at_odds, clauses, contradicted
-from memory_mcp.ingestion.wording import Sentence
+from memory_mcp.text.merge import compare
+from memory_mcp.text.merge.clauses import find_conflict, find_contradicted, split_clauses
+from memory_mcp.text.merge.reading import Sentence
 
 pytestmark = pytest.mark.anyio
 
@@ -60,17 +60,17 @@ def test_the_statement_that_a_newer_value_contradicts_is_found(
     new: str, old: str, part: str
 ) -> None:
     """It, and not what the sentence says besides."""
-    found = contradicted(new, old)
+    found = find_contradicted(new, old)
     assert found is not None
     assert found[0] == part
     assert part not in found[1]
-    assert len(found[1]) == len(clauses(old)) - 1
+    assert len(found[1]) == len(split_clauses(old)) - 1
 
 
 @pytest.mark.parametrize(("new", "old"), NEAR)
 def test_a_near_miss_contradicts_nothing(new: str, old: str) -> None:
     """Another subject, another environment, another time, one of several."""
-    assert contradicted(new, old) is None
+    assert find_contradicted(new, old) is None
 
 
 NARROWED = [
@@ -89,7 +89,7 @@ NARROWED = [
 @pytest.mark.parametrize("said", NARROWED)
 def test_what_is_only_supposed_or_said_of_something_else_is_no_newer_value(said: str) -> None:
     """The statement stands in the sentence, and is not what the sentence states."""
-    assert at_odds(said, OSLO) is None
+    assert find_conflict(said, OSLO) is None
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,14 @@ def test_a_long_list_is_compared_only_so_far(
 ) -> None:
     """It is done beside the calls of others, who wait for it."""
     asked: list[object] = []
-    real = differences.compared
+    real = compare.compare_sentences
 
     def counting(one: Sentence, other: Sentence) -> Verdict:
         asked.append(one)
         return real(one, other)
 
-    monkeypatch.setattr("memory_mcp.ingestion.clauses.compared", counting)
-    at_odds(new, old)
+    monkeypatch.setattr("memory_mcp.text.merge.clauses.compare_sentences", counting)
+    find_conflict(new, old)
 
     assert len(asked) <= 1_000
 
@@ -121,9 +121,11 @@ def test_a_long_list_is_compared_only_so_far(
 def test_newer_values_in_longer_sentences(told: str, least: int) -> None:
     """How many of forty are seen, told either way round; none of forty near misses is."""
     pairs = json.loads(PAIRS.read_text("utf-8"))[told]
-    seen = [new for old, new in pairs["newer"] if at_odds(new, old)]
-    back = [new for old, new in pairs["newer"] if at_odds(old, new)]
-    wrong = [new for old, new in pairs["near"] if at_odds(new, old) or at_odds(old, new)]
+    seen = [new for old, new in pairs["newer"] if find_conflict(new, old)]
+    back = [new for old, new in pairs["newer"] if find_conflict(old, new)]
+    wrong = [
+        new for old, new in pairs["near"] if find_conflict(new, old) or find_conflict(old, new)
+    ]
     print(f"{told}: {len(seen)} and {len(back)} of {len(pairs['newer'])}")  # noqa: T201
     assert len(pairs["newer"]) == len(pairs["near"]) == 40
     assert len(seen) >= least

@@ -10,7 +10,7 @@ from memory_mcp.app.rooms import Policy
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.secrets import Redacted
 
 SECRET = "hunter" + "2"
 TEXT = f"It\u2019s password={SECRET}"

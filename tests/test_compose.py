@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
 from memory_mcp.domain.normalise import folded
-from memory_mcp.ingestion.compose import compose
-from memory_mcp.ingestion.sentences import as_written
+from memory_mcp.text.merge import compose
+from memory_mcp.text.sentences import split_lines
 
 SUBJECTS = ("API", "billing service", "print server", "mail gateway", "build farm")
 """Each has one port and one owner, told in sentences of its own."""
@@ -54,7 +54,7 @@ def test_what_the_new_text_does_not_touch_stays(
     composed = compose(" ".join(told(before)), " ".join(told(after)))
 
     assert composed is not None
-    assert sorted(as_written(composed)) == sorted(told(before | after))
+    assert sorted(split_lines(composed)) == sorted(told(before | after))
 
 
 @given(prose, joints, prose, joints)
@@ -79,8 +79,8 @@ def test_odd_texts_are_composed_without_harm(old: str, new: str) -> None:
     if composed is None:  # both stay
         return
     assert compose(composed, new) == composed
-    known = {folded(said) for text in (old, new) for said in as_written(text)}
-    assert {folded(said) for said in as_written(composed)} <= known
+    known = {folded(said) for text in (old, new) for said in split_lines(text)}
+    assert {folded(said) for said in split_lines(composed)} <= known
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,27 @@ from memory_mcp.domain.episodes import Pace, Turn
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.drafts import bury
-from memory_mcp.ingestion.episodes import (
+from memory_mcp.text.drafts import build_tombstone
+from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
     Past,
     Wait,
     Write,
-    decide,
-    due,
-    episode,
-    label,
-    novelty,
-    on_this_road,
-    untold,
+    build_episode,
+    check_too_early,
+    find_last,
+    find_time,
+    mark_turns,
+    measure_novelty,
+    name_part_of_day,
+    name_series,
+    number_last_turn,
+    plan_episode,
+    read_turn_number,
+    select_new_turns,
+    select_turns_since,
 )
-from memory_mcp.ingestion.told import last_of, mark_of, number_of, series, told_at, turn_of
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 PACE = Pace()
@@ -58,11 +63,11 @@ def test_the_pauses_are_in_turns_and_in_minutes() -> None:
     soon = Moment(15, START + timedelta(minutes=11))
     later = Moment(16, START + timedelta(minutes=10))
 
-    assert "EPISODIC_COOLDOWN_MINUTES" in str(due(past, early, PACE))
-    assert "5 turn(s)" in str(due(past, soon, PACE))
-    assert due(past, later, PACE) is None
-    assert "EPISODIC_COOLDOWN_TURNS" in str(due(NOTHING, Moment(5, START), PACE))
-    assert due(NOTHING, Moment(6, START), PACE) is None
+    assert "EPISODIC_COOLDOWN_MINUTES" in str(check_too_early(past, early, PACE))
+    assert "5 turn(s)" in str(check_too_early(past, soon, PACE))
+    assert check_too_early(past, later, PACE) is None
+    assert "EPISODIC_COOLDOWN_TURNS" in str(check_too_early(NOTHING, Moment(5, START), PACE))
+    assert check_too_early(NOTHING, Moment(6, START), PACE) is None
 
 
 def test_the_end_of_a_session_waits_for_no_pause_but_for_the_cap() -> None:
@@ -70,12 +75,12 @@ def test_the_end_of_a_session_waits_for_no_pause_but_for_the_cap() -> None:
     past = only(written(Scribe(), 10))
     end = Moment(11, START, final=True)
 
-    assert due(past, end, PACE) is None
-    assert "captured already" in str(due(past, replace(end, turn=10), PACE))
+    assert check_too_early(past, end, PACE) is None
+    assert "captured already" in str(check_too_early(past, replace(end, turn=10), PACE))
     assert "episode(s) of the day" in str(
-        due(replace(past, open=None), end, replace(PACE, per_day=1))
+        check_too_early(replace(past, open=None), end, replace(PACE, per_day=1))
     )
-    assert "are off" in str(due(NOTHING, end, replace(PACE, per_day=0)))
+    assert "are off" in str(check_too_early(NOTHING, end, replace(PACE, per_day=0)))
 
 
 def test_a_count_that_began_anew_is_a_conversation_of_its_own() -> None:
@@ -83,8 +88,8 @@ def test_a_count_that_began_anew_is_a_conversation_of_its_own() -> None:
     past = only(written(Scribe(), 40))
     later = START + timedelta(hours=1)
 
-    assert isinstance(due(past, Moment(3, later), PACE), Wait)
-    assert due(past, Moment(6, later), PACE) is None
+    assert isinstance(check_too_early(past, Moment(3, later), PACE), Wait)
+    assert check_too_early(past, Moment(6, later), PACE) is None
 
 
 def test_what_is_close_and_not_new_is_merged_and_all_else_is_written() -> None:
@@ -94,15 +99,15 @@ def test_what_is_close_and_not_new_is_merged_and_all_else_is_written() -> None:
     past = only(base)
     near, far = (Moment(20, START + timedelta(hours=hours)) for hours in (6, 7))
     text = "- user: Move the cart to Redis.\n- assistant: It moved."
-    merged = decide(text, 0.34, past, near, PACE)
+    merged = plan_episode(text, 0.34, past, near, PACE)
 
     assert merged == MergeInto(base, "2026-01-31 afternoon to 2026-01-31 evening", text)
-    assert isinstance(decide(text, 0.35, past, near, PACE), Write)
-    assert isinstance(decide(text, 0.0, past, far, PACE), Write)
-    assert decide(base.content, 0.0, past, near, PACE) == Wait(
+    assert isinstance(plan_episode(text, 0.35, past, near, PACE), Write)
+    assert isinstance(plan_episode(text, 0.0, past, far, PACE), Write)
+    assert plan_episode(base.content, 0.0, past, near, PACE) == Wait(
         "It tells nothing that the last episode does not."
     )
-    assert "small talk" in str(decide(" ", 1.0, past, near, PACE))
+    assert "small talk" in str(plan_episode(" ", 1.0, past, near, PACE))
 
 
 def test_a_full_day_still_takes_what_is_merged() -> None:
@@ -111,12 +116,12 @@ def test_a_full_day_still_takes_what_is_merged() -> None:
     pace = replace(PACE, per_day=1, merge_hours=99)
     now = START + timedelta(hours=1)
 
-    assert isinstance(decide("- user: More.", 0.1, past, Moment(20, now), pace), MergeInto)
-    assert isinstance(decide("- user: More.", 0.9, past, Moment(20, now), pace), Wait)
+    assert isinstance(plan_episode("- user: More.", 0.1, past, Moment(20, now), pace), MergeInto)
+    assert isinstance(plan_episode("- user: More.", 0.9, past, Moment(20, now), pace), Wait)
     east = timezone(timedelta(hours=9, minutes=-30))  # midnight lies between the two there
     there = Moment(20, now, zone=east)
-    assert isinstance(decide("- user: Mo.", 0.9, past, there, pace), Wait)
-    tomorrow = decide(
+    assert isinstance(plan_episode("- user: Mo.", 0.9, past, there, pace), Wait)
+    tomorrow = plan_episode(
         "- user: Mo.", 0.9, past, replace(there, now=START.replace(day=1, month=2)), pace
     )
     assert tomorrow == Write("2026-02-01 evening", "- user: Mo.")
@@ -128,21 +133,25 @@ def test_turns_without_a_number_are_known_again_by_their_words() -> None:
     turns = said(*"abcdefgh")
 
     def after(number: int, *told: str) -> Record:
-        key = f"project:shop:episode:s:{number}~{mark_of(said(*told))}"
+        key = f"project:shop:episode:s:{number}~{mark_turns(said(*told))}"
         return scribe.record(kind="episode", segment=ROOT, branch=MAIN, key=key)
 
-    assert number_of(turns, None) == 8
-    assert number_of(turns, after(20, *"abcdef")) == 22
-    assert number_of(turns, after(20, *"abcdefgh")) == 20
-    assert number_of(turns[2:], after(20, *"abc")) == 25, "its neighbour went out of the window"
-    assert number_of(turns, after(1, "a")) == 8
-    assert number_of(turns, after(20, *"xy")) == 28, "none of them was told"
-    assert number_of(turns, written(scribe, 20)) == 28, "and here nobody knows"
-    assert number_of([], after(20, *"ab")) == 20
+    assert number_last_turn(turns, None) == 8
+    assert number_last_turn(turns, after(20, *"abcdef")) == 22
+    assert number_last_turn(turns, after(20, *"abcdefgh")) == 20
+    assert number_last_turn(turns[2:], after(20, *"abc")) == 25, (
+        "its neighbour went out of the window"
+    )
+    assert number_last_turn(turns, after(1, "a")) == 8
+    assert number_last_turn(turns, after(20, *"xy")) == 28, "none of them was told"
+    assert number_last_turn(turns, written(scribe, 20)) == 28, "and here nobody knows"
+    assert number_last_turn([], after(20, *"ab")) == 20
     ok = said("a", "ok", "b", "ok", "c")
-    assert number_of(ok, after(20, *ok_told(ok, 4))) == 21, "by the two last: one may come again"
-    assert number_of(turns, after(1, "c")) == 6, "it was handed in alone"
-    assert mark_of([]) == ""
+    assert number_last_turn(ok, after(20, *ok_told(ok, 4))) == 21, (
+        "by the two last: one may come again"
+    )
+    assert number_last_turn(turns, after(1, "c")) == 6, "it was handed in alone"
+    assert mark_turns([]) == ""
 
 
 def ok_told(turns: list[Turn], number: int) -> list[str]:
@@ -158,15 +167,17 @@ def test_a_forgotten_episode_was_told_when_it_was_written() -> None:
     second = written(scribe, 20)
     scribe.clock.advance(timedelta(hours=5))
     place = Writing(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="other"))
-    gone = bury(first, "why", place, erase=True, along=(second.id,), told=second.key)
-    hidden = bury(second, "", place, erase=False)
+    gone = build_tombstone(first, "why", place, erase=True, along=(second.id,), told=second.key)
+    hidden = build_tombstone(second, "", place, erase=False)
 
-    assert (turn_of(gone), turn_of(hidden)) == (20, 20)
-    assert told_at(gone) == told_at(second) < scribe.clock.now()
-    assert gone.statement == f"told:{series(SCOPE, Origin(session='s'))}"
-    assert last_of([first, gone]) == gone
-    assert isinstance(due(Past(gone, (gone,)), Moment(20, START), PACE), Wait)
-    full = due(Past(gone, (gone,)), Moment(30, START), replace(PACE, per_day=1, cooldown_minutes=0))
+    assert (read_turn_number(gone), read_turn_number(hidden)) == (20, 20)
+    assert find_time(gone) == find_time(second) < scribe.clock.now()
+    assert gone.statement == f"told:{name_series(SCOPE, Origin(session='s'))}"
+    assert find_last([first, gone]) == gone
+    assert isinstance(check_too_early(Past(gone, (gone,)), Moment(20, START), PACE), Wait)
+    full = check_too_early(
+        Past(gone, (gone,)), Moment(30, START), replace(PACE, per_day=1, cooldown_minutes=0)
+    )
     assert "of the day" in str(full)
 
 
@@ -177,7 +188,7 @@ def test_an_episode_made_of_as_many_as_may_be_is_merged_no_further() -> None:
     full = written(scribe, 10, supersedes=sources)
     moment = Moment(20, START + timedelta(hours=1))
 
-    assert isinstance(decide("- user: More.", 0.0, only(full), moment, PACE), Write)
+    assert isinstance(plan_episode("- user: More.", 0.0, only(full), moment, PACE), Write)
 
 
 def test_a_merged_episode_names_and_replaces_all_it_was_made_of() -> None:
@@ -186,13 +197,13 @@ def test_a_merged_episode_names_and_replaces_all_it_was_made_of() -> None:
     first, second = written(scribe, 10), written(scribe, 20)
     base = second.model_copy(update={"supersedes": (first.id,), "derived_from": (first.id,)})
     place = Writing(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="s"))
-    record = episode(MergeInto(base, "t", "x"), Moment(30, START), place, phase=3)
+    record = build_episode(MergeInto(base, "t", "x"), Moment(30, START), place, phase=3)
 
     assert record.supersedes == record.derived_from == (base.id, first.id)
     assert (record.kind, record.layer, record.segment) == ("episode", "recall", ROOT)
     assert record.key == "project:shop:episode:s:30"
-    assert (turn_of(record), turn_of(scribe.record())) == (30, 0)
-    plain = episode(Write("t", "x"), Moment(1, START), replace(place, origin=Origin()), None)
+    assert (read_turn_number(record), read_turn_number(scribe.record())) == (30, 0)
+    plain = build_episode(Write("t", "x"), Moment(1, START), replace(place, origin=Origin()), None)
     assert (plain.supersedes, plain.key) == ((), "project:shop:episode:none:1")
 
 
@@ -201,9 +212,12 @@ def test_only_turns_that_nobody_told_are_told() -> None:
     turns = said(*"abcdefgh")
     past = only(written(Scribe(), 10))
 
-    assert list(untold(turns, past, Moment(13, START), PACE)) == turns[-3:]
-    assert list(untold(turns, past, Moment(10, START), PACE)) == []
-    assert list(untold(turns, NOTHING, Moment(90, START), replace(PACE, window=2))) == turns[-2:]
+    assert list(select_new_turns(turns, past, Moment(13, START), PACE)) == turns[-3:]
+    assert list(select_new_turns(turns, past, Moment(10, START), PACE)) == []
+    assert (
+        list(select_new_turns(turns, NOTHING, Moment(90, START), replace(PACE, window=2)))
+        == turns[-2:]
+    )
 
 
 def test_turns_of_a_road_that_was_left_are_not_told() -> None:
@@ -211,17 +225,17 @@ def test_turns_of_a_road_that_was_left_are_not_told() -> None:
     turns = said("Use Redis.", "Done.", "No, go back.", "Back at phase 1.", "Use SQLite.")
     timed = [replace(turn, at=START + timedelta(minutes=place)) for place, turn in enumerate(turns)]
 
-    assert on_this_road(turns, None) == turns
-    assert on_this_road(turns, START) == turns[4:]
-    assert on_this_road(timed, START + timedelta(minutes=2)) == timed[3:]
-    assert on_this_road(timed, START - timedelta(minutes=2)) == timed
-    assert on_this_road(turns[1:2], START) == turns[1:2]
+    assert select_turns_since(turns, None) == turns
+    assert select_turns_since(turns, START) == turns[4:]
+    assert select_turns_since(timed, START + timedelta(minutes=2)) == timed[3:]
+    assert select_turns_since(timed, START - timedelta(minutes=2)) == timed
+    assert select_turns_since(turns[1:2], START) == turns[1:2]
 
 
 def test_novelty_is_the_share_that_is_new() -> None:
     """0: all is known; 1: nothing is."""
-    assert novelty(frozenset("ab"), frozenset("bc")) == 0.5
-    assert novelty(frozenset(), frozenset("a")) == 0.0
+    assert measure_novelty(frozenset("ab"), frozenset("bc")) == 0.5
+    assert measure_novelty(frozenset(), frozenset("a")) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -231,4 +245,4 @@ def test_the_title_is_a_part_of_the_day(hour: int, part: str) -> None:
     """ "Yesterday evening" is how people look for it."""
     at = datetime(2026, 11, 21, hour, 5, tzinfo=UTC)
 
-    assert label(at, at, UTC) == f"2026-11-21 {part}"
+    assert name_part_of_day(at, at, UTC) == f"2026-11-21 {part}"

@@ -4,12 +4,12 @@ import pytest
 from pairs import statement
 
 from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
-from memory_mcp.ingestion.sameness import same_fact
+from memory_mcp.text.merge import compare_facts
 
 
 def told(new: str, old: str) -> Verdict:
     """The rule's verdict on two texts."""
-    return same_fact(statement(new), statement(old))
+    return compare_facts(statement(new), statement(old))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from memory_mcp.ingestion.gate import Chatter, Keep, should_create
-from memory_mcp.ingestion.recalled import apart, echoes
-from memory_mcp.ingestion.sentences import words_alone
+from memory_mcp.text.gate import Chatter, Keep, should_create
+from memory_mcp.text.recalled import repeats_recalled, separate_recalled
+from memory_mcp.text.sentences import fold_words
 
 HERE = Path(__file__).parent
 STATEMENTS = ("agent", "lifelog", "multilingual", "paraphrases")
@@ -97,7 +97,7 @@ def test_the_sets_are_large_and_share_nothing() -> None:
         for name in ("tuned", "held_out")
     }
     for label in ("keep", "chatter"):
-        texts = [[words_alone(e["text"]) or e["text"] for e in sets[name][label]] for name in sets]
+        texts = [[fold_words(e["text"]) or e["text"] for e in sets[name][label]] for name in sets]
         assert sum(map(len, texts)) >= 240
         assert set(texts[0]) & set(texts[1]) == set()
 
@@ -157,11 +157,11 @@ def test_recalled_text_is_told_from_own_words() -> None:
         f"And I add: four wide.\n* Ports: 8000 is taken. [{MEMORY}]\n"
         f'{{"content": "Old.", "memoryId": "{MEMORY}"}}'
     )
-    found = apart(text)
+    found = separate_recalled(text)
 
     assert found.own.split() == ["We", "said:", "And", "I", "add:", "four", "wide."]
     assert {"use tabs", "never spaces", "8000 is taken"} <= found.recalled
-    assert echoes("USE tabs!", found.recalled)
-    assert not echoes("Use tabs in Go.", found.recalled)
-    assert apart("a <memory> b").own == "a "
-    assert apart("a </memory> b").own == "a  b"
+    assert repeats_recalled("USE tabs!", found.recalled)
+    assert not repeats_recalled("Use tabs in Go.", found.recalled)
+    assert separate_recalled("a <memory> b").own == "a "
+    assert separate_recalled("a </memory> b").own == "a  b"

@@ -19,8 +19,8 @@ from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError
-from memory_mcp.ingestion.drafts import bury
 from memory_mcp.ports import HeadStore
+from memory_mcp.text.drafts import build_tombstone
 
 pytestmark = pytest.mark.anyio
 
@@ -128,7 +128,7 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
         place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
         await rooms.project.records.erase({decision.id})
         await rooms.project.index.remove({decision.id})
-        await rooms.project.keep(bury(issue, "", place, erase=True))
+        await rooms.project.keep(build_tombstone(issue, "", place, erase=True))
         await rooms.project.erase({issue.id})
         head = await current(rooms)
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
@@ -158,7 +158,7 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
         decision, issue, _ = sealed.written
         if buried:  # as a tombstone of another clone does
             place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
-            await rooms.project.keep(bury(issue, "", place, erase=True))
+            await rooms.project.keep(build_tombstone(issue, "", place, erase=True))
             await rooms.project.erase({issue.id})
         late = replace(rooms, heads=Overtaken(rooms.heads, other))
         gone = decision if buried else issue

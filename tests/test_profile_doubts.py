@@ -5,7 +5,7 @@ import pytest
 from memory_mcp.context.profile import PROFILE_CHARS_MAX, profile_line
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
-from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.text.profile.match import find_facts
 
 FRAMES = """
 In my novel, I live in Rome.|In this story, I am a doctor.|In the game, I'm Bob.
@@ -49,7 +49,7 @@ EVERY = [
 
 def said(text: str) -> list[str]:
     """As `city=Rome`, or `!city=Rome` where it is denied."""
-    return [f"{'' if f.holds else '!'}{f.field}={f.value}" for f in facts_in(text)]
+    return [f"{'' if f.holds else '!'}{f.field}={f.value}" for f in find_facts(text)]
 
 
 @pytest.mark.parametrize("text", EVERY)
@@ -111,7 +111,7 @@ def known(*facts: tuple[Field, str]) -> Profile:
 )
 def test_a_city_of_another_country_implies_no_time_zone(text: str, zone: str) -> None:
     """There is a Berlin in New Hampshire, and its clocks go by another time."""
-    pairs: list[tuple[Field, str]] = [(f.field, f.value) for f in facts_in(text)]
+    pairs: list[tuple[Field, str]] = [(f.field, f.value) for f in find_facts(text)]
 
     assert known(*pairs).zone == zone
 

@@ -8,7 +8,7 @@ import profile_statements_unseen
 import pytest
 
 from memory_mcp.domain.profile import FIELDS, LABELS, ProfileFact
-from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.text.profile.match import find_facts
 
 SETS = {
     "tuned on": (profile_statements.SAID, profile_statements.HARMLESS),
@@ -25,12 +25,12 @@ LEAST = {"unseen": (0.97, 0.90), "unseen by the latest rules": (0.90, 0.95)}
 
 
 def facts(text: str) -> list[tuple[str, str, bool]]:
-    return [(f.field, f.value, f.holds) for f in facts_in(text)]
+    return [(f.field, f.value, f.holds) for f in find_facts(text)]
 
 
 def labels(text: str) -> set[str]:
     """As the sets are labelled; what a move takes away unnamed is told apart below."""
-    return {f"{'' if f.holds else '!'}{f.field}={f.value}" for f in facts_in(text) if f.value}
+    return {f"{'' if f.holds else '!'}{f.field}={f.value}" for f in find_facts(text) if f.value}
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -128,7 +128,7 @@ def test_long_and_strange_texts_are_read_quickly_enough_to_end() -> None:
         ("", "I, " * 130 + "."), ("", "I am " + "A'" * 190 + ".\n"),
         ("", "I live in " + "A " * 190 + "."),
     ):  # fmt: skip
-        assert len(facts_in((begun + on * 8_000)[:8_000])) < 50
+        assert len(find_facts((begun + on * 8_000)[:8_000])) < 50
 
 
 def test_every_field_is_told_by_its_label() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from memory_mcp.cli.show import results
 from memory_mcp.domain.episodes import Turn
-from memory_mcp.ingestion.gate import Chatter, should_create
-from memory_mcp.ingestion.recalled import apart, echoes, not_echoed
-from memory_mcp.ingestion.recount import hear, summary
+from memory_mcp.text.episodes import drop_recalled, summarise_turns
+from memory_mcp.text.gate import Chatter, should_create
+from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 SAID = "We decided to keep the cart in Redis, because sessions expire there."
@@ -57,15 +57,15 @@ def test_what_was_recalled_is_no_memory_and_no_episode(text: str) -> None:
     verdict = should_create(f"{text}\n{broken}")
     assert isinstance(verdict, Chatter), verdict
     assert verdict.sort == "recalled"
-    assert summary(hear(turns)) == ""
-    assert echoes(SAID, apart(text).recalled)
+    assert summarise_turns(drop_recalled(turns)) == ""
+    assert repeats_recalled(SAID, separate_recalled(text).recalled)
 
 
 @pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
 def test_own_words_around_it_are_kept(text: str) -> None:
     """An answer begins with what was found, and goes on from there."""
     before, after = "We measured it again today.", "From now on the cart lives in PostgreSQL."
-    own = apart(f"{before}\n{text}\n{after}").own
+    own = separate_recalled(f"{before}\n{text}\n{after}").own
 
     assert own.startswith(before)
     assert own.endswith(after)
@@ -84,7 +84,7 @@ def test_own_words_that_only_look_like_it_are_kept() -> None:
         f"See also [{MEMORY}]\n"
         "+0.500 volts were measured."
     )
-    own = apart(text).own
+    own = separate_recalled(text).own
 
     for line in ("0.95 is", "We decided", "The request was", "memoryId", "The list", "+0.500"):
         assert line in own
@@ -92,8 +92,8 @@ def test_own_words_that_only_look_like_it_are_kept() -> None:
 
 def test_a_line_beside_a_broken_echo_stays() -> None:
     """Only the lines that the recalled sentence needs go along."""
-    recalled = apart(f"- {SAID} [{MEMORY}]").recalled
+    recalled = separate_recalled(f"- {SAID} [{MEMORY}]").recalled
     said = ["It failed.", SAID[:BREAK], SAID[BREAK:], "Use Redis then."]
 
-    assert not_echoed(said, recalled) == ["It failed.", "Use Redis then."]
-    assert not_echoed(said, frozenset()) == said
+    assert drop_repeated(said, recalled) == ["It failed.", "Use Redis then."]
+    assert drop_repeated(said, frozenset()) == said

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.limits import SUMMARY_CHARS_MAX, TURN_CHARS_MAX
-from memory_mcp.ingestion.recount import hear, summary, without_echoes
+from memory_mcp.text.episodes import clean_summary, drop_recalled, summarise_turns
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 
@@ -19,7 +19,7 @@ def said(*lines: str) -> list[Turn]:
 
 def told(*lines: str) -> str:
     """What an episode of these turns says."""
-    return summary(hear(said(*lines)))
+    return summarise_turns(drop_recalled(said(*lines)))
 
 
 def test_an_episode_tells_requests_decisions_and_outcomes_without_the_rest() -> None:
@@ -63,8 +63,10 @@ def test_of_a_long_turn_beginning_and_end_are_heard() -> None:
 
 def test_a_summary_of_a_model_is_held_to_the_same() -> None:
     """A model repeats what it was shown, recalled or not."""
-    heard = hear(said(f"<memory>\n- The shop sells coffee beans. [{MEMORY}]\n</memory>\nAdd tea."))
-    text = without_echoes(
+    heard = drop_recalled(
+        said(f"<memory>\n- The shop sells coffee beans. [{MEMORY}]\n</memory>\nAdd tea.")
+    )
+    text = clean_summary(
         "They added tea to the menu.\nThe shop sells coffee beans.\n" + "z" * 3_000, heard.recalled
     )
 

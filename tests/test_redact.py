@@ -14,9 +14,9 @@ from secret_samples_third import HARMLESS_THIRD, SECRETS_THIRD
 
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
-from memory_mcp.ingestion.redact import RULES, redact
-from memory_mcp.ingestion.secret_rules import Rule
+from memory_mcp.text.secrets.redact import SecretRule, load_rules, redact
 
+RULES = load_rules()
 TUNED = (*SECRETS, *SECRETS_REVIEWED)
 TUNED_HARMLESS = (*HARMLESS, *HARMLESS_REVIEWED)
 TOKEN = "gh" + "p_" + "a1B2" * 9
@@ -168,7 +168,7 @@ def test_no_hint_leaves_a_secret_out() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[f"{at}-{rule.name}" for at, rule in enumerate(RULES)])
-def test_every_rule_names_itself_and_its_source(rule: Rule) -> None:
+def test_every_rule_names_itself_and_its_source(rule: SecretRule) -> None:
     """A marker must be readable, and a rule must be checkable against the vendor's word."""
     assert re.fullmatch(r"[a-z0-9-]{3,40}", rule.name)
     assert rule.source

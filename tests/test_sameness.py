@@ -33,7 +33,7 @@ from memory_mcp.domain.merging import (
     Verdict,
 )
 from memory_mcp.domain.normalise import hidden_character, normalised
-from memory_mcp.ingestion.sameness import UNSURE_MAX, same_fact, similarity
+from memory_mcp.text.merge.similarity import UNSURE_MAX, compare_facts, score_similarity
 
 PAIRS = load_pairs()
 KNOBS = Merging()
@@ -46,7 +46,7 @@ FLOORS = {
 
 def told(new: str, old: str) -> Verdict:
     """The rule's verdict on two texts."""
-    return same_fact(statement(new), statement(old))
+    return compare_facts(statement(new), statement(old))
 
 
 def false_merges(cosine: Cosine | None) -> list[Pair]:
@@ -155,7 +155,7 @@ def test_the_bands_mean_the_same_with_the_model(cosine: Cosine) -> None:
 @pytest.mark.parametrize("pair", [p for p in PAIRS if p.kind == "environment"], ids=lambda p: p.id)
 def test_the_nearest_meaning_does_not_lift_a_near_miss(pair: Pair) -> None:
     """An embedder may call two environments one; its word must not count then."""
-    assert similarity(statement(pair.new), statement(pair.old), 1.0) < KNOBS.check_low
+    assert score_similarity(statement(pair.new), statement(pair.old), 1.0) < KNOBS.check_low
     assert not merges(decided(statement(pair.new), statement(pair.old), 1.0, eligible=True))
 
 
@@ -170,7 +170,7 @@ def test_any_two_texts_can_be_compared(new: str, old: str, cosine: float | None)
     # no record holds what nobody can see: the write path takes it out first, or refuses the rest
     new, old = normalised(new), normalised(old)
     assume(new and old and not hidden_character(new) and not hidden_character(old))
-    value = similarity(statement(new), statement(old), cosine)
+    value = score_similarity(statement(new), statement(old), cosine)
 
     assert 0 <= value <= 1
     assert merges(decided(statement(new), statement(old), cosine)) <= (value >= 0.6)
@@ -180,7 +180,7 @@ def test_any_two_texts_can_be_compared(new: str, old: str, cosine: float | None)
 def test_a_statement_is_the_same_as_itself(pair: Pair, cosine: float | None) -> None:
     """Whatever the embedder says of it."""
     for text in (pair.old, pair.new):
-        assert similarity(statement(text), statement(text), cosine) >= KNOBS.auto_update
+        assert score_similarity(statement(text), statement(text), cosine) >= KNOBS.auto_update
         first = text.split()[0]
         plain = first.isalpha() and first.islower()  # inner capitals make a name, `_` makes code
         begun = first.capitalize() if plain else first
@@ -199,7 +199,7 @@ def test_which_came_first_hardly_matters() -> None:
 def test_a_low_score_is_asked_about_only_where_that_is_wanted() -> None:
     """The guarded band is for what is recent and personal; elsewhere too little is shared."""
     old, new = statement("The lead is Anna"), statement("The lead is Tom")
-    value = similarity(new, old, None)
+    value = score_similarity(new, old, None)
 
     assert KNOBS.fallback_low <= value < KNOBS.check_low
     assert isinstance(decided(new, old, None), Unsure)
@@ -213,7 +213,7 @@ def test_a_low_score_is_asked_about_only_where_that_is_wanted() -> None:
 def test_whoever_lowers_the_upper_band_lets_the_score_decide() -> None:
     """A knob means what it says: at or above it, it is the same fact."""
     old, new = statement("Anna likes Tom a lot"), statement("Anna likes Tim a lot")
-    value = similarity(new, old, None)
+    value = score_similarity(new, old, None)
 
     assert isinstance(decided(new, old, None, Merging(auto_update=value)), Restated)
 
@@ -233,6 +233,8 @@ def test_a_list_as_long_as_a_page_is_left_to_the_reader() -> None:
     assert isinstance(told(page, page + "\nHost 61 is new."), Unsure)
     assert isinstance(told("word " * 200 + "end", "word " * 200 + "stop"), Unsure)
     assert isinstance(told(page[:999] * 4, page[:999] * 4 + " More."), Unsure)
-    assert similarity(statement(page), statement(page + "\nHost 61 is new."), 1.0) <= UNSURE_MAX
+    assert (
+        score_similarity(statement(page), statement(page + "\nHost 61 is new."), 1.0) <= UNSURE_MAX
+    )
     assert isinstance(told("We use tabs", "We use tabs, as everybody does"), Restated)
     assert isinstance(told("We use tabs, as everybody does", "We use tabs"), Extended)

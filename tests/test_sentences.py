@@ -5,14 +5,14 @@ from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp.ingestion.sentences import as_written, sentences, unmarked, without_code
+from memory_mcp.text.sentences import drop_code, split_lines, split_sentences, strip_mark
 
 
 def test_sentences_end_where_a_reader_ends_them() -> None:
     """A version or an abbreviation is no end."""
     text = "We use Python 3.11. Dr. Hall agreed, e.g. on tabs! 1. No\n- Why? 次。はい。"
 
-    assert sentences(text) == [
+    assert split_sentences(text) == [
         "We use Python 3.11.", "Dr. Hall agreed, e.g. on tabs!", "No", "Why?", "次。", "はい。",
     ]  # fmt: skip
 
@@ -40,8 +40,8 @@ def test_sentences_end_where_a_reader_ends_them() -> None:
 )
 def test_what_looks_like_an_end_is_none(sentence: str) -> None:
     """Half a date is no fact, and half a name is another one."""
-    assert as_written(sentence) == [sentence]
-    assert as_written(f"Before. {sentence}\nBehind") == ["Before.", sentence, "Behind"]
+    assert split_lines(sentence) == [sentence]
+    assert split_lines(f"Before. {sentence}\nBehind") == ["Before.", sentence, "Behind"]
 
 
 @pytest.mark.parametrize(
@@ -64,23 +64,23 @@ def test_what_looks_like_an_end_is_none(sentence: str) -> None:
 )
 def test_what_ends_a_sentence(text: str, said: list[str]) -> None:
     """Two facts in one sentence are one fact too few."""
-    assert as_written(text) == said
+    assert split_lines(text) == said
 
 
 def test_a_list_is_read_without_its_marks_and_composed_with_them() -> None:
     """A mark is no word of the sentence; a day is no mark."""
     text = "1. Use tabs\n2) Sign commits\n* - Never push\n# Ports\n3.  März: Abgabe"
 
-    assert as_written(text) == text.splitlines()
-    assert sentences(text) == [
+    assert split_lines(text) == text.splitlines()
+    assert split_sentences(text) == [
         "Use tabs", "Sign commits", "Never push", "Ports", "3.  März: Abgabe",
     ]  # fmt: skip
-    assert unmarked("-5 degrees") == "-5 degrees"
+    assert strip_mark("-5 degrees") == "-5 degrees"
 
 
 def test_code_is_nobody_s_sentence() -> None:
     """A fence that is never closed was cut off, and is code all the same."""
-    assert sentences(without_code("Use x.\n```\ny = 1. Z\n```\nAnd z.\n```\nw")) == [
+    assert split_sentences(drop_code("Use x.\n```\ny = 1. Z\n```\nAnd z.\n```\nw")) == [
         "Use x.", "And z.",
     ]  # fmt: skip
 
@@ -97,8 +97,8 @@ texts = st.lists(st.tuples(pieces, st.sampled_from(("", " ", "  ")))).map(
 @settings(max_examples=depth(83, 500))
 def test_each_sentence_is_a_sentence(text: str) -> None:
     """Composed texts are cut again and must fall into what they were composed of."""
-    said = as_written(text)
+    said = split_lines(text)
 
-    assert as_written("\n".join(said)) == said
-    assert [as_written(one) for one in said] == [[one] for one in said]
+    assert split_lines("\n".join(said)) == said
+    assert [split_lines(one) for one in said] == [[one] for one in said]
     assert "".join("".join(said).split()) == "".join(text.split())

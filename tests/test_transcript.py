@@ -7,13 +7,13 @@ import pytest
 from hooked import entry
 
 from memory_mcp.domain.episodes import Turn
-from memory_mcp.ingestion.transcript import turns_of
+from memory_mcp.text.transcript import read_turns
 
 
 def said(*entries: dict[str, Any]) -> list[tuple[str, str]]:
     """Who said what."""
     data = "\n".join(json.dumps(each) for each in entries).encode()
-    return [(turn.role, turn.content) for turn in turns_of(data)]
+    return [(turn.role, turn.content) for turn in read_turns(data)]
 
 
 def text(words: str) -> list[dict[str, str]]:
@@ -24,7 +24,7 @@ def test_messages_are_told_with_their_time() -> None:
     """A text, or blocks of text; both are what was said."""
     one = entry("a", None, "user", "Where are sessions kept?")
     other = entry("bb", "a", "assistant", [*text("In PostgreSQL."), *text("Since May.")])
-    turns = turns_of(f"{json.dumps(one)}\r\n{json.dumps(other)}\r\n".encode())
+    turns = read_turns(f"{json.dumps(one)}\r\n{json.dumps(other)}\r\n".encode())
 
     assert [(turn.role, turn.content) for turn in turns] == [
         ("user", "Where are sessions kept?"),
@@ -105,6 +105,6 @@ def test_anything_else_in_the_file_is_looked_past() -> None:
         b'{"type": "cost-state"}',
     ]
 
-    assert turns_of(b"\n".join(lines)) == [Turn("user", "A ring.", None)]
-    assert [turn.content for turn in turns_of(lines[4])] == ["no name"]
-    assert turns_of(b"") == []
+    assert read_turns(b"\n".join(lines)) == [Turn("user", "A ring.", None)]
+    assert [turn.content for turn in read_turns(lines[4])] == ["no name"]
+    assert read_turns(b"") == []

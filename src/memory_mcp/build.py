@@ -22,7 +22,6 @@ from memory_mcp.config.settings import Settings, home_folder
 from memory_mcp.config.values import on_this_machine
 from memory_mcp.disk import Disk
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.locations import plain_path
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.manifest import NO_EXTRA, extra_installed, read_manifest
@@ -42,6 +41,7 @@ from memory_mcp.storage.sqlite.outbox import OUTBOX_FILE, SqliteOutbox, SqlitePu
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 from memory_mcp.storage.supermemory.documents import namespace_of
 from memory_mcp.storage.supermemory.keys import KeySource, SystemKeyring
+from memory_mcp.text.drafts import check_branch
 
 INDEX_FILE = "index.sqlite3"
 STRANGERS_FILE = "strangers.sqlite3"
@@ -123,7 +123,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         clock=clock,
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
-        caller=Caller(places.scope, clean_branch(settings.branch)),
+        caller=Caller(places.scope, check_branch(settings.branch)),
         policy=Policy(
             enabled=settings.enabled,
             meta=settings.meta or bool(places.lost),
@@ -138,7 +138,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             pace=settings.pace,
             opening=settings.opening,
         ),
-        conversations=Conversations(clean_branch(settings.branch)),
+        conversations=Conversations(check_branch(settings.branch)),
         language=language(settings),
     )
     return Built(rooms, places, owned, heads, records, (indexes[0], indexes[1]), pulled)

@@ -31,7 +31,7 @@ from memory_mcp.domain.cloud import Claim, Letter
 from memory_mcp.domain.outcomes import Forgotten, Found
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
-from memory_mcp.ingestion.drafts import bury
+from memory_mcp.text.drafts import build_tombstone
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +146,7 @@ async def _forgotten_elsewhere(built: Built, record: Record) -> None:
     """A tombstone came in with the files of another clone."""
     head = await current(built.rooms)
     at = built.rooms.clock.now()
-    tombstone = bury(record, "", writing(built.rooms, head.timeline, at), erase=True)
+    tombstone = build_tombstone(record, "", writing(built.rooms, head.timeline, at), erase=True)
     await built.rooms.project.records.put(tombstone)
     await built.rooms.project.records.erase({record.id})
     await built.rooms.project.index.catch_up()
@@ -162,7 +162,7 @@ async def test_catching_up_removes_from_the_cloud_what_another_clone_forgot(
         assert cloud.posted == {record.id: 1}
         head = await current(built.rooms)
         written = writing(built.rooms, head.timeline, built.rooms.clock.now())
-        await built.rooms.project.records.put(bury(record, "", written, erase=True))
+        await built.rooms.project.records.put(build_tombstone(record, "", written, erase=True))
         await app.catch_up(built.rooms)
         await handed_over(built)
 

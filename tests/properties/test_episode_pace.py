@@ -11,8 +11,14 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.record import Origin, Record
-from memory_mcp.ingestion.episodes import Moment, Past, Wait, decide, episode
-from memory_mcp.ingestion.told import turn_of
+from memory_mcp.text.episodes import (
+    Moment,
+    Past,
+    Wait,
+    build_episode,
+    plan_episode,
+    read_turn_number,
+)
 
 steps = st.tuples(
     st.integers(0, 12), st.integers(0, 400), st.floats(0, 1), st.booleans(), st.booleans()
@@ -41,13 +47,13 @@ def test_cap_and_pauses_hold_for_any_sequence(
         newest = next(reversed(standing), None)
         past = Past(newest, standing, None if left else newest)
         moment = Moment(turn, now, final)
-        plan = decide(f"- user: Turn {turn} told.", new, past, moment, pace)
+        plan = plan_episode(f"- user: Turn {turn} told.", new, past, moment, pace)
         if isinstance(plan, Wait):
             continue
         if newest is not None and not final:
             assert now - newest.created_at >= timedelta(minutes=minutes)
-            assert turn - turn_of(newest) >= turns
+            assert turn - read_turn_number(newest) >= turns
         place = Writing(ids.new(now), now, ROOT, MAIN, SCOPE, Origin(session="s"))
-        kept.append(episode(plan, moment, place, None))
+        kept.append(build_episode(plan, moment, place, None))
     begun = [record.created_at.date() for record in kept if not record.supersedes]
     assert all(begun.count(day) <= cap for day in begun)

@@ -15,7 +15,7 @@ from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Record
-from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.text.profile.match import find_facts
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def holds(rooms: Rooms) -> None:
     for fact in facts:
         (source,) = fact.derived_from
         assert source in there
-        assert fact.content in {f.line for f in facts_in(there[source].content) if f.holds}
+        assert fact.content in {f.line for f in find_facts(there[source].content) if f.holds}
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
@@ -95,7 +95,7 @@ async def lasting(rooms: Rooms) -> set[str]:
 async def agreed(rooms: Rooms, line: str) -> bool:
     """Whether all visible memories that say anything for good of its field say just this."""
     there = [r for r in await seen(rooms) if not field_of(r) and r.expires_at is None]
-    said = [fact for record in there for fact in facts_in(record.content)]
+    said = [fact for record in there for fact in find_facts(record.content)]
     field = next(f for f in FIELDS if line.startswith(f"{LABELS[f]}: "))
     words = {fact.line if fact.holds else "" for fact in said if fact.field == field}
     return words == {line}

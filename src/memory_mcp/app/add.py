@@ -31,10 +31,10 @@ from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse
-from memory_mcp.ingestion.drafts import accept, check_draft, joined
-from memory_mcp.ingestion.gate import Chatter, should_create
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.drafts import build_record, check_draft, join_records
+from memory_mcp.text.gate import Chatter, should_create
+from memory_mcp.text.merge import Decision, Insert, Merge, Refuse, Skip
+from memory_mcp.text.secrets import Redacted
 
 __all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]
 
@@ -79,7 +79,7 @@ async def _stored(
     head = await current(rooms)
     view = view_on(rooms, head.timeline)
     draft = replace(draft, supersedes=await _whole_ids(rooms, draft.supersedes, view))
-    record = accept(draft, writing(rooms, head.timeline, now))
+    record = build_record(draft, writing(rooms, head.timeline, now))
     there = await twins(rooms, pool, record, view)
     record, tombstones = await _answering(rooms, record, there)
     for memory_id in set(record.supersedes) - tombstones:
@@ -132,7 +132,7 @@ async def _carried_out(
 ) -> AddOutcome:
     """Store what is to be stored; `again` is for a second record."""
     match decision:
-        case Known(known):
+        case Skip(known):
             return AlreadyKnown(known)
         case Refuse(tombstone):
             return Rejected(tombstone)
@@ -152,10 +152,10 @@ async def _merged(pool: Pool, new: Record, merge: Merge, again: Writing, view: V
     the others again. It is written first: cut short, it says all that there is to say.
     """
     if merge.text == new.content:  # nothing of the old ones is left to keep
-        whole = joined(new, merge.olds)
+        whole = join_records(new, merge.olds)
         notes = await pool.keep(whole)
     else:
-        whole = joined(new, merge.olds, text=merge.text, writing=again)
+        whole = join_records(new, merge.olds, text=merge.text, writing=again)
         notes = await pool.keep(whole) + await _kept_beside(pool, new)
         if not await pool.index.visible([whole.id], view):  # an old one was just forgotten
             await pool.erase(await pool.index.ordered({whole.id}))

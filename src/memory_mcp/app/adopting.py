@@ -14,10 +14,10 @@ from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.moving import Foreign, LeftOut, Source
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
-from memory_mcp.ingestion.drafts import check_draft
-from memory_mcp.ingestion.pieces import in_pieces, numbered
-from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.drafts import check_draft
+from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
+from memory_mcp.text.secrets import Redacted
+from memory_mcp.text.sentences import number_title, split_pieces
 
 __all__ = ["Adopted", "Adopting"]
 
@@ -108,9 +108,9 @@ class Adopting:
     def _own(self, content: str) -> str:
         """Without what came out of our own recall: known by our fence, or an id that is here."""
         if OPEN in content:
-            return apart(content).own
-        if any(id_ in self.known for id_ in recalled_ids(content)):
-            return unheaded(apart(content).own)
+            return separate_recalled(content).own
+        if any(id_ in self.known for id_ in find_recalled_ids(content)):
+            return drop_headings(separate_recalled(content).own)
         return content
 
     def _refused(self, item: Foreign, draft: Draft) -> str:
@@ -123,13 +123,13 @@ class Adopting:
         return ""
 
     def _pieces(self, item: Foreign, draft: Draft) -> tuple[tuple[RecordId, Draft], ...]:
-        parts = in_pieces(draft.content, limits.CONTENT_CHARS_MAX) or [draft.content]
+        parts = split_pieces(draft.content, limits.CONTENT_CHARS_MAX) or [draft.content]
         whose = "" if draft.reach == "project" else f"{draft.reach}\n"
         at = _UNDATED if item.at is None or self._is_ahead(item) else item.at
         made: list[tuple[RecordId, Draft]] = []
         for number, part in enumerate(parts, 1):
             which = f"\n{number}" if len(parts) > 1 else ""
-            title = numbered(draft.title, number, len(parts), limits.TITLE_CHARS_MAX)
+            title = number_title(draft.title, number, len(parts), limits.TITLE_CHARS_MAX)
             name = f"{whose}{self.source}\n{item.identity}{which}"
             piece = replace(draft, content=part, title=title)
             made.append((made_id(at, name), piece))

@@ -19,9 +19,8 @@ from memory_mcp.domain.search import Candidate, Corpus
 from memory_mcp.domain.vectors import QueryVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.ingestion.decision import comparable
-from memory_mcp.ingestion.sameness import Statement, similarity
 from memory_mcp.retrieval.analysis import fields_of, meant_by
+from memory_mcp.text.merge import Statement, is_comparable, score_similarity
 
 __all__ = ["Alike", "alike"]
 
@@ -81,7 +80,7 @@ async def alike(pool: Pool, new: Record, view: View, merging: Merging) -> list[A
             cosines.get(record.id),
         )
         for record in await load(pool, near)
-        if comparable(new, record)
+        if is_comparable(new, record)
     ]
     return sorted(found, key=lambda one: (one.score, one.record.id), reverse=True)
 
@@ -101,7 +100,7 @@ def _text(record: Record, *, beside: Record) -> str:
 
 
 def _compared(record: Record, old: Statement, new: Statement, cosine: float | None) -> Alike:
-    return Alike(record, similarity(new, old, cosine), old=old, new=new)
+    return Alike(record, score_similarity(new, old, cosine), old=old, new=new)
 
 
 async def _by_words(

@@ -29,7 +29,7 @@ from memory_mcp.domain.record import MEMORY_KINDS, Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
-from memory_mcp.ingestion.drafts import accept, check_text
+from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
     Backtrack,
     Restore,
@@ -245,7 +245,7 @@ async def _erase(rooms: Rooms, outlook: _Outlook, timeline: Timeline) -> int:
 
 async def _keep_lesson(rooms: Rooms, lesson: str, head: Head) -> RecordId:
     draft = Draft(content=lesson, kind="lesson", importance=4)
-    record = accept(draft, writing(rooms, head.timeline, rooms.clock.now()))
+    record = build_record(draft, writing(rooms, head.timeline, rooms.clock.now()))
     await rooms.project.keep(record)
     return record.id
 

@@ -33,8 +33,8 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Approval, Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.ingestion.closeout import closeout_records
-from memory_mcp.ingestion.drafts import check_phase, check_text, clean_branch
+from memory_mcp.text.closeouts import build_closeout_records
+from memory_mcp.text.drafts import check_branch, check_phase, check_text
 from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
 
 __all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "switch"]
@@ -98,7 +98,7 @@ async def checkpoint(
         name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
             place = partial(writing, rooms, head.timeline, at)
-            parts = closeout_records(closeout, number, place)
+            parts = build_closeout_records(closeout, number, place)
             with_it = await judged(rooms, head.timeline, parts)
         step = Move(
             act="checkpoint",
@@ -186,7 +186,7 @@ async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
     """
     if skipped := writes_refused(rooms):
         return skipped
-    branch = clean_branch(name)
+    branch = check_branch(name)
     here = rooms.caller.branch
     from_: Checkpoint | None = None
 
@@ -228,7 +228,7 @@ async def switch(rooms: Rooms, name: str) -> Branched | Skipped:
     branches = (await current(rooms)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
-    return Branched(clean_branch(name), None)
+    return Branched(check_branch(name), None)
 
 
 class _PhaseSealedError(Exception):

@@ -11,8 +11,8 @@ from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
-from memory_mcp.ingestion.recalled import apart, recalled_ids, unheaded
-from memory_mcp.ingestion.redact import Redacted, redact
+from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
+from memory_mcp.text.secrets import Redacted, redact
 
 __all__ = ["clean", "cleaned", "cleaned_text", "kept_text", "own_words"]
 
@@ -111,11 +111,11 @@ async def own_words(rooms: Rooms, content: str) -> str:
     It is known by our fence, or by the id of a memory that there is.
     """
     if OPEN in content:
-        return apart(content).own.strip()
-    for memory_id in recalled_ids(content):
+        return separate_recalled(content).own.strip()
+    for memory_id in find_recalled_ids(content):
         for pool in rooms.pools:
             if await pool.records.get(RecordId(memory_id)):
-                return unheaded(apart(content).own).strip()
+                return drop_headings(separate_recalled(content).own).strip()
     return content
 
 

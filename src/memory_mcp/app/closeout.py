@@ -19,8 +19,8 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.closeout import check_closeout
-from memory_mcp.ingestion.decision import stands_for
+from memory_mcp.text.closeouts import check_closeout
+from memory_mcp.text.merge import makes_superfluous
 
 __all__ = ["Judged", "carried_by", "cleaned_closeout", "hiding", "judged"]
 
@@ -91,7 +91,7 @@ async def judged(rooms: Rooms, timeline: Timeline, records: Iterable[Record]) ->
 def _same(known: Record, new: Record) -> bool:
     """Of an open issue the phase does not matter; whatever else closes a phase belongs to it."""
     if new.kind == "decision":
-        return stands_for(known, new)
+        return makes_superfluous(known, new)
     if known.kind != new.kind:
         return False
     part = new.key.rpartition(":")[2]

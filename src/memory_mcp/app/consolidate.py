@@ -25,15 +25,15 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.ingestion.consolidation import (
-    HISTORY,
-    check_consolidation,
-    consolidation_records,
-    ending,
-    paragraph,
-    role_of,
-)
 from memory_mcp.retrieval.dates import opening
+from memory_mcp.text.closeouts import (
+    HISTORY,
+    build_consolidation_records,
+    check_consolidation,
+    find_role,
+    finish_consolidation,
+    join_lines,
+)
 
 __all__ = ["COMPACTED_BY", "consolidate", "latest_consolidation"]
 
@@ -80,10 +80,10 @@ async def consolidate(
         now = rooms.clock.now()
         view = view_on(rooms, head.timeline)
         known = await _known(rooms, given.session, view)
-        said = ending(given, known)
+        said = finish_consolidation(given, known)
         ended = bool(said.memory_update)
         await _refuse_late(rooms, head, view, given.session, compacted_at)
-        new = consolidation_records(
+        new = build_consolidation_records(
             said,
             known,
             day=await _day(rooms, view),
@@ -122,19 +122,21 @@ async def latest_consolidation(rooms: Rooms, session: str = "") -> Consolidation
     view = await view_of(rooms)
     if not session:
         every = await _summaries(rooms, Filters(kinds=frozenset({"summary"})), view, _ALL)
-        last = next((r for r in every if role_of(r) != "insights"), None) or next(iter(every), None)
+        last = next((r for r in every if find_role(r) != "insights"), None) or next(
+            iter(every), None
+        )
         if last is None:
             return None
         session = last.origin.session
     own = await _summaries(rooms, Filters(kinds=frozenset({"summary"}), session=session), view)
     if not own:
         return None
-    summary = next((r for r in own if role_of(r) in ("checkpoint", "final")), None)
+    summary = next((r for r in own if find_role(r) in ("checkpoint", "final")), None)
     return Consolidation(
         session=session,
-        final=summary is not None and role_of(summary) == "final",
+        final=summary is not None and find_role(summary) == "final",
         summary=summary,
-        insights=next((r for r in own if role_of(r) == "insights"), None),
+        insights=next((r for r in own if find_role(r) == "insights"), None),
     )
 
 
@@ -162,7 +164,7 @@ async def _refuse_late(
         raise _LateError(GIVEN_UP)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
     for record in await _summaries(rooms, mine, view):
-        by_agent = record.origin.client != COMPACTED_BY and role_of(record) != "insights"
+        by_agent = record.origin.client != COMPACTED_BY and find_role(record) != "insights"
         if by_agent and record.created_at >= at:
             raise _LateError("the agent has consolidated since")
 
@@ -186,7 +188,7 @@ async def _cleaned(rooms: Rooms, given: ToConsolidate) -> tuple[ToConsolidate, t
         notes += said
         insights += [own] if own else []
     cleaned = replace(
-        given, history_entry=paragraph(history), memory_update=update, insights=tuple(insights)
+        given, history_entry=join_lines(history), memory_update=update, insights=tuple(insights)
     )
     return cleaned, tuple(dict.fromkeys(notes))
 
@@ -206,7 +208,7 @@ async def _summaries(
     """The consolidations among the newest summaries, newest first."""
     pool = rooms.project
     found = await load(pool, await pool.index.find(view, filters, most))
-    return [record for record in found if role_of(record) is not None]
+    return [record for record in found if find_role(record) is not None]
 
 
 async def _day(rooms: Rooms, view: View) -> date:

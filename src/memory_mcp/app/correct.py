@@ -17,8 +17,8 @@ from memory_mcp.domain.outcomes import Added, AddOutcome
 from memory_mcp.domain.profile import LABELS, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.drafts import because, bury, check_text, corrected
-from memory_mcp.ingestion.profile_corrections import corrected_fact
+from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
+from memory_mcp.text.profile import parse_correction
 
 __all__ = ["update_memory"]
 
@@ -52,7 +52,7 @@ async def update_memory(
     if field_of(old) is not None:
         draft = replace(draft, content=_fact(old, draft.content), title=old.title)
     at = rooms.clock.now()
-    record = corrected(old, draft.content, draft.title, writing(rooms, head.timeline, at))
+    record = correct_record(old, draft.content, draft.title, writing(rooms, head.timeline, at))
     pool = pool_of(rooms, record)
     there = await twins(rooms, pool, record, view)
     same = {r.id: r for r in there if _replaceable(r, old)} | {old.id: old}
@@ -63,10 +63,10 @@ async def update_memory(
     if reason.strip() and record.statement != old.statement:
         # only now: cut short, the correction stands and nothing is lost
         place = writing(rooms, head.timeline, at)
-        tombstone = bury(old, reason, place, erase=False)
+        tombstone = build_tombstone(old, reason, place, erase=False)
         notes += await pool.keep(tombstone)
         again = writing(rooms, head.timeline, at)
-        if said := because(old, tombstone, reason, again):
+        if said := build_rejection(old, tombstone, reason, again):
             notes += await rooms.project.keep(said)
     if tombstone := rejection(there):
         notes += (_AGAIN.format(tombstone.created_at, tombstone.content),)
@@ -84,7 +84,7 @@ def _fact(old: Record, content: str) -> str:
         InvalidRequestError: it is none; with what to do instead.
     """
     field = field_of(old)
-    fact = corrected_fact(old, content)
+    fact = parse_correction(old, content)
     if field is None or fact is None or (field == "time_zone" and not zone_named(fact.value)):
         label = LABELS[field] if field else "?"
         raise InvalidRequestError(

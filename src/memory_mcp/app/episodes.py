@@ -25,23 +25,31 @@ from memory_mcp.domain.record import TOLD, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
-from memory_mcp.ingestion.episodes import (
+from memory_mcp.retrieval.question import question_of
+from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
+    OwnTurns,
     Past,
     Wait,
     Write,
-    day_of,
-    decide,
-    due,
-    episode,
-    novelty,
-    on_this_road,
-    untold,
+    build_episode,
+    check_too_early,
+    clean_summary,
+    drop_recalled,
+    drop_speakers,
+    find_last,
+    find_start_of_day,
+    find_time,
+    mark_turns,
+    measure_novelty,
+    name_series,
+    number_last_turn,
+    plan_episode,
+    select_new_turns,
+    select_turns_since,
+    summarise_turns,
 )
-from memory_mcp.ingestion.recount import Heard, hear, spoken, summary, without_echoes
-from memory_mcp.ingestion.told import last_of, mark_of, number_of, series, told_at
-from memory_mcp.retrieval.question import question_of
 
 __all__ = ["episodic_capture"]
 
@@ -76,25 +84,25 @@ async def episodic_capture(
     cleaned: list[Turn] | None = None
     if turn is None:
         cleaned = [_cleaned(rooms, each) for each in turns]
-        turn = min(number_of(cleaned, past.last), _TURN_MAX)
+        turn = min(number_last_turn(cleaned, past.last), _TURN_MAX)
     moment = Moment(turn, now, final)
-    if early := due(past, moment, pace):
+    if early := check_too_early(past, moment, pace):
         return Waited(early.reason)
     cleaned = cleaned or [_cleaned(rooms, each) for each in turns]
-    moment = replace(moment, mark=mark_of(cleaned), zone=await _zone(rooms, timeline))
-    every = hear(cleaned)
+    moment = replace(moment, mark=mark_turns(cleaned), zone=await _zone(rooms, timeline))
+    every = drop_recalled(cleaned)
     left = await _road_left(rooms, past)
-    chosen = on_this_road(untold(every.turns, past, moment, pace), left)
-    text, notes = await _told(rooms, Heard(tuple(chosen), every.recalled))
+    chosen = select_turns_since(select_new_turns(every.turns, past, moment, pace), left)
+    text, notes = await _told(rooms, OwnTurns(tuple(chosen), every.recalled))
     moment = replace(moment, now=rooms.clock.now())  # a model takes its time
     timeline = (await current(rooms)).timeline
     past = await _past(rooms, timeline, moment.now)
-    match decide(text, _novelty(text, past.open, moment.now), past, moment, pace):
+    match plan_episode(text, _novelty(text, past.open, moment.now), past, moment, pace):
         case Wait(reason):
             return Waited(reason)
         case Write() | MergeInto() as plan:
             place = writing(rooms, timeline, moment.now)
-            record = episode(plan, moment, place, await phase_at_work(rooms, "project"))
+            record = build_episode(plan, moment, place, await phase_at_work(rooms, "project"))
     notes += await rooms.project.keep(record)
     gone = await _line_left(rooms, record)
     if isinstance(gone, Waited):
@@ -140,15 +148,15 @@ async def _past(rooms: Rooms, timeline: Timeline, now: datetime) -> Past:
     everywhere = View(chain=frozenset({ROOT, *timeline.segments}), now=here.now)
     origin = rooms.origin()
     mine = Filters(kinds=frozenset({"episode"}), session=origin.session)
-    today = replace(mine, since=day_of(now))
+    today = replace(mine, since=find_start_of_day(now))
     buried = Filters(
-        kinds=frozenset({"tombstone"}), statement=f"{TOLD}{series(rooms.scope, origin)}"
+        kinds=frozenset({"tombstone"}), statement=f"{TOLD}{name_series(rooms.scope, origin)}"
     )
     last = await load(pool, await pool.index.find(everywhere, mine, 1))
     there = await load(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
     gone = await load(pool, await pool.index.find(everywhere, buried, _TODAY_MAX))
     open_ = await load(pool, await pool.index.find(here, mine, 1))
-    return Past(last_of([*last, *gone]), (*there, *gone), next(iter(open_), None))
+    return Past(find_last([*last, *gone]), (*there, *gone), next(iter(open_), None))
 
 
 async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
@@ -158,7 +166,7 @@ async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
     """
     pool = rooms.project
     newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
-    after = told_at(past.last) if past.last else None
+    after = find_time(past.last) if past.last else None
     moves = await load(pool, [id_ for id_ in newest if after is None or time_of(id_) > after])
     left = [
         record.created_at
@@ -171,9 +179,9 @@ async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
     return max(left, default=None)
 
 
-async def _told(rooms: Rooms, heard: Heard) -> tuple[str, tuple[str, ...]]:
+async def _told(rooms: Rooms, heard: OwnTurns) -> tuple[str, tuple[str, ...]]:
     """What the turns tell: a model's words if there is one that answers, else their own."""
-    own = summary(heard)
+    own = summarise_turns(heard)
     if rooms.language is None or not own:
         return own, ()
     try:
@@ -183,16 +191,16 @@ async def _told(rooms: Rooms, heard: Heard) -> tuple[str, tuple[str, ...]]:
     except ModelUnavailableError as error:
         return own, (f"Summed up without the language model: {error}",)
     cleaned = _cleaned(rooms, Turn("assistant", said)).content
-    return without_echoes(cleaned, heard.recalled) or own, ()
+    return clean_summary(cleaned, heard.recalled) or own, ()
 
 
 def _novelty(text: str, known: Record | None, now: datetime) -> float:
-    return novelty(_terms(text, now), _terms(known.content, now) if known else frozenset())
+    return measure_novelty(_terms(text, now), _terms(known.content, now) if known else frozenset())
 
 
 def _terms(text: str, now: datetime) -> frozenset[str]:
     """The words that carry a meaning, as the index knows them."""
-    return frozenset(term.text for term in question_of(spoken(text), now).terms)
+    return frozenset(term.text for term in question_of(drop_speakers(text), now).terms)
 
 
 async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:

@@ -15,8 +15,8 @@ from memory_mcp.domain.outcomes import Forgotten, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import View
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.ingestion.drafts import because, bury, check_text
-from memory_mcp.ingestion.unmerging import Fate, fate_of, parts_of, recomposed
+from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
+from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
 
 __all__ = ["forget_memory"]
 
@@ -51,7 +51,7 @@ async def forget_memory(
     place = writing(rooms, head.timeline, rooms.clock.now())
     rested = await profile_before(rooms, pool, target)
     if not erase:
-        tombstone = bury(target, reason, place, erase=False)
+        tombstone = build_tombstone(target, reason, place, erase=False)
         notes = cleaning + await pool.keep(tombstone)
         notes += await _keep_reason(rooms, target, tombstone, reason)
         notes += await profile_again(rooms, pool, (), rested)
@@ -60,11 +60,13 @@ async def forget_memory(
     fate = await _fate(pool, target, view)
     held = list(fate.back)
     for whole, parts in fate.again:  # first: cut short, it stands beside what is to go
-        if left := recomposed(whole, parts, writing(rooms, head.timeline, place.at)):
+        if left := recompose(whole, parts, writing(rooms, head.timeline, place.at)):
             await pool.keep(left)
             held.append(left.id)
     told = await _last_told(pool, target, fate)
-    buried = bury(target, reason, place, erase=True, along=fate.along, older=fate.older, told=told)
+    buried = build_tombstone(
+        target, reason, place, erase=True, along=fate.along, older=fate.older, told=told
+    )
     await let_go(rooms, buried.erases)
     notes = await pool.keep(buried)
     await pool.erase({target.id, *fate.along})
@@ -80,14 +82,14 @@ async def _keep_reason(
 ) -> tuple[str, ...]:
     """What was said on this road stays on it. The tombstone is stored, so this raises nothing."""
     place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
-    said = because(target, tombstone, reason, place)
+    said = build_rejection(target, tombstone, reason, place)
     try:
         return await rooms.project.keep(said) if said else ()
     except StoreUnavailableError as error:
         return (f"Done, but the reason could not be stored: {error}",)
 
 
-async def _last_told(pool: Pool, target: Record, fate: Fate) -> str:
+async def _last_told(pool: Pool, target: Record, fate: ForgetPlan) -> str:
     """The key of the last episode that goes: all turns up to it were told."""
     if target.kind != "episode":
         return ""
@@ -95,10 +97,10 @@ async def _last_told(pool: Pool, target: Record, fate: Fate) -> str:
     return max((r for r in gone if r.kind == "episode"), key=lambda record: record.id).key
 
 
-async def _fate(pool: Pool, target: Record, view: View) -> Fate:
+async def _fate(pool: Pool, target: Record, view: View) -> ForgetPlan:
     """What else goes, stays hidden or comes back."""
     doomed = {target.id: target}
-    while missing := {id_ for r in doomed.values() for id_ in parts_of(r)} - doomed.keys():
+    while missing := {id_ for r in doomed.values() for id_ in find_parts(r)} - doomed.keys():
         found = await load(pool, sorted(missing))
         doomed |= {record.id: record for record in found}
         if len(found) < len(missing):  # a part was erased or lost before
@@ -108,10 +110,10 @@ async def _fate(pool: Pool, target: Record, view: View) -> Fate:
     sources = {id_ for record in doomed.values() for id_ in record.derived_from}
     known = {record.id: record for record in await load(pool, sorted(sources - doomed.keys()))}
     visible = await pool.index.visible(doomed.keys(), view)
-    return fate_of(target, doomed, known, visible, view)
+    return plan_forget(target, doomed, known, visible, view)
 
 
-def _told(target: Record, fate: Fate) -> tuple[str, ...]:
+def _told(target: Record, fate: ForgetPlan) -> tuple[str, ...]:
     notes: list[str] = []
     if fate.along:
         notes.append(f"What repeats its words went along: {', '.join(fate.along)}.")

@@ -12,12 +12,22 @@ from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.record import BECAUSE, REJECTED, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
-from memory_mcp.ingestion.clauses import at_odds, contradicted
-from memory_mcp.ingestion.compose import compose
-from memory_mcp.ingestion.decision import Decision, Insert, Known, Merge, Refuse, band, stands_for
-from memory_mcp.ingestion.keeping import keeps, replaced_value
-from memory_mcp.ingestion.sameness import same_fact
-from memory_mcp.ingestion.sentences import as_written
+from memory_mcp.text.merge import (
+    Decision,
+    Insert,
+    Merge,
+    Refuse,
+    Skip,
+    choose_band,
+    compare_facts,
+    compose,
+    find_conflict,
+    find_contradicted,
+    find_replaced_value,
+    keeps_content,
+    makes_superfluous,
+)
+from memory_mcp.text.sentences import split_lines
 
 __all__ = ["decided", "rejection", "twins"]
 
@@ -67,8 +77,8 @@ async def decided(
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
     for known in there:
-        if known.id not in new.supersedes and stands_for(known, new):
-            return Known(known)
+        if known.id not in new.supersedes and makes_superfluous(known, new):
+            return Skip(known)
     tombstones = {record.id for record in there if record.kind == "tombstone"}
     if set(new.supersedes) - tombstones:  # the caller has judged already
         return Insert()
@@ -77,7 +87,7 @@ async def decided(
 
 async def _compared(
     rooms: Rooms, pool: Pool, new: Record, *, view: View, until: float
-) -> Known | Insert | Merge:
+) -> Skip | Insert | Merge:
     """The new memory beside those that are most like it: all that are the same fact become one."""
     try:
         near = await alike(pool, new, view, rooms.policy.merging)
@@ -85,7 +95,7 @@ async def _compared(
     except StoreError as error:  # what cannot be compared is stored
         return Insert(notes=(f"It was not compared with what is known: {error}",))
     if known := next((one for one, verdict in judged if isinstance(verdict, Restated)), None):
-        return Known(known.record)
+        return Skip(known.record)
     olds: list[Record] = []
     similar: list[Similar] = []
     text, contradicts = new.content, False
@@ -107,15 +117,15 @@ async def _compared(
         best = sorted(similar, key=lambda each: each.score, reverse=True)
         return Insert(tuple(best[:_SIMILAR_MAX]), notes=tuple(_contradictions(new, near)))
     if [text] == [old.content for old in olds]:
-        return Known(olds[0])
+        return Skip(olds[0])
     return Merge(tuple(olds), text, contradicts)
 
 
 def _contradictions(new: Record, near: Sequence[Alike]) -> Iterator[str]:
     """A sentence for each memory of which the new one contradicts a part: both stay as they are."""
     for one in near:
-        found = at_odds(new.content, one.record.content)
-        if found and not isinstance(same_fact(one.new, one.old), Different):
+        found = find_conflict(new.content, one.record.content)
+        if found and not isinstance(compare_facts(one.new, one.old), Different):
             yield (
                 f"It contradicts {found!r} in {one.record.id}, which stays as it is: correct "
                 "that memory with update_memory, or add both as one with supersedes."
@@ -124,7 +134,7 @@ def _contradictions(new: Record, near: Sequence[Alike]) -> Iterator[str]:
 
 def _all_in(text: str | None, whole: str) -> bool:
     """Whether each sentence of a text is in another one."""
-    return text is not None and set(as_written(text)) <= set(as_written(whole))
+    return text is not None and set(split_lines(text)) <= set(split_lines(whole))
 
 
 async def _judged(
@@ -137,10 +147,10 @@ async def _judged(
     merging = rooms.policy.merging
     found: list[tuple[Alike, Verdict]] = []
     for place, one in enumerate(near):
-        share = band(
+        share = choose_band(
             one.score, place, one.record, overlap=one.overlap, merging=merging, now=view.now
         )
-        verdict = same_fact(one.new, one.old)
+        verdict = compare_facts(one.new, one.old)
         if share == "apart" or isinstance(verdict, Different):
             continue
         if share == "judge":
@@ -182,18 +192,18 @@ async def _composed(
     if rooms.policy.merging.mode == "update":
         return new
     plainly = one.score >= rooms.policy.merging.auto_update
-    by_rule = plainly or isinstance(same_fact(one.new, one.old), Updated | Extended)
+    by_rule = plainly or isinstance(compare_facts(one.new, one.old), Updated | Extended)
     if not by_rule and isinstance(verdict, Updated):
-        if found := contradicted(new, old):
+        if found := find_contradicted(new, old):
             return " ".join((new, *found[1]))
-        if replaced_value(old, new) is not None:
+        if find_replaced_value(old, new) is not None:
             return new
     plain = compose(old, new) if by_rule else None
     if rooms.language is not None:
         try:
             async with asyncio.timeout_at(until):
                 text = await rooms.language.compose(old, new)
-            if keeps(plain, text) if plain else replaced_value(old, text):
+            if keeps_content(plain, text) if plain else find_replaced_value(old, text):
                 return text
         except (ModelUnavailableError, TimeoutError):
             pass

@@ -22,8 +22,8 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.ingestion.drafts import accept, check_draft
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.drafts import build_record, check_draft
+from memory_mcp.text.secrets import Redacted
 
 __all__ = ["project_identity", "set_identity"]
 
@@ -61,7 +61,7 @@ async def set_identity(rooms: Rooms, text: str) -> AddOutcome:
     async def plan(head: Head) -> tuple[Record, ...]:
         view = view_on(rooms, head.timeline)
         known = await _known(rooms, view)
-        record = accept(draft, writing(rooms, head.timeline, rooms.clock.now()))
+        record = build_record(draft, writing(rooms, head.timeline, rooms.clock.now()))
         tombstone = rejection(await twins(rooms, rooms.project, record, view))
         if tombstone is not None:
             planned.append(Rejected(tombstone))

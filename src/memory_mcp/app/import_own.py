@@ -21,7 +21,7 @@ from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.moving import LeftOut, OwnExport
 from memory_mcp.domain.record import TOLD, Lineage, Record, Scope
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.redact import Redacted
+from memory_mcp.text.secrets import Redacted
 from memory_mcp.timeline.moves import fold
 
 __all__ = ["Arriving", "at_home", "placed_here", "refuse_the_root", "with_history"]

@@ -24,8 +24,8 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.drafts import Reach, Writing
 from memory_mcp.domain.moving import Imported, LeftOut, OwnExport, Parsed, Touch
 from memory_mcp.domain.record import Kind, Origin, Record
-from memory_mcp.ingestion.decision import stands_for
-from memory_mcp.ingestion.drafts import accept
+from memory_mcp.text.drafts import build_record
+from memory_mcp.text.merge import makes_superfluous
 
 __all__ = ["Advance", "Plan", "planned"]
 
@@ -80,7 +80,7 @@ class Plan:
         """Whether this very statement is in the plan already; it is from now on."""
         name = (record.scope.project is None, record.statement)
         other = self._statements.setdefault(name, record)
-        return other is not record and stands_for(other, record)
+        return other is not record and makes_superfluous(other, record)
 
     def weigh(self, records: Sequence[Record], item: str, there: Beside) -> None:
         """One item, with all its pieces: new, known, or not wanted."""
@@ -92,7 +92,7 @@ class Plan:
             if record.id in there.here.ids:
                 continue
             twins = there.twins(record)
-            if any(stands_for(known, record) for known in twins) or self.said_before(record):
+            if any(makes_superfluous(known, record) for known in twins) or self.said_before(record):
                 continue
             fresh.append(record)
         self.records += fresh
@@ -143,7 +143,9 @@ async def _foreign(
             plan.left_out.append(adopted)
             continue
         circumstances = (adopted.at, tip, here.branch, rooms.scope, origin, lineage)
-        records = [accept(draft, Writing(id_, *circumstances)) for id_, draft in adopted.pieces]
+        records = [
+            build_record(draft, Writing(id_, *circumstances)) for id_, draft in adopted.pieces
+        ]
         items.append((adopted.item, records))
     there = await beside(rooms, here, [record for _, records in items for record in records])
     for label, records in items:

@@ -27,8 +27,8 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.inbox import Compacted, Dropped, Ended, WentBack, WorkedOff
 from memory_mcp.domain.outcomes import Captured
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.ingestion.drafts import clean_branch
-from memory_mcp.ingestion.transcript import turns_of
+from memory_mcp.text.drafts import check_branch
+from memory_mcp.text.transcript import read_turns
 
 __all__ = ["inbox_findings", "keep_worked_off", "work_off"]
 
@@ -149,7 +149,7 @@ async def _ended(rooms: Rooms, event: Ended) -> _Became:
     data = await rooms.inbox.transcript(event)
     if data is None:
         return _Became(f"no transcript of the session at {event.transcript_path!r}", lost=True)
-    turns = turns_of(data)
+    turns = read_turns(data)
     if not turns:
         return _Became("nothing was said")
     outcome = await episodic_capture(rooms, turns, None, final=True)
@@ -166,7 +166,7 @@ async def _ended(rooms: Rooms, event: Ended) -> _Became:
 def _as_then(rooms: Rooms, event: Ended | Compacted) -> Rooms:
     """The rooms as that session has them: its own branch, where we are that session."""
     own = event.session == rooms.origin().session
-    branch = rooms.caller.branch if own else clean_branch(event.branch)
+    branch = rooms.caller.branch if own else check_branch(event.branch)
     caller = Caller(rooms.scope, branch, client=COMPACTED_BY, conversation=event.session)
     return replace(rooms, caller=caller)
 

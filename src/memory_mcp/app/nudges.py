@@ -16,7 +16,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.ingestion.nudges import check_nudge
+from memory_mcp.text.drafts import check_nudge
 
 __all__ = ["add_nudge", "brought_up", "clear_nudges", "waiting_nudges"]
 

@@ -20,7 +20,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
-from memory_mcp.ingestion.drafts import check_phase
+from memory_mcp.text.drafts import check_phase
 from memory_mcp.timeline.plans import phase_again
 
 __all__ = ["move_to_phase", "phase_at_work", "phase_now", "phases", "redoing", "redoing_once"]

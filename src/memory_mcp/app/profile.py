@@ -22,19 +22,19 @@ from memory_mcp.domain.profile import PROFILE_CATEGORY, Profile, ProfileFact, fi
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.errors import StoreError
-from memory_mcp.ingestion.profile_records import (
+from memory_mcp.text.profile import (
     PUT_IN,
+    SPEAKING_KINDS,
     TAKEN_OUT,
-    TELLING,
-    Kept,
-    entry_of,
-    fact_record,
-    fall,
-    in_order,
-    last_word,
+    KeptFact,
+    build_fact_record,
+    build_fact_tombstone,
+    find_last_statement,
+    order_entries,
     plan_profile,
-    proposal,
-    said_by,
+    read_entry,
+    read_memory,
+    suggest_user_scope,
 )
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _FACTS: Final = Filters(category=PROFILE_CATEGORY, kinds=frozenset({"fact"}), durable=True)
-_SAYING: Final = Filters(kinds=TELLING, durable=True)
+_SAYING: Final = Filters(kinds=SPEAKING_KINDS, durable=True)
 
 _LOOKED_AT: Final = 200
 """Facts there are at most (30), and what others may have filed under the same category."""
@@ -73,9 +73,9 @@ async def profile_sync(
     fall. Doing this twice is doing it once. Of a memory of the project it is only said that it
     could be in the profile.
     """
-    said = said_by(record)
+    said = read_memory(record)
     if record.scope.project is not None:
-        return proposal(said)
+        return suggest_user_scope(said)
     if not said and not replaced:
         return ()
     try:
@@ -86,7 +86,7 @@ async def profile_sync(
 
 async def read_profile(rooms: Rooms, view: View) -> Profile:
     """What is known of the user now."""
-    return in_order([k.entry for k in await _kept(rooms.user, view) if k.stands])
+    return order_entries([k.entry for k in await _kept(rooms.user, view) if k.stands])
 
 
 async def user_profile(rooms: Rooms) -> Profile | Skipped:
@@ -103,7 +103,7 @@ async def standing_hits(rooms: Rooms, hits: Sequence[Hit], view: View) -> list[H
     return [h for h in hits if not field_of(h.record) or there.issuperset(h.record.derived_from)]
 
 
-async def profile_before(rooms: Rooms, pool: Pool, target: Record) -> Sequence[Kept]:
+async def profile_before(rooms: Rooms, pool: Pool, target: Record) -> Sequence[KeptFact]:
     """The facts that a memory of this pool may take along; a fact by itself takes none."""
     if pool is not rooms.user or field_of(target) is not None:
         return ()
@@ -111,7 +111,7 @@ async def profile_before(rooms: Rooms, pool: Pool, target: Record) -> Sequence[K
 
 
 async def profile_again(
-    rooms: Rooms, pool: Pool, record_ids: Sequence[RecordId], before: Sequence[Kept]
+    rooms: Rooms, pool: Pool, record_ids: Sequence[RecordId], before: Sequence[KeptFact]
 ) -> tuple[str, ...]:
     """Draw anew, after a forget, from what holds again and from what says the same still.
 
@@ -135,7 +135,7 @@ async def rejected_facts(rooms: Rooms, record: Record) -> dict[ProfileFact, Reco
     """What a memory says of the user that the user rejected, with the tombstones that say so."""
     if record.scope.project is not None:
         return {}
-    return await _rejected(rooms.user, said_by(record), _now(rooms))
+    return await _rejected(rooms.user, read_memory(record), _now(rooms))
 
 
 def zone_named(name: str) -> tzinfo | None:
@@ -165,7 +165,7 @@ async def _brought_up_to_date(
         _REJECTED.format(f.line, t.created_at, t.content, t.id) for f, t in rejected.items()
     )
     kept = await _kept(pool, view)
-    before = [fact for old in await load(pool, list(replaced)) for fact in said_by(old)]
+    before = [fact for old in await load(pool, list(replaced)) for fact in read_memory(old)]
     notes += await _carried_out(
         rooms, record, [f for f in known if f not in rejected], kept, before
     )
@@ -183,7 +183,7 @@ async def _carried_out(
     rooms: Rooms,
     record: Record,
     said: Sequence[ProfileFact],
-    kept: Sequence[Kept],
+    kept: Sequence[KeptFact],
     before: Sequence[ProfileFact],
 ) -> tuple[str, ...]:
     pool = rooms.user
@@ -191,14 +191,16 @@ async def _carried_out(
     notes: tuple[str, ...] = ()
     for fact, supersedes in plan.facts:
         notes += await pool.keep(
-            fact_record(fact, supersedes, record, rooms.ids.new(record.created_at))
+            build_fact_record(fact, supersedes, record, rooms.ids.new(record.created_at))
         )
     if plan.fallen:
-        notes += await pool.keep(fall(plan.fallen, record, rooms.ids.new(record.created_at)))
+        notes += await pool.keep(
+            build_fact_tombstone(plan.fallen, record, rooms.ids.new(record.created_at))
+        )
     return (*notes, *plan.notes)
 
 
-async def _from_others(rooms: Rooms, lost: Sequence[Kept]) -> tuple[str, ...]:
+async def _from_others(rooms: Rooms, lost: Sequence[KeptFact]) -> tuple[str, ...]:
     """Draw what lost its source from another memory that says it still."""
     pool, view = rooms.user, _now(rooms)
     kept = await _kept(pool, view) if lost else []
@@ -206,10 +208,10 @@ async def _from_others(rooms: Rooms, lost: Sequence[Kept]) -> tuple[str, ...]:
     if not lost:
         return ()
     found = await load(pool, await pool.index.find(view, _SAYING, _ASKED_AGAIN_MAX))
-    told = [(record, said) for record in found if (said := said_by(record))]
+    told = [(record, said) for record in found if (said := read_memory(record))]
     notes: tuple[str, ...] = ()
     for one in lost:
-        if (said := last_word(one, told)) is None:
+        if (said := find_last_statement(one, told)) is None:
             continue
         record, fact = said
         if _unknown_zone(fact) or await _rejected(pool, [fact], view):
@@ -230,24 +232,24 @@ async def _rejected(
     return found
 
 
-async def _kept(pool: Pool, view: View) -> list[Kept]:
+async def _kept(pool: Pool, view: View) -> list[KeptFact]:
     """The visible facts, what is said for a while first, then the newest; and which ones stand.
 
     One does not, for a moment, between a correction and what follows from it.
     """
     records = await load(pool, await pool.index.find(view, _FACTS, _LOOKED_AT))
-    found = [(record, entry) for record in records if (entry := entry_of(record))]
+    found = [(record, entry) for record in records if (entry := read_entry(record))]
     found.sort(key=lambda each: each[1].until is None)
     sources = {source for record, _ in found for source in record.derived_from}
     there = await pool.index.visible(sources, view) if sources else set[RecordId]()
-    return [Kept(e, record, there.issuperset(record.derived_from)) for record, e in found]
+    return [KeptFact(e, record, there.issuperset(record.derived_from)) for record, e in found]
 
 
 def _now(rooms: Rooms) -> View:
     return View(frozenset(), rooms.clock.now())  # nothing of the user's is on a timeline
 
 
-def _same(one: Kept, other: Kept) -> bool:
+def _same(one: KeptFact, other: KeptFact) -> bool:
     return one.entry.fact.same_as(other.entry.fact)
 
 

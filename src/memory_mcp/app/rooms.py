@@ -22,7 +22,6 @@ from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.errors import StoreError
-from memory_mcp.ingestion.sessions import session_name
 from memory_mcp.ports import (
     Clock,
     HeadStore,
@@ -36,6 +35,7 @@ from memory_mcp.ports import (
     RecordStore,
     Views,
 )
+from memory_mcp.text.secrets import hide_secret_name
 from memory_mcp.waiting import CallLock
 
 __all__ = [
@@ -336,7 +336,7 @@ class Rooms:
 
     def named(self, session: str) -> str:
         """The name of a session as it may be written."""
-        return session_name(clean_name(session), self.policy.secrets)
+        return hide_secret_name(clean_name(session), self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:

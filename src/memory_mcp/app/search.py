@@ -25,10 +25,10 @@ from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Hit, View, Wish
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.ingestion.drafts import check_phase, check_text
-from memory_mcp.ingestion.redact import redact
 from memory_mcp.retrieval.diversity import mmr
 from memory_mcp.retrieval.fuse import fuse
+from memory_mcp.text.drafts import check_phase, check_text
+from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
 
 __all__ = ["recalled_for", "search_memories"]

@@ -20,9 +20,9 @@ from memory_mcp.domain.hosts import is_loopback, is_private
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.locations import why_unusable
 from memory_mcp.storage.supermemory.keys import KEY, KEY_CHARS_MAX
+from memory_mcp.text.drafts import check_branch
 
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
 """As people write it, and as `backtrack` takes it."""
@@ -176,7 +176,7 @@ def phase(given: Variable) -> int:
 def branch(given: Variable) -> str:
     """The name of a branch."""
     try:
-        return clean_branch(given.value)
+        return check_branch(given.value)
     except InvalidRequestError as error:
         what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
         raise given.wrong(what) from error

@@ -2,7 +2,7 @@
 
 A profile fact is a durable record of the user scope (`user:profile:<field>`) that names the memory
 it was drawn from and falls with it. What is here is only what a fact is; how it is recognised is
-told in `ingestion.profile`, how it is kept in `app.profile`.
+told in `text.profile`, how it is kept in `app.profile`.
 """
 
 from dataclasses import dataclass

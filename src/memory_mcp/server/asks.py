@@ -25,8 +25,8 @@ from memory_mcp.context.words import preview_text, trust_text
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.speak import timely
+from memory_mcp.text.drafts import check_branch
 
 __all__ = [
     "Approval",
@@ -104,7 +104,7 @@ def rooms_of(ctx: Context[Rooms]) -> Rooms:
     asked: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
     conversation = _conversation(ctx, asked)
     named = asked.get("branch", "")
-    begun_on = clean_branch(named) if named else rooms.conversations.begun_on
+    begun_on = check_branch(named) if named else rooms.conversations.begun_on
     branch = rooms.conversations.branch_of(conversation) or begun_on
     known = ctx.session.client_params
     client = f"{known.client_info.name}/{known.client_info.version}" if known else "cli"

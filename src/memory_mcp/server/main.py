@@ -22,10 +22,10 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.ingestion.drafts import clean_branch
 from memory_mcp.server.faces import show_faces
 from memory_mcp.server.notifications import Telling
 from memory_mcp.server.tools import default_tools, toolset
+from memory_mcp.text.drafts import check_branch
 
 __all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
 
@@ -69,7 +69,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
     Raises:
         InvalidRequestError: the branch cannot be one; said here, not as a crash of the lifespan.
     """
-    clean_branch(settings.branch)
+    check_branch(settings.branch)
     if not settings.session:  # else all sessions without a name would count as one
         settings = replace(settings, session=uuid4().hex)
     tools = [*default_tools(), *(tool for name in settings.toolsets for tool in toolset(name))]

@@ -1,0 +1,215 @@
+"""Builds the records that end a piece of work: of a closeout, and of a consolidation.
+
+A closeout is one record for each decision and each open issue, one for all artifacts, one for all
+agents, and one that counts them. Each can be corrected, superseded or forgotten alone.
+
+A consolidation is an entry of the history, what is true now, and what was learnt. The last two have
+a key that names the session, and the newest of a session replaces the one before.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Final, Literal
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.closeout import Closeout
+from memory_mcp.domain.consolidation import ToConsolidate
+from memory_mcp.domain.drafts import Draft, Writing
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.record import (
+    Record,
+)
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.text.drafts import build_on_timeline, build_record, check_text
+
+
+def check_closeout(closeout: Closeout) -> None:
+    """Refuse what cannot be stored, before anybody is asked about it.
+
+    Raises:
+        InvalidRequestError: with what it is, its figure and the limit.
+    """
+    for name, given, number, chars in (
+        ("decisions", [each.text for each in closeout.decisions],
+         limits.DECISIONS_MAX, limits.DECISION_CHARS_MAX),
+        ("artifacts", closeout.artifacts, limits.ARTIFACTS_MAX, limits.ARTIFACT_CHARS_MAX),
+        ("issues", closeout.issues, limits.ISSUES_MAX, limits.ISSUE_CHARS_MAX),
+        ("agents", closeout.agents, limits.AGENTS_MAX, limits.AGENT_CHARS_MAX),
+    ):  # fmt: skip
+        if len(given) > number:
+            raise InvalidRequestError(
+                f"{len(given)} {name}; the limit is {number}. Give those that matter later, or "
+                "seal a checkpoint for a part of the work."
+            )
+        for text in given:
+            check_text(f"one of {name}", text, chars)
+    for each in closeout.decisions:
+        check_text("a rationale", each.rationale, limits.RATIONALE_CHARS_MAX, required=False)
+
+
+def build_closeout_records(
+    closeout: Closeout, phase: int | None, writing: Callable[[], Writing]
+) -> Iterator[Record]:
+    """Every record of it, each written in circumstances of its own; what is said twice is one."""
+    of = "" if phase is None else f" of phase {phase}"
+    for each in dict.fromkeys(closeout.decisions):
+        draft = Draft(each.content, kind="decision", category="decision", phase=phase)
+        yield build_record(draft, writing())
+    for part, title, texts in (
+        ("issues", f"Open issue{of}", list(dict.fromkeys(closeout.issues))),
+        ("artifacts", f"Artifacts{of}", _list_texts(closeout.artifacts)),
+        ("agents", f"Agents{of}", _list_texts(closeout.agents)),
+        ("closeout", f"Closeout{of}", [f"Closed with {count_parts(closeout)}."]),
+    ):
+        for text in texts:
+            yield _build_part(part, title, text, phase, writing())
+
+
+def count_parts(closeout: Closeout) -> str:
+    """`2 decisions, 1 open issue`: what there is of each."""
+    parts = (
+        (len(closeout.decisions), "decision", "decisions"),
+        (len(closeout.issues), "open issue", "open issues"),
+        (len(closeout.artifacts), "artifact", "artifacts"),
+        (len(closeout.agents), "agent", "agents"),
+    )
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in parts if n)
+
+
+def _list_texts(texts: Sequence[str]) -> list[str]:
+    return ["\n".join(f"- {text}" for text in dict.fromkeys(texts))] if texts else []
+
+
+def _build_part(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
+    number = "none" if phase is None else phase
+    key = f"phase:{writing.scope.project or 'none'}:{number}:{part}"
+    return build_on_timeline(
+        writing, "closeout", content, key=key, title=title, category="closeout", phase=phase
+    )
+
+
+HISTORY: Final = "history"
+"""The category of what happened."""
+
+ConsolidationRole = Literal["checkpoint", "insights", "final"]
+
+_SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
+
+
+def check_consolidation(given: ToConsolidate) -> None:
+    """Refuse what cannot be stored.
+
+    Raises:
+        InvalidRequestError: with the field, its figure and the limit.
+    """
+    for name, text, chars in (
+        ("history_entry", given.history_entry, limits.HISTORY_CHARS_MAX),
+        ("memory_update", given.memory_update, limits.CONTENT_CHARS_MAX),
+    ):
+        check_text(name, text, chars, required=False)
+    if len(given.insights) > limits.INSIGHTS_MAX:
+        raise InvalidRequestError(
+            f"{len(given.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
+            "later session needs; what holds for good is a lesson (add_memory)."
+        )
+    for text in given.insights:
+        check_text("one of insights", text, limits.INSIGHT_CHARS_MAX)
+    if given.session and not (
+        len(given.session) <= limits.SESSION_CHARS_MAX and _SESSION.fullmatch(given.session)
+    ):
+        raise InvalidRequestError(
+            f"session_id {given.session[: limits.SESSION_CHARS_MAX]!r} cannot be a name: use one "
+            f"line of 1 to {limits.SESSION_CHARS_MAX} characters, or leave it out."
+        )
+
+
+def join_lines(text: str) -> str:
+    """One paragraph, whatever lines it came in."""
+    return " ".join(text.split())
+
+
+def list_insights(insights: Sequence[str]) -> str:
+    """The insights as one text, each on a line."""
+    return "\n".join(f"- {join_lines(text)}" for text in dict.fromkeys(insights))
+
+
+def find_role(record: Record) -> ConsolidationRole | None:
+    """What of a consolidation a record is; None if it is none."""
+    if record.kind != "summary" or not record.key.startswith("gardener:"):
+        return None
+    match record.key.rpartition(":")[2]:
+        case "checkpoint" | "insights" | "final" as role:
+            return role
+        case _:
+            return None
+
+
+def finish_consolidation(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
+    """What ends a session without saying what is true now: what it said last is final."""
+    if not given.final or given.memory_update:
+        return given
+    said = [record for record in known if find_role(record) in ("checkpoint", "final")]
+    last = max(said, key=lambda record: record.id, default=None)
+    return replace(given, memory_update=last.content) if last else given
+
+
+def build_consolidation_records(
+    given: ToConsolidate,
+    known: Sequence[Record],
+    *,
+    day: date,
+    dated: Callable[[str], bool],
+    writing: Callable[[], Writing],
+) -> list[Record]:
+    """What is new of it, beside what is `known` of the same session and visible.
+
+    An entry of the history gets the `day` if it has none of its own, as `dated` tells.
+    """
+    records: list[Record] = []
+    if given.history_entry and not _is_in_history(given.history_entry, known):
+        entry = given.history_entry
+        entry = entry if dated(entry) else f"{day.isoformat()}: {entry}"
+        records.append(_build_record("", entry, (), writing()))
+    role: ConsolidationRole = "final" if given.final else "checkpoint"
+    for part, roles, text in (
+        (role, ("checkpoint", "final"), given.memory_update),
+        ("insights", ("insights",), list_insights(given.insights)),
+    ):
+        before = [record for record in known if find_role(record) in roles]
+        if not text or any(_says_same(r, text, part) for r in before):
+            continue
+        old = tuple(record.id for record in before)
+        records.append(_build_record(f"{given.session or 'none'}:{part}", text, old, writing()))
+    return records
+
+
+def _is_in_history(entry: str, known: Sequence[Record]) -> bool:
+    """Whether the history has this entry; the date that it was given does not matter."""
+    wanted = digest(entry)
+    entries = (record for record in known if record.category == HISTORY)
+    return any(
+        wanted in (record.statement, digest(_DATE.sub("", record.content, count=1)))
+        for record in entries
+    )
+
+
+def _says_same(known: Record, text: str, part: str) -> bool:
+    return known.content == text and find_role(known) == part
+
+
+def _build_record(
+    series: str, content: str, supersedes: tuple[RecordId, ...], writing: Writing
+) -> Record:
+    """An entry of the history; with a `series` (session and role), what it says now."""
+    if not series:
+        return build_on_timeline(
+            writing, "event", content, layer="recall", category=HISTORY, supersedes=supersedes
+        )
+    key = f"gardener:{writing.scope.project or 'none'}:{series}"
+    return build_on_timeline(
+        writing, "summary", content, key=key, category="consolidation", supersedes=supersedes
+    )

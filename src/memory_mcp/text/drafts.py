@@ -1,0 +1,373 @@
+"""Builds records from drafts: checks limits, then sets durability, layer and key.
+
+The text is stored as it came. Everything refused here is refused before a byte is written.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.drafts import Draft, Writing
+from memory_mcp.domain.forms import BRANCH_PATTERN
+from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.record import (
+    BECAUSE,
+    DURABLE_KINDS,
+    REJECTED,
+    TOLD,
+    Kind,
+    Layer,
+    Lineage,
+    Record,
+    Scope,
+)
+from memory_mcp.errors import InvalidRequestError
+
+GIVEN_KINDS: Final[tuple[Kind, ...]] = (
+    "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
+)  # fmt: skip
+"""The kinds a caller may choose; the others are written by the use cases that own them."""
+
+_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_BRANCH: Final = re.compile(BRANCH_PATTERN)
+
+
+def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
+    """The text, if it can be stored as it is.
+
+    Raises:
+        InvalidRequestError: empty, too long (with both figures), or not valid Unicode.
+    """
+    if required and not text.strip():
+        raise InvalidRequestError(f"{name} is empty. Give one self-contained statement.")
+    if len(text) > chars_max:
+        raise InvalidRequestError(
+            f"{name} has {len(text):,} characters; the limit is {chars_max:,}. "
+            "Split it into several memories, each true on its own, or store a summary."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"{name} holds half a surrogate pair at position {error.start}; "
+            "send valid Unicode text."
+        ) from error
+    return text
+
+
+def check_draft(draft: Draft, now: datetime) -> None:
+    """Refuse what cannot be stored.
+
+    Raises:
+        InvalidRequestError: with the field, its value and the limit.
+    """
+    check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
+    check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
+    check_text("category", draft.category, limits.CATEGORY_CHARS_MAX, required=False)
+    if len(draft.tags) > limits.TAGS_MAX:
+        raise InvalidRequestError(
+            f"{len(draft.tags)} tags; the limit is {limits.TAGS_MAX}. Keep the telling ones."
+        )
+    for tag in draft.tags:
+        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    if draft.kind not in GIVEN_KINDS:
+        choices = ", ".join(GIVEN_KINDS)
+        raise InvalidRequestError(f"kind is {draft.kind!r}; choose one of: {choices}.")
+    if not limits.IMPORTANCE_MIN <= draft.importance <= limits.IMPORTANCE_MAX:
+        raise InvalidRequestError(
+            f"importance is {draft.importance}; choose {limits.IMPORTANCE_MIN} (trivial) "
+            f"to {limits.IMPORTANCE_MAX} (vital)."
+        )
+    check_phase(draft.phase)
+    if draft.expires_at is not None:
+        _check_expiry(draft.expires_at, now)
+    if len(draft.supersedes) > limits.LINKS_MAX:
+        raise InvalidRequestError(
+            f"supersedes names {len(draft.supersedes)} memories; the limit is {limits.LINKS_MAX}."
+        )
+
+
+def _check_expiry(at: datetime, now: datetime) -> None:
+    try:
+        later = at.astimezone(UTC) > now
+    except OverflowError as error:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which no calendar knows in UTC. Leave it out."
+        ) from error
+    if not later:
+        raise InvalidRequestError(
+            f"expires_at is {at.isoformat()}, which is past. Give a later time, or leave it out."
+        )
+
+
+def check_phase(phase: int | None) -> None:
+    """Refuse a phase that is no phase.
+
+    Raises:
+        InvalidRequestError: with the range.
+    """
+    if phase is not None and not 0 <= phase <= limits.PHASE_MAX:
+        raise InvalidRequestError(f"phase is {phase}; it must be 0 to {limits.PHASE_MAX}.")
+
+
+def check_branch(name: str) -> BranchName:
+    """A branch name, if it can be one.
+
+    Raises:
+        InvalidRequestError: with what a name may hold.
+    """
+    if len(name) > limits.BRANCH_CHARS_MAX or not _BRANCH.fullmatch(name):
+        raise InvalidRequestError(
+            f"branch {name!r} cannot be a name: use 1 to {limits.BRANCH_CHARS_MAX} letters, "
+            "digits and . _ - /, beginning with a letter or digit."
+        )
+    return BranchName(name)
+
+
+def is_durable(draft: Draft) -> bool:
+    """Whether the memory lives outside the timeline, where no backtrack hides it."""
+    return draft.reach == "user" or draft.kind in DURABLE_KINDS
+
+
+def build_record(draft: Draft, writing: Writing) -> Record:
+    """The record of a draft that was checked."""
+    durable = is_durable(draft)
+    mine = draft.reach == "user"
+    return Record(
+        id=writing.id,
+        kind=draft.kind,
+        layer=_layer(draft.kind),
+        key=_key(draft, writing),
+        content=draft.content,
+        title=draft.title,
+        category=draft.category,
+        tags=tuple(dict.fromkeys(draft.tags)),
+        importance=draft.importance,
+        pinned=draft.pinned,
+        expires_at=draft.expires_at,
+        phase=draft.phase,
+        segment=None if durable else writing.segment,
+        branch=None if durable else writing.branch,
+        lineage=Lineage() if durable else writing.lineage,
+        supersedes=tuple(RecordId(s.strip()) for s in dict.fromkeys(draft.supersedes)),
+        scope=Scope(user=writing.scope.user) if mine else writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def build_on_timeline(
+    writing: Writing,
+    kind: Kind,
+    content: str,
+    *,
+    layer: Layer = "archival",
+    key: str = "",
+    title: str = "",
+    category: str = "",
+    importance: int = limits.IMPORTANCE_USUAL,
+    phase: int | None = None,
+    supersedes: tuple[RecordId, ...] = (),
+    derived_from: tuple[RecordId, ...] = (),
+) -> Record:
+    """A record that stands where it is written, on the timeline."""
+    return Record(
+        id=writing.id,
+        kind=kind,
+        layer=layer,
+        key=key,
+        content=content,
+        title=title,
+        category=category,
+        importance=importance,
+        phase=phase,
+        segment=writing.segment,
+        branch=writing.branch,
+        lineage=writing.lineage,
+        supersedes=supersedes,
+        derived_from=derived_from,
+        scope=writing.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def correct_record(old: Record, content: str, title: str, writing: Writing) -> Record:
+    """The record that supersedes another one and says something else about the same thing."""
+    return old.model_copy(
+        update={
+            "id": writing.id,
+            "content": content,
+            "title": title,
+            "segment": None if old.durable else writing.segment,
+            "branch": None if old.durable else writing.branch,
+            "lineage": Lineage() if old.durable else writing.lineage,
+            "supersedes": (old.id,),
+            "derived_from": (),
+            "origin": writing.origin,
+            "created_at": writing.at,
+        }
+    )
+
+
+def join_records(
+    new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
+) -> Record:
+    """The record that replaces old ones which state the same fact as a new one.
+
+    It keeps the labels of all, the new one's first. With a `text` composed of them it is a record
+    of its own, derived from them; without, it is the new one.
+    """
+    every = (new, *olds)
+    replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))
+    kept = new.model_copy(
+        update={
+            "kind": "decision" if any(one.kind == "decision" for one in every) else new.kind,
+            "key": next((one.key for one in every if one.key), ""),
+            "title": next((one.title for one in every if one.title), ""),
+            "tags": tuple(dict.fromkeys(t for one in every for t in one.tags))[: limits.TAGS_MAX],
+            "importance": max(one.importance for one in every),
+            "pinned": any(one.pinned for one in every),
+            "phase": next((one.phase for one in every if one.phase is not None), None),
+            "supersedes": replaced,
+        }
+    )
+    if not text or writing is None:
+        return kept
+    both = (*(old.id for old in olds), new.id)
+    update = {
+        "id": writing.id,
+        "content": text,
+        "supersedes": (*replaced, new.id),
+        "derived_from": both,
+    }
+    return kept.model_copy(update=update)
+
+
+def build_tombstone(
+    target: Record,
+    reason: str,
+    writing: Writing,
+    *,
+    erase: bool,
+    along: Sequence[RecordId] = (),
+    older: Sequence[RecordId] = (),
+    told: str = "",
+) -> Record:
+    """The tombstone of a memory.
+
+    One that hides stands on the writer's line, so that a backtrack undoes it; that of a durable
+    memory stands outside the timeline, for good. One that erases stands where the memory stood,
+    covers what holds the same words (`along`), and goes on hiding `older` versions, so that they
+    do not come back.
+
+    With a reason the statement counts as rejected, and the tombstone keeps its digest. The text of
+    the reason is kept here only if it was given where the tombstone stands, or if the memory is the
+    user's own (else see `build_rejection`). The tombstone of an episode keeps its key, or the key
+    `told` of the last one that goes, so that its turns are not told again.
+    """
+    rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
+    place = target if erase or target.durable else writing
+    gone = (target.id, *along)
+    return Record(
+        id=writing.id,
+        kind="tombstone",
+        key=f"{TOLD}{told or target.key}" if target.kind == "episode" else rejected,
+        content=(reason if _tells(target, place.segment, writing) else "")
+        or ("Erased on request." if erase else "No longer holds."),
+        segment=place.segment,
+        branch=place.branch,
+        lineage=place.lineage,
+        supersedes=tuple(dict.fromkeys((*gone, *older))) if erase else gone[:1],
+        erases=gone if erase else (),
+        scope=target.scope,
+        origin=writing.origin,
+        created_at=writing.at,
+    )
+
+
+def build_rejection(
+    target: Record, tombstone: Record, reason: str, writing: Writing
+) -> Record | None:
+    """The record of a reason that the tombstone may not tell; None if there is none.
+
+    The rejection stands where the memory stood. The reason stands where it was given, and a
+    backtrack beyond that takes it along.
+    """
+    told = _tells(target, tombstone.segment, writing)
+    if not reason.strip() or not target.statement or told:
+        return None
+    key = f"{BECAUSE}{target.statement}"
+    return build_on_timeline(writing, "tombstone", reason, key=key)
+
+
+def _tells(target: Record, segment: SegmentId | None, writing: Writing) -> bool:
+    return segment == writing.segment or target.scope.project is None
+
+
+def _layer(kind: Kind) -> Layer:
+    match kind:
+        case "identity" | "preference" | "convention":
+            return "core"
+        case "event" | "episode":
+            return "recall"
+        case _:
+            return "archival"
+
+
+def _key(draft: Draft, writing: Writing) -> str:
+    """The key schema of the design; kinds without one have no key."""
+    name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
+    place = f"project:{writing.scope.project or 'none'}"
+    match draft.kind, draft.reach:
+        case "preference" | "pattern" | "convention", "user":
+            return f"user:{draft.kind}s:{name}"
+        case "preference", "project":
+            return f"{place}:preferences"
+        case "identity", _:
+            return f"{place}:identity"
+        case "decision", _:
+            return f"{place}:decision:{writing.at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        case _:
+            return ""
+
+
+def check_nudge(text: str, priority: int, expires_at: datetime | None, now: datetime) -> None:
+    """Refuse what cannot be brought up.
+
+    Raises:
+        InvalidRequestError: with the value, the choices and what would do.
+    """
+    if not text.strip():
+        raise InvalidRequestError("The nudge is empty. Say what is to be brought up.")
+    if len(text) > limits.NUDGE_CHARS_MAX:
+        raise InvalidRequestError(
+            f"The nudge has {len(text):,} characters; the limit is {limits.NUDGE_CHARS_MAX}. Say "
+            "it in one or two sentences, and add the rest as a memory."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"The nudge holds half a surrogate pair at position {error.start}; send valid Unicode "
+            "text."
+        ) from error
+    least, most = limits.NUDGE_PRIORITY_MIN, limits.NUDGE_PRIORITY_MAX
+    if not least <= priority <= most:
+        raise InvalidRequestError(
+            f"priority is {priority}; choose {least} to {most} ({most} comes first)."
+        )
+    if expires_at is not None and not _later(expires_at, now):
+        raise InvalidRequestError(
+            f"expires is {expires_at.isoformat()}, which is past (or beyond the calendar). Give a "
+            "later time, or leave it out."
+        )
+
+
+def _later(at: datetime, now: datetime) -> bool:
+    try:
+        return at.astimezone(UTC) > now
+    except OverflowError:
+        return False

@@ -1,0 +1,478 @@
+"""Decides when a session leaves an episode, and builds it: a new one, part of the last, or none.
+
+The summary is extractive: the telling sentences of a few turns, without a model. The gate leaves
+out small talk, moods and the output of programs; recalled text is left out wherever it is repeated.
+
+Everything is judged from the episodes there are. Their keys hold the session and the number of the
+last turn, and end in a mark of the last two turns, which identifies them when nobody gives a
+number. Episodes on a line that was left count too, and so do tombstones, which keep the key: no
+turn is told twice, and a backtrack does not double what a day may hold. A merged episode stands for
+all that it replaced, and counts for the day of the first of these.
+
+A day is a calendar day in UTC, so that a cap does not move with the user. A title names the part of
+the day where the user is.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.drafts import Writing
+from memory_mcp.domain.episodes import Pace, Turn
+from memory_mcp.domain.ids import RecordId, time_of
+from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
+from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.text.drafts import build_on_timeline
+from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
+from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
+from memory_mcp.text.sentences import drop_code, fold_words, split_sentences, straighten_quotes
+
+_TURN: Final = re.compile(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
+_MARK_DIGITS: Final = 8
+_NO_TURN: Final = "0" * _MARK_DIGITS
+
+
+def name_series(scope: Scope, origin: Origin) -> str:
+    """What the keys of a session's episodes begin with."""
+    return f"project:{scope.project or 'none'}:episode:{origin.session or 'none'}"
+
+
+def mark_turns(turns: Sequence[Turn]) -> str:
+    """Identifies the last of these turns by itself and the one before it; '' if there is none."""
+    if not turns:
+        return ""
+    seen = [_digest(turn) for turn in turns[-2:]]
+    return _digest_before(seen, len(seen) - 1) + seen[-1]
+
+
+def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
+    """The number of the last of these turns, when nobody gave it.
+
+    It is the number that the last episode tells, plus the turns after it. If the turn that the
+    episode ends with is not among them, all of them count.
+    """
+    if last is None:
+        return len(turns)
+    found = _TURN.search(last.key)
+    seen = [_digest(turn) for turn in turns]
+    ends = [place for place, each in enumerate(seen) if found and each == found[3]]
+    sure = [
+        place for place in ends if found and found[2] in (_NO_TURN, _digest_before(seen, place))
+    ]
+    # of the first one nobody knows what was before it; a short answer comes again and again
+    place = min(sure or [place for place in ends if place == 0], default=-1)
+    return read_turn_number(last) + len(turns) - place - 1
+
+
+def find_last(records: Iterable[Record]) -> Record | None:
+    """The record of the last episode."""
+    return max(records, key=find_time, default=None)
+
+
+def find_time(record: Record) -> datetime:
+    """When an episode was written, also of a forgotten one, by its tombstone."""
+    if record.kind != "tombstone":
+        return record.created_at
+    return time_of(max(record.supersedes))
+
+
+def read_turn_number(record: Record) -> int:
+    """The number of the session's turns when an episode was written."""
+    found = _TURN.search(record.key)
+    return int(found[1]) if found else 0
+
+
+def _digest_before(seen: Sequence[str], place: int) -> str:
+    return seen[place - 1] if place else _NO_TURN
+
+
+def _digest(turn: Turn) -> str:
+    return digest(f"{turn.role}: {turn.content}")[:_MARK_DIGITS]
+
+
+_LINE_CHARS_MAX: Final = 300
+"""A longer sentence is cut: an episode points to what happened, it is no transcript."""
+
+_LINES_MAX: Final = 16
+"""More lines than this are a transcript again."""
+
+_WORDS_MIN: Final = 3
+"""Fewer words tell nothing by themselves ("Fixed it")."""
+
+_OUTCOME: Final = re.compile(
+    r"\b(?:fixed|works|passes|passed|done|added|implemented|created|renamed|removed|replaced|deployed|"
+    r"released|merged|failed|fails|broken|error|cause|because|found|result|behoben|fertig|fehler|"
+    r"weil|läuft|klappt|ergebnis)\b",
+    re.IGNORECASE,
+)
+"""Words for an outcome."""
+
+_ABLE: Final = re.compile(
+    r"(?:(?:yes|yeah|no|sure|of course|certainly|absolutely|ja|nein|natürlich)\b[,.!:]?\s*)?"
+    r"(?:(?:and|but|und|aber)\s)?"
+    r"(?:i(?:'m| am) (?:an?|not|able|afraid|happy|here|sorry|doing|glad)\b"
+    r"|i (?:also |only )?(?:can|can't|cannot|could|speak|understand|know|support)\b"
+    r"|ich (?:kann|spreche|verstehe|bin)\b"
+    r"|(?:what|how) can i\b|let me know\b|feel free\b|just (?:ask|tell)\b|you can ask\b)"
+)
+"""How an assistant speaks of itself."""
+
+_ASKED_FOR: Final = re.compile(
+    r"\byou (?:please )?\w+ (?:the|this|that|it|my|our|your|all|these|those|us|me|a|an)\b"
+    r"|\b(?:kannst|könntest) du (?:bitte )?(?:das|den|die|dies|mir|uns|es|ein|mein|unser)\w*\b"
+)
+"""A request in the form of a question: what it is about is named."""
+
+_CHAT: Final = re.compile(
+    r"(?:(?:oh|ah|well|lol|haha|hi|hey|hello)\b[\s,!.]*)*"
+    r"(?:how (?:are|r) (?:you|u|things)\b|how(?:'s| is) (?:it going|life)\b|what's up\b|wie geht"
+    r"|(?:i'm |i am )?(?:glad|happy|sorry) to hear\b|nice to (?:meet|see|hear)\b"
+    r"|(?:that|this|it|you)(?:'s|'re| is| are| was)? (?:so |very |really |quite |too )?"
+    r"(?:funny|hilarious|sweet|kind|awesome|nice)\b|(?:that|this|you) made me (?:laugh|smile)\b)"
+)
+_CHAT_WORDS_MAX: Final = 6
+"""A longer sentence is no mere chat."""
+
+_LEFT_OUT: Final[frozenset[Sort]] = frozenset(
+    {"empty", "recalled", "output", "small talk", "passing"}
+)
+"""What an episode leaves out. A request or a question stays: the turn was about it."""
+
+
+@dataclass(frozen=True)
+class OwnTurns:
+    """Turns without recalled text, each cut to its limit, and the recalled sentences."""
+
+    turns: tuple[Turn, ...]
+    recalled: frozenset[str]
+
+
+def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
+    """The turns without recalled text. Call it with all turns before you select some."""
+    own: list[Turn] = []
+    recalled: frozenset[str] = frozenset()
+    for turn in turns:
+        parts = separate_recalled(turn.content)
+        recalled |= parts.recalled
+        own.append(Turn(turn.role, _shorten_turn(parts.own), turn.at))
+    return OwnTurns(tuple(own), recalled)
+
+
+def summarise_turns(heard: OwnTurns) -> str:
+    """The telling sentences, one a line, in their order; empty if there are none.
+
+    A sentence about what the assistant can do counts only beside other sentences.
+    """
+    lines: dict[str, str] = {}
+    telling = False
+    for turn in heard.turns:
+        for said in _telling_sentences(turn, heard.recalled):
+            line = f"- {turn.role}: {cut(said, _LINE_CHARS_MAX)}"
+            lines.setdefault(fold_words(line), line)
+            telling = telling or not _is_about_itself(turn, said)
+    return limit_lines(lines.values()) if telling else ""
+
+
+def clean_summary(text: str, recalled: frozenset[str]) -> str:
+    """The summary that somebody else wrote, without recalled text, cut to the limit."""
+    lines = [line.strip() for line in separate_recalled(text).own.splitlines() if line.strip()]
+    kept = [
+        line
+        for line in drop_repeated(lines, recalled)
+        if not any(repeats_recalled(said, recalled) for said in _sentences_of(line))
+    ]
+    return limit_lines(kept)
+
+
+def drop_speakers(text: str) -> str:
+    """The lines of an episode without who said them."""
+    return "\n".join(_drop_speaker(line) for line in text.splitlines())
+
+
+def limit_lines(lines: Iterable[str]) -> str:
+    """As many of the lines as an episode may hold: the least telling go first, then the oldest."""
+    kept = list(lines)
+    first_to_go = sorted(range(len(kept)), key=lambda place: (_rate_line(kept[place]), place))
+    chars = sum(len(line) + 1 for line in kept)
+    gone: set[int] = set()
+    for place in first_to_go:
+        if len(kept) - len(gone) <= _LINES_MAX and chars <= SUMMARY_CHARS_MAX:
+            break
+        gone.add(place)
+        chars -= len(kept[place]) + 1
+    return "\n".join(line for place, line in enumerate(kept) if place not in gone)
+
+
+def _telling_sentences(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
+    for said in drop_repeated(split_sentences(drop_code(turn.content)), recalled):
+        if len(fold_words(said).split()) < _WORDS_MIN and len(said) < _LINE_CHARS_MAX // 10:
+            continue
+        if _is_aside(turn, said, _find_sort(said)):
+            continue
+        yield said
+
+
+def _is_about_itself(turn: Turn, said: str) -> bool:
+    """Whether it asks for what the assistant can do, answers that, or only chats."""
+    plain = straighten_quotes(said).strip().lower()
+    brief = len(plain.split()) <= _CHAT_WORDS_MAX
+    if brief and _CHAT.match(plain):
+        return True
+    if turn.role == "assistant":
+        return _ABLE.match(plain) is not None
+    asked = _find_sort(said) == "question" and asks_for_capability(said)
+    return bool(asked) and brief and not _ASKED_FOR.search(plain)
+
+
+def _is_aside(turn: Turn, said: str, sort: Sort | None) -> bool:
+    """What tells nothing, and what the assistant is about to do: what came of it is said later."""
+    if sort in _LEFT_OUT or turn.role == "user":
+        return sort in _LEFT_OUT
+    about_to = sort in ("action", "question") and not _OUTCOME.search(said)
+    return about_to or said.endswith(":")
+
+
+def _rate_line(line: str) -> int:
+    """How much a line tells: something that lasts, what was asked for or came of it, the rest."""
+    said = _drop_speaker(line)
+    worth = should_create(said)
+    if not isinstance(worth, Chatter) and worth.sure:
+        return 3
+    asked = line.startswith("- user: ") and isinstance(worth, Chatter)
+    return 2 if asked or _OUTCOME.search(said) else 1
+
+
+def _find_sort(said: str) -> Sort | None:
+    worth = should_create(said)
+    return worth.sort if isinstance(worth, Chatter) else None
+
+
+def _drop_speaker(line: str) -> str:
+    return line.removeprefix("- ").removeprefix("user: ").removeprefix("assistant: ")
+
+
+def _sentences_of(line: str) -> Sequence[str]:
+    said = _drop_speaker(line)
+    return (said, *split_sentences(said))
+
+
+def _shorten_turn(text: str) -> str:
+    if len(text) <= TURN_CHARS_MAX:
+        return text
+    half = TURN_CHARS_MAX // 2
+    return f"{text[:half].rstrip()}\n{text[-half:].lstrip()}"
+
+
+IMPORTANCE: Final = 2
+"""An episode says what happened; what follows from it is a memory of its own and counts more."""
+
+_PARTS: Final = ("night", "morning", "afternoon", "evening")
+_HOURS_A_PART: Final = 6
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a session stands: the number of its turns, the time, and whether it ends here.
+
+    `mark` is that of the last turns, `zone` where the user is.
+    """
+
+    turn: int
+    now: datetime
+    final: bool = False
+    zone: tzinfo = UTC
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Past:
+    """The session's episodes, or the tombstones of those that were forgotten.
+
+    `last`: the newest, wherever it lies; `today`: those of this day; `open`: the newest that can be
+    seen from here, which another may be merged into.
+    """
+
+    last: Record | None = None
+    today: Sequence[Record] = ()
+    open: Record | None = None
+
+
+@dataclass(frozen=True)
+class Write:
+    """A new episode."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class MergeInto:
+    """An episode that takes the place of this one, and says what both do."""
+
+    record: Record
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """None now; `reason` is a sentence."""
+
+    reason: str
+
+
+Plan = Write | MergeInto | Wait
+
+
+def check_too_early(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+    """Why it is too early to even look at the turns, if it is. The end of a session never is."""
+    if pace.per_day == 0:
+        return Wait("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
+    if past.last is not None and read_turn_number(past.last) == moment.turn:
+        return Wait(f"Turn {moment.turn} of this session was captured already.")
+    if past.last is not None and not moment.final:
+        separate_recalled = abs(moment.now - find_time(past.last))  # a clock may have been set back
+        if separate_recalled < timedelta(minutes=pace.cooldown_minutes):
+            minutes = int(separate_recalled.total_seconds() // 60)
+            return Wait(
+                f"The last episode is {minutes} minute(s) old; "
+                f"{pace.cooldown_minutes} must lie between (EPISODIC_COOLDOWN_MINUTES)."
+            )
+    since = _count_turns_since(past.last, moment)
+    if since < pace.cooldown_turns and not moment.final:
+        return Wait(
+            f"{since} turn(s) since the last episode; {pace.cooldown_turns} must lie between "
+            "(EPISODIC_COOLDOWN_TURNS)."
+        )
+    return _check_cap(past, moment, pace) if _find_mergeable(past, moment, pace) is None else None
+
+
+def select_new_turns(
+    turns: Sequence[Turn], past: Past, moment: Moment, pace: Pace
+) -> Sequence[Turn]:
+    """The last turns, without those that an episode has told, be it on a road that was left."""
+    wanted = min(pace.window, _count_turns_since(past.last, moment))
+    return turns[-wanted:] if wanted else ()
+
+
+def select_turns_since(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]:
+    """The turns without what belongs to a road that was left at that time.
+
+    If no turn says when it was, only the last exchange is surely of the road we are on.
+    """
+    if left is None:
+        return turns
+    timed = [place for place, turn in enumerate(turns) if turn.at is not None]
+    if timed:
+        before = [place for place in timed if (at := turns[place].at) is not None and at <= left]
+        return turns[max(before) + 1 :] if before else turns
+    asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
+    return turns[asked[-1] :] if asked else turns[-1:]
+
+
+def measure_novelty(said: frozenset[str], known: frozenset[str]) -> float:
+    """The share (0-1) of what is said that is not known."""
+    return len(said - known) / len(said) if said else 0.0
+
+
+def plan_episode(text: str, measure_novelty: float, past: Past, moment: Moment, pace: Pace) -> Plan:
+    """What becomes of what was told.
+
+    `measure_novelty` is the share of its terms (0-1) that the open episode does not have.
+    """
+    if early := check_too_early(past, moment, pace):
+        return early
+    if not text.strip():
+        return Wait("Nothing was said that an episode could tell: small talk, output, or recall.")
+    base = _find_mergeable(past, moment, pace)
+    if base is not None and measure_novelty < pace.novelty_min:
+        known = base.content.splitlines()
+        fresh = [line for line in text.splitlines() if line not in known]
+        if not fresh:
+            return Wait("It tells nothing that the last episode does not.")
+        title = name_part_of_day(find_beginning(base), moment.now, moment.zone)
+        return MergeInto(base, title, limit_lines([*known, *fresh]))
+    return _check_cap(past, moment, pace) or Write(
+        name_part_of_day(moment.now, moment.now, moment.zone), text
+    )
+
+
+def build_episode(
+    plan: Write | MergeInto, moment: Moment, writing: Writing, phase: int | None
+) -> Record:
+    """The record of a plan. What is merged is derived from all it replaces, and falls with them.
+
+    Its words are theirs: whoever forgets one of them forgets what was made of it.
+    """
+    replaced = _replaced_by(plan)
+    mark = f"~{moment.mark}" if moment.mark else ""
+    return build_on_timeline(
+        writing,
+        "episode",
+        plan.text,
+        layer="recall",
+        key=f"{name_series(writing.scope, writing.origin)}:{moment.turn}{mark}",
+        title=plan.title,
+        importance=IMPORTANCE,
+        phase=phase,
+        supersedes=replaced,
+        derived_from=replaced,
+    )
+
+
+def name_part_of_day(first: datetime, last: datetime, zone: tzinfo) -> str:
+    """The part of the day: `2026-11-21 evening`, or from one such part to another."""
+    names = dict.fromkeys(_part_of_day(at.astimezone(zone)) for at in (first, last))
+    return " to ".join(names)
+
+
+def find_start_of_day(at: datetime) -> datetime:
+    """When the day began."""
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def find_beginning(record: Record) -> datetime:
+    """When the first of what the episode tells was written down."""
+    return time_of(min((record.id, *record.supersedes)))
+
+
+def _count_turns_since(last: Record | None, moment: Moment) -> int:
+    """Turns since the last episode. A smaller number than its own: the count began anew."""
+    told = read_turn_number(last) if last else 0
+    return moment.turn - told if moment.turn >= told else moment.turn
+
+
+def _find_mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
+    """The episode that another may be merged into: close in time, and not full of sources."""
+    base = past.open
+    if base is None or len(base.supersedes) >= LINKS_MAX:
+        return None
+    near = abs(moment.now - base.created_at) <= timedelta(hours=pace.merge_hours)
+    return base if near else None
+
+
+def _check_cap(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+    today = find_start_of_day(moment.now)
+    roots: set[RecordId] = {min((record.id, *record.supersedes)) for record in past.today}
+    begun = [root for root in roots if time_of(root) >= today]
+    if len(begun) < pace.per_day:
+        return None
+    return Wait(
+        f"This session has its {pace.per_day} episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+    )
+
+
+def _replaced_by(plan: Write | MergeInto) -> tuple[RecordId, ...]:
+    match plan:
+        case Write():
+            return ()
+        case MergeInto(record=record):
+            return (record.id, *record.supersedes)
+
+
+def _part_of_day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d} {_PARTS[at.hour // _HOURS_A_PART]}"

@@ -1,0 +1,201 @@
+"""Separates what came out of our own recall from the rest of a text.
+
+Recalled text is fenced, or a memory's id stands with it: at the end of its line, on the line below
+(as the command line shows it), or beside it in JSON. Storing it again would let the memory feed on
+itself.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory_mcp.text.sentences import fold_words, split_sentences, strip_mark
+
+_FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
+_UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+_QUOTED: Final = r"[>|\s]*"
+_ID: Final = re.compile(rf"\s*\[{_UUID}\]\W*$", re.IGNORECASE)
+"""What ends a line of a context; the line may be broken."""
+_STARTS: Final = re.compile(rf"{_QUOTED}[-*•]\s")
+_BELOW: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
+"""What stands below a memory that the command line found: what it is, and its id."""
+_SCORED: Final = re.compile(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
+_SET_IN: Final = re.compile(rf"{_QUOTED}\s")
+_ENDED: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
+_WHY: Final = re.compile(rf"{_QUOTED}[+-]\d\.\d{{3}} \w")
+"""What a score is made of stands below that."""
+_JSON_ID: Final = re.compile(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
+_JSON_LINE: Final = re.compile(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
+_JSON_TEXT: Final = re.compile(
+    r'"(?:content|title|summary|lesson|context)"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL
+)
+
+_BROKEN_LINES_MAX: Final = 8
+"""A line of a context has 300 characters at most."""
+_FOUND_LINES_MAX: Final = 1_000
+"""A memory has 8,000 characters at most, and hardly so many lines."""
+
+_IDS: Final = re.compile(_UUID)
+_HEADING: Final = re.compile(
+    r"\s*(?:## |Head: branch |Now: |User: |[{}\[\],]*\s*$|\"(?:results|mode|success|message)\")"
+)
+
+_ECHO_WORDS_MIN: Final = 5
+"""Fewer words in a row are not one memory's own."""
+_ECHO_SHARE: Final = 0.6
+"""A sentence that says this much more than the memory it holds is a sentence of its own."""
+_ECHO_LINES_MAX: Final = 4
+"""Over so many lines a sentence may be broken that is said again."""
+
+
+@dataclass(frozen=True)
+class SeparatedText:
+    """A text without what came out of our recall (`own`), and the sentences of the latter."""
+
+    own: str
+    recalled: frozenset[str]
+
+
+def separate_recalled(text: str) -> SeparatedText:
+    """Splits a text. A fence that is never closed holds all that follows."""
+    own: list[str] = []
+    heard: list[str] = []
+    for part, fenced in _split_fences(text):
+        if fenced:  # as the value of a string it has no ends of lines but their signs
+            heard += part.replace("\\n", "\n").splitlines()
+            continue
+        lines = part.splitlines(keepends=True)
+        start = 0
+        for begin, end in _find_entries(lines, in_json=_JSON_ID.search(part) is not None):
+            own += lines[start:begin]
+            heard.append(" ".join(line.strip("> \t\r\n|") for line in lines[begin:end]))
+            start = end
+        own += lines[start:]
+    said = (fold_words(said) for entry in heard for said in _texts_of(entry))
+    return SeparatedText("".join(own), frozenset(words for words in said if words))
+
+
+def find_recalled_ids(text: str) -> list[str]:
+    """The ids that stand where recall puts them: at the end of a line, alone, or as memoryId."""
+    return [
+        found
+        for line in text.splitlines()
+        if _ID.search(line) or _BELOW.match(line) or _JSON_ID.search(line)
+        for found in _IDS.findall(line)
+    ]
+
+
+def drop_headings(text: str) -> str:
+    """The text without the headings that recall puts around memories."""
+    return "".join(line for line in text.splitlines(keepends=True) if not _HEADING.match(line))
+
+
+def repeats_recalled(sentence: str, recalled: frozenset[str]) -> bool:
+    """Whether a sentence repeats recalled text, with hardly more around it."""
+    return bool(recalled) and _find_repeated(fold_words(sentence), recalled) is not None
+
+
+def drop_repeated(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
+    """The sentences that repeat nothing recalled; a repeated one may be broken over lines."""
+    if not recalled:
+        return list(said)
+    words = [fold_words(each) for each in said]
+    kept: list[str] = []
+    place = 0
+    while place < len(said):
+        if broken := _count_repeated_lines(words[place : place + _ECHO_LINES_MAX], recalled):
+            place += broken
+        else:
+            kept.append(said[place])
+            place += 1
+    return kept
+
+
+def _count_repeated_lines(words: Sequence[str], recalled: frozenset[str]) -> int:
+    """How many of these lines, from the first, repeat one recalled sentence."""
+    for lines in range(1, len(words) + 1):
+        heard = _find_repeated(" ".join(words[:lines]), recalled)
+        # it must need the first and the last of them, or a line of its own would go along
+        if heard and (lines == 1 or heard not in " ".join(words[1:lines])):
+            return lines
+    return 0
+
+
+def _find_repeated(words: str, recalled: frozenset[str]) -> str | None:
+    if words in recalled:
+        return words or None
+    found = (
+        heard
+        for heard in recalled
+        if heard in words
+        and len(heard) >= _ECHO_SHARE * len(words)
+        and heard.count(" ") >= _ECHO_WORDS_MIN - 1
+    )
+    return next(found, None)
+
+
+def _split_fences(text: str) -> Iterator[tuple[str, bool]]:
+    """The stretches of a text, and whether each lies within a fence."""
+    depth = start = 0
+    for mark in _FENCE.finditer(text):
+        yield text[start : mark.start()], depth > 0
+        depth = max(0, depth - 1) if mark[1] else depth + 1
+        start = mark.end()
+    yield text[start:], depth > 0
+
+
+def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
+    """The first line and the end of each returned memory."""
+    free = 0  # the first line that belongs to none so far
+    explained = -1  # the line that may say what a score is made of
+    for place, line in enumerate(lines):
+        if _ID.search(line):
+            begin = _find_line_start(lines, place, max(free, place - _BROKEN_LINES_MAX))
+        elif _BELOW.match(line):
+            begin = _find_result_start(lines, place, max(free, place - _FOUND_LINES_MAX))
+            explained = place + 1
+        elif place == explained and _WHY.match(line):
+            begin, explained = place, place + 1
+        elif (in_json and _JSON_LINE.match(line)) or _JSON_ID.search(line):
+            begin = place
+        else:
+            continue
+        yield begin, place + 1
+        free = place + 1
+
+
+def _find_line_start(lines: Sequence[str], last: int, first: int) -> int:
+    """Where a broken line of a context begins that ends at `last`."""
+    for place in range(last, first - 1, -1):
+        if place < last and _ENDED.search(lines[place]):
+            break
+        if _STARTS.match(lines[place]):
+            return place
+    return last
+
+
+def _find_result_start(lines: Sequence[str], last: int, first: int) -> int:
+    """Where a memory begins that the command line found: its score; the rest is set in."""
+    for place in range(last - 1, first - 1, -1):
+        if _SCORED.match(lines[place]):
+            return place
+        if not _SET_IN.match(lines[place]):
+            break
+    return last
+
+
+def _texts_of(entry: str) -> Iterator[str]:
+    """What a recalled line says: as a whole, sentence by sentence, with and without its title."""
+    for text in _JSON_TEXT.findall(entry):
+        try:
+            yield from _texts_of(json.loads(text, strict=False))
+        except ValueError:  # half of it
+            continue
+    said = _SCORED.sub("", _ID.sub("", entry.strip().rstrip("\u2026")), count=1)
+    said = re.sub(rf"\s*\[[^\[\]]*\] {_UUID}\W*$", "", said)
+    for text in (said, said.partition(": ")[2]):
+        for line in (text, *text.splitlines()):
+            yield strip_mark(line)
+            yield from split_sentences(line)
