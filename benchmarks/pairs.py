@@ -31,7 +31,7 @@ from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verd
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.ingestion.decision import band
 from memory_mcp.ingestion.sameness import Statement, features, same_fact, similarity
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 
 __all__ = ["Pair", "decided", "judge", "load_pairs", "merges", "statement"]
 
@@ -86,7 +86,7 @@ def load_pairs(path: Path = PAIRS) -> list[Pair]:
 
 def statement(text: str) -> Statement:
     """A text with its terms, as the server has them."""
-    return Statement(text, tuple(fields_of(_record(text)).body.split()))
+    return Statement(text, tuple(extract_fields(_record(text)).body.split()))
 
 
 def _record(text: str, category: str = "") -> Record:

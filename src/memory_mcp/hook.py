@@ -29,8 +29,6 @@ from memory_mcp.hooks.place import Place, find_place
 from memory_mcp.hooks.tail import is_transcript
 from memory_mcp.hooks.turns import stopped
 
-__all__ = ["EVENTS", "main"]
-
 _STDIN_BYTES_MAX: Final = 8_388_608
 """Far more than any event: a summary has some thousand characters."""
 

@@ -23,7 +23,7 @@ from memory_mcp.mirroring.namespaces import namespace_of
 from memory_mcp.model_wiring import embedder, language
 from memory_mcp.places import Places, find_places, user_folder
 from memory_mcp.ports import NudgeQueue
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.setting_values import on_this_machine
 from memory_mcp.settings import Settings, home_folder
 from memory_mcp.stores.clouds import TrustedCloud
@@ -231,7 +231,7 @@ def _trees(places: Places) -> tuple[Path, ...]:
 
 
 def _index(path: Path, disk: Disk) -> SqliteIndex:
-    return SqliteIndex(path, fields_of, lambda: disk.prepare(path.parent))
+    return SqliteIndex(path, extract_fields, lambda: disk.prepare(path.parent))
 
 
 def _strangers(

@@ -12,7 +12,7 @@ from stores_in_memory import MemoryIndex
 
 from memory_mcp.index.sqlite import SqliteIndex
 from memory_mcp.ports import Outbox, SearchIndex
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.stores.supermemory import Supermemory
 
 
@@ -21,7 +21,7 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
     """An index that was made and has nothing in it."""
     found: SearchIndex = MemoryIndex()
     if request.param == "sqlite":
-        found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
+        found = SqliteIndex(tmp_path / "index.sqlite3", extract_fields, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()

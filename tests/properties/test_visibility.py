@@ -10,7 +10,7 @@ from depth import depth
 from fakes import MILLISECOND, START, Scribe
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stores_in_memory import MemoryIndex, passes
+from stores_in_memory import MemoryIndex, matches_filters
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.normalise import digest
@@ -18,7 +18,7 @@ from memory_mcp.domain.profile import key_of
 from memory_mcp.domain.record import REJECTED, Approval, Move, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.index.sqlite import SqliteIndex
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio
@@ -94,7 +94,7 @@ QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).m
 async def compare(
     folder: Path, written: list[Record], views: list[View], filters: Filters, query: tuple[str, ...]
 ) -> None:
-    real = SqliteIndex(folder / f"{next(FILES)}.sqlite3", fields_of, lambda: None)
+    real = SqliteIndex(folder / f"{next(FILES)}.sqlite3", extract_fields, lambda: None)
     oracle = MemoryIndex()
     for index in (real, oracle):
         await index.add(written)
@@ -102,7 +102,7 @@ async def compare(
     ids = {record.id for record in written}
     for view in views:
         seen = [r for r in visible(written, view) if r.recalled or filters.statement]
-        wanted = {r.id for r in seen if passes(r, filters)}
+        wanted = {r.id for r in seen if matches_filters(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
         assert await real.count(view, filters) == len(wanted)

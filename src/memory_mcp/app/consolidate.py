@@ -33,7 +33,7 @@ from memory_mcp.ingestion.consolidation import (
     paragraph,
     role_of,
 )
-from memory_mcp.retrieval.dates import opening
+from memory_mcp.ranking.dates import find_leading_date
 
 __all__ = ["COMPACTED_BY", "consolidate", "latest_consolidation"]
 
@@ -87,7 +87,7 @@ async def consolidate(
             said,
             known,
             day=await _day(rooms, view),
-            dated=lambda text: opening(text)[0] is not None,
+            dated=lambda text: find_leading_date(text)[0] is not None,
             writing=partial(writing, rooms, head.timeline, now),
         )
         return tuple(new)

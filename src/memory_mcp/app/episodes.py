@@ -41,7 +41,7 @@ from memory_mcp.ingestion.episodes import (
 )
 from memory_mcp.ingestion.recount import Heard, hear, spoken, summary, without_echoes
 from memory_mcp.ingestion.told import last_of, mark_of, number_of, series, told_at
-from memory_mcp.retrieval.question import question_of
+from memory_mcp.ranking.question import parse_question
 
 __all__ = ["episodic_capture"]
 
@@ -192,7 +192,7 @@ def _novelty(text: str, known: Record | None, now: datetime) -> float:
 
 def _terms(text: str, now: datetime) -> frozenset[str]:
     """The words that carry a meaning, as the index knows them."""
-    return frozenset(term.text for term in question_of(spoken(text), now).terms)
+    return frozenset(term.text for term in parse_question(spoken(text), now).terms)
 
 
 async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:

@@ -18,8 +18,6 @@ from memory_mcp.disk import Access, Disk
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
-__all__ = ["ClientFile", "open_client_file"]
-
 _COPY: Final = ".memory-mcp"
 """<name>.memory-mcp.bak; where that holds something else already, <name>.memory-mcp.2.bak, …"""
 _FOLDERS: Final = (".cursor", ".vscode", "Claude", "User", "Code")

@@ -33,8 +33,6 @@ from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_wo
 from memory_mcp.places import current_folder
 from memory_mcp.settings import Settings, client_variables, with_toolsets
 
-__all__ = ["install", "uninstall"]
-
 Plan = TypeVar("Plan")
 
 _TRIES: Final = 3

@@ -26,8 +26,6 @@ from memory_mcp.domain.phases import Phases
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.setting_values import plain
 
-__all__ = ["closeout_of", "consolidate", "identity", "phase"]
-
 Options = argparse.Namespace
 Form = TypeVar("Form", bound=Given)
 

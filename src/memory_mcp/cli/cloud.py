@@ -18,8 +18,6 @@ from memory_mcp.settings import Settings
 from memory_mcp.stores.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
 from memory_mcp.wiring import cloud_chosen, cloud_key, system_keyring
 
-__all__ = ["login", "logout", "status", "status_fields"]
-
 _OFF: Final = Shown({"success": False, "message": MEMORY_OFF})
 _HOW: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
 _ORIGINS: Final[dict[KeyOrigin, str]] = {

@@ -38,8 +38,6 @@ from memory_mcp.setting_values import folder_named
 from memory_mcp.settings import Settings, read_settings, with_toolsets
 from memory_mcp.wiring import open_rooms
 
-__all__ = ["run"]
-
 Given = argparse.Namespace
 Shown = show.Shown
 

@@ -17,8 +17,6 @@ from rich.table import Table
 
 from memory_mcp.cli.terminal import printable, say_json
 
-__all__ = ["demo"]
-
 _BEFORE = (
     ("The shop sells coffee beans; orders arrive through a REST API.", "fact"),
     ("Orders are stored in PostgreSQL 16, because reports need joins.", "decision"),

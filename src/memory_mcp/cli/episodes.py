@@ -16,8 +16,6 @@ from memory_mcp.domain.given import spoken, without_null
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.setting_values import plain
 
-__all__ = ["episode"]
-
 _TURNS: Final = TypeAdapter(
     Annotated[list[Turn], BeforeValidator(lambda given: spoken(without_null(given)))]
 )

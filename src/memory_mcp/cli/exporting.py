@@ -25,8 +25,6 @@ from memory_mcp.moving import own_text
 from memory_mcp.moving.own import head_of, is_head_of_ours
 from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
 
-__all__ = ["export"]
-
 _STDOUT: Final = "-"
 _HEAD_BYTES: Final = 8_000
 _SCOPES: Final[dict[str, tuple[Reach, ...]]] = {

@@ -7,8 +7,6 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.cli import show
 from memory_mcp.errors import ModelUnavailableError
 
-__all__ = ["doctor", "reindex"]
-
 
 async def reindex(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     """Make the index anew from the records, with its vectors."""

@@ -15,8 +15,6 @@ from memory_mcp.moving.claude_notes import CLAUDE_FILES
 from memory_mcp.moving.reading import read_source
 from memory_mcp.stores.sources import read_material
 
-__all__ = ["import_"]
-
 
 async def import_(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     """Take in a source, or say what would come of it."""

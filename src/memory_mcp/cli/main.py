@@ -39,8 +39,6 @@ from memory_mcp.cli.options_moving import export_options, import_options
 from memory_mcp.cli.terminal import say, say_json
 from memory_mcp.hook import main as run_hook
 
-__all__ = ["main", "make_parser"]
-
 _EPILOG = "Settings are environment variables (MEMORY_PHASE, MEMORY_HOME, …): see the README."
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from memory_mcp.inference.fetching import Tell
     from memory_mcp.inference.model_store import Kept
 
-__all__ = ["models"]
-
 _MB: Final = 1_000_000
 _LINE_SECONDS: Final = 5.0
 """How often a log is told how far a download is."""

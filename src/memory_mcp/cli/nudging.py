@@ -12,8 +12,6 @@ from memory_mcp.domain.nudge import Cleared, Left, Nudge, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
 
-__all__ = ["nudge"]
-
 _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""
 

@@ -3,24 +3,6 @@
 import argparse
 from collections.abc import Callable
 
-__all__ = [
-    "actions_of",
-    "add_options",
-    "backtrack_options",
-    "checkpoint_options",
-    "context_options",
-    "episode_options",
-    "forget_options",
-    "fork_options",
-    "models_options",
-    "nudge_options",
-    "search_options",
-    "serve_options",
-    "sync_options",
-    "trust_options",
-    "update_options",
-]
-
 
 def serve_options(parser: argparse.ArgumentParser) -> None:
     """What `serve` takes."""

@@ -2,8 +2,6 @@
 
 import argparse
 
-__all__ = ["CLIENT_NAMES", "install_options", "uninstall_options"]
-
 CLIENT_NAMES = ("claude-code", "claude-desktop", "cursor", "vscode")
 
 

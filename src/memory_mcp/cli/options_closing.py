@@ -2,8 +2,6 @@
 
 import argparse
 
-__all__ = ["closeout_options", "consolidate_options", "identity_options", "phase_options"]
-
 
 def closeout_options(parser: argparse.ArgumentParser) -> None:
     """What `checkpoint` takes to be written with it."""

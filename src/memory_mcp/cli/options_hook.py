@@ -2,8 +2,6 @@
 
 import argparse
 
-__all__ = ["hook_options"]
-
 
 def hook_options(parser: argparse.ArgumentParser) -> None:
     """Which turning point of the session it is."""

@@ -2,8 +2,6 @@
 
 import argparse
 
-__all__ = ["export_options", "import_options"]
-
 _SOURCES = (
     "auto", "memory-server", "claude-code", "claude-md", "basic-memory", "mem0", "claude-mem",
     "memory-mcp",

@@ -9,8 +9,6 @@ from memory_mcp.context.profile import profile_line
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import LABELS, Profile
 
-__all__ = ["profile"]
-
 
 async def profile(rooms: Rooms, given: argparse.Namespace) -> Shown:
     """Show the profile, field by field."""

@@ -13,8 +13,6 @@ from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["kind_of", "search", "time_of"]
-
 
 async def search(rooms: Rooms, given: argparse.Namespace) -> show.Shown:
     """Find what holds."""

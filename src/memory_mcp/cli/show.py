@@ -16,23 +16,6 @@ from memory_mcp.errors import InvalidRequestError
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-__all__ = [
-    "Fields",
-    "Shown",
-    "ask",
-    "bar",
-    "bill",
-    "can_ask",
-    "error",
-    "findings",
-    "progress",
-    "reader_left",
-    "results",
-    "show",
-    "speak_utf8",
-    "typed",
-]
-
 Fields = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
 

@@ -9,8 +9,6 @@ from memory_mcp.cli import show
 from memory_mcp.cli.show import Fields, Shown
 from memory_mcp.context.words import counted
 
-__all__ = ["sync"]
-
 
 async def sync(rooms: Rooms, given: argparse.Namespace) -> Shown:
     """Show what the outboxes hold, or empty them."""

@@ -10,8 +10,6 @@ import re
 import sys
 from typing import Final, TextIO
 
-__all__ = ["printable", "readable_json", "say", "say_json"]
-
 _UNREADABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"

@@ -12,8 +12,6 @@ from memory_mcp.settings import Settings, home_folder
 from memory_mcp.stores.clouds import trusted_clouds
 from memory_mcp.stores.trust import TrustedProjects
 
-__all__ = ["trust", "trusted_list"]
-
 _ANSWERS = ("yes", "no")
 
 

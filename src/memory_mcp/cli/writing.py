@@ -9,8 +9,6 @@ from memory_mcp.cli.show import Shown, typed
 from memory_mcp.context.receipts import added_fields, forgotten_fields
 from memory_mcp.domain.drafts import Draft
 
-__all__ = ["add", "forget", "text_of", "update"]
-
 Given = argparse.Namespace
 
 

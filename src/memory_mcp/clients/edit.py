@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from memory_mcp.clients.jsonc import Json, Member, Space, Value, is_blank, scan
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["NotAnObjectError", "holds", "is_bare", "put", "read", "take"]
-
 Path = Sequence[str]
 
 

@@ -10,19 +10,6 @@ from memory_mcp.clients.jsonc import Json
 from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = [
-    "PACKAGE",
-    "PROGRAM",
-    "WRITTEN",
-    "Command",
-    "arguments",
-    "differences",
-    "entry",
-    "is_ours",
-    "is_passing",
-    "name_of",
-]
-
 PROGRAM: Final = "memory-mcp"
 """The command."""
 PACKAGE: Final = "backtrack-memory"

@@ -13,8 +13,6 @@ from typing import Final, NamedTuple, cast
 
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["Json", "Member", "NotJsonError", "Scanned", "Space", "Value", "is_blank", "scan"]
-
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | float | bool | None
 
 _TOKEN: Final = re.compile(

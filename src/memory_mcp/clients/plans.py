@@ -13,8 +13,6 @@ from memory_mcp.clients.entries import WRITTEN, differences, is_ours
 from memory_mcp.clients.jsonc import Json, is_blank, scan
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["Absent", "Differs", "Edit", "Foreign", "Known", "install", "uninstall"]
-
 Path = Sequence[str]
 
 

@@ -10,19 +10,6 @@ from typing import Final, Literal
 
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = [
-    "CLIENTS",
-    "Client",
-    "ClientName",
-    "Folders",
-    "Platform",
-    "Scope",
-    "Target",
-    "asked_for",
-    "packages_folder",
-    "target",
-]
-
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 Scope = Literal["user", "project", "local"]
 Platform = Literal["windows", "macos", "linux"]

@@ -7,20 +7,6 @@ from typing import Final
 from memory_mcp.context.render import Section
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record
 
-__all__ = [
-    "EPISODIC",
-    "OPENING",
-    "PAGE",
-    "SEMANTIC",
-    "WITH_TASK",
-    "Part",
-    "latest_consolidation",
-    "open_issues",
-    "sections_of",
-    "shares",
-    "without_bookkeeping",
-]
-
 EPISODIC: Final[frozenset[Kind]] = frozenset(
     {"event", "episode", "summary", "closeout", "checkpoint"}
 )

@@ -4,8 +4,6 @@ from typing import Any, assert_never
 
 from memory_mcp.domain.outcomes import Captured, EpisodeOutcome, Skipped, Waited
 
-__all__ = ["episode_fields"]
-
 
 def episode_fields(outcome: EpisodeOutcome) -> dict[str, Any]:
     """The receipt of a capture. To wait is no failure."""

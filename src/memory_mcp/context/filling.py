@@ -11,8 +11,6 @@ from typing import Final
 
 from memory_mcp.domain.cutting import cut
 
-__all__ = ["LINE_CHARS_MAX", "Line", "Shelf", "filled"]
-
 LINE_CHARS_MAX: Final = 320
 """A line longer than this is cut: the whole text is one search away, by its id."""
 

@@ -13,8 +13,6 @@ from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState
 from memory_mcp.fence import disarmed
 
-__all__ = ["head_text"]
-
 _LINE_CHARS_MAX: Final = 200
 
 

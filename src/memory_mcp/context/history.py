@@ -10,8 +10,6 @@ from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.whole import Happened
 
-__all__ = ["history_page", "told_by_day"]
-
 _PARAGRAPH_CHARS_MAX: Final = 2_000
 """Of each paragraph: the whole is one read away, by its id."""
 

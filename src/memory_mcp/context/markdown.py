@@ -13,8 +13,6 @@ from memory_mcp.context.render import Block, one_line
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.shown import GENERATED, MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX
 
-__all__ = ["MARK", "MEMORY_PARTS", "context_page", "context_page_struck", "memory_page", "plain"]
-
 MARK: Final = f"{GENERATED} and written anew: edits are lost. -->"
 
 _LEADING: Final = re.compile(r"^(?=[#>+*|=~-])|^(\d{1,9})(?=[.)])")

@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from memory_mcp.domain.moving import Imported, LeftOut, Touch
 
-__all__ = ["imported_fields", "imported_text"]
-
 _TOUCHED: Final[dict[Touch, str]] = {
     "erases": "Memories here that were forgotten there, and go for good",
     "hides": "Memories here that it hides",

@@ -6,8 +6,6 @@ from typing import Final
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.profile import Field, Profile
 
-__all__ = ["PROFILE_CHARS_MAX", "now_chars", "now_line", "profile_line"]
-
 PROFILE_CHARS_MAX: Final = 240
 """About 60 tokens of every session: who it is, not their life."""
 

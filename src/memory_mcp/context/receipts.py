@@ -16,8 +16,6 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 
-__all__ = ["added_fields", "forgotten_fields"]
-
 Fields = dict[str, Any]
 
 _SHOWN_CHARS_MAX: Final = 400

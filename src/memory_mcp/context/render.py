@@ -14,8 +14,6 @@ from memory_mcp.domain.limits import CHARS_PER_TOKEN
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarmed
 
-__all__ = ["Block", "Figure", "Section", "one_line", "render_context", "tokens"]
-
 _MEMORY_CHARS_MIN: Final = 100
 """What is shown around the memories may not leave them less room than this: a short one's."""
 _ITEM: Final = "- "

@@ -9,8 +9,6 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.phases import PhaseMoved, Phases
 from memory_mcp.domain.record import Record, iso
 
-__all__ = ["closeout_text", "consolidation_fields", "phase_fields", "phases_text"]
-
 Fields = dict[str, Any]
 
 

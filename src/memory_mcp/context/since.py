@@ -17,8 +17,6 @@ from memory_mcp.domain.ids import RecordId, time_of
 from memory_mcp.domain.record import iso
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["Since", "since_of", "token_of"]
-
 _TOKEN: Final = re.compile(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
 _PLACE_CHARS: Final = 15
 _NOTHING: Final = "0" * _PLACE_CHARS

@@ -15,8 +15,6 @@ from memory_mcp.domain.profile import Profile
 from memory_mcp.domain.record import Record, iso
 from memory_mcp.domain.whole import Happened, WholeCheckpoint
 
-__all__ = ["checkpoint_text", "history_text", "memory_text", "profile_text"]
-
 _CLOSED_CHARS_MAX: Final = 400
 """Of each record of a checkpoint: the whole is one read away, by its id."""
 

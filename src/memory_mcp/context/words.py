@@ -22,17 +22,6 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.domain.views import Hit
 
-__all__ = [
-    "backtrack_fields",
-    "checkpoint_fields",
-    "counted",
-    "found_fields",
-    "head_fields",
-    "preview_text",
-    "trust_text",
-    "unread",
-]
-
 Fields = dict[str, Any]
 
 _TITLE_CHARS: Final = 100

@@ -23,18 +23,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-__all__ = [
-    "IDS_NOTED_MAX",
-    "INBOX_FOLDER",
-    "SESSIONS_FOLDER",
-    "amend_session",
-    "drop",
-    "known_ids",
-    "read_session",
-    "session_file",
-    "write_session",
-]
-
 INBOX_FOLDER: Final = "inbox"
 SESSIONS_FOLDER: Final = "sessions"
 SESSION_BYTES_MAX: Final = 65_536

@@ -10,8 +10,6 @@ from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
 from memory_mcp.locations import plain_path
 
-__all__ = ["ASK_FIRST", "COMPACTED", "opening", "shown_ids"]
-
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows at most 10,000 units of UTF-16, as JavaScript counts; of more, it shows the
 name of a file. A sentence may follow."""

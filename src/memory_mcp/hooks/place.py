@@ -19,8 +19,6 @@ from memory_mcp.locations import (
     why_unusable,
 )
 
-__all__ = ["INTERVAL_USUAL", "Place", "find_place"]
-
 INTERVAL_USUAL: Final = 10
 _INTERVAL_MAX: Final = 1_000
 _YES: Final = ("", "1", "true", "yes", "on")

@@ -12,8 +12,6 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["Entry", "entries_of", "is_transcript", "last_prompt", "left_since", "tail"]
-
 TAIL_BYTES_MAX: Final = 524_288
 """Some dozens of turns; reading and parsing them takes a few milliseconds."""
 

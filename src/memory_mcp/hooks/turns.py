@@ -12,8 +12,6 @@ from memory_mcp.hooks.files import drop, read_session, write_session
 from memory_mcp.hooks.place import Place
 from memory_mcp.hooks.tail import entries_of, is_transcript, last_prompt, left_since, tail
 
-__all__ = ["stopped"]
-
 _ASK: Final = (
     "{} turns have passed since the last consolidation or reminder. Call the memory tool "
     "consolidate once now: memory_update (what is true now, for a session that knows nothing "

@@ -16,8 +16,6 @@ from memory_mcp.moving.blocks import BARE, Block, blocks
 from memory_mcp.moving.front_matter import front_matter
 from memory_mcp.moving.values import Collector, as_texts, not_carried, text_of, time_of
 
-__all__ = ["looks_like_one", "read_basic_memory"]
-
 _CATEGORY: Final = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
 _CLOCK: Final = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
 _TAG: Final = re.compile(r"(?<!\S)#([^\s#,;.)]+)")

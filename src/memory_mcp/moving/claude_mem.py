@@ -19,8 +19,6 @@ from memory_mcp.moving.values import (
     time_of,
 )
 
-__all__ = ["looks_like_one", "read_claude_mem"]
-
 _TOLD: Final = {
     "request": "Request",
     "investigated": "Investigated",

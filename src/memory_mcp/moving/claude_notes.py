@@ -17,8 +17,6 @@ from memory_mcp.moving.blocks import BARE, Block, blocks
 from memory_mcp.moving.front_matter import front_matter
 from memory_mcp.moving.values import Collector, fields_of, not_carried, text_of, time_of
 
-__all__ = ["CLAUDE_FILES", "INDEX", "read_auto_memory", "read_claude_md"]
-
 INDEX: Final = "MEMORY.md"
 CLAUDE_FILES: Final = frozenset({"claude.md", "claude.local.md", "agents.md"})
 """What the files of instructions are called, in small letters."""

@@ -10,8 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["apart", "fields_in", "front_matter"]
-
 _FENCE: Final = "---"
 _FIELD: Final = re.compile(r"(?P<name>[^\s:#][^:]*):(?:\s+(?P<value>.*))?$")
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?$")

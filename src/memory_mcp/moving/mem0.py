@@ -17,8 +17,6 @@ from memory_mcp.moving.values import (
     time_of,
 )
 
-__all__ = ["looks_like_one", "read_mem0"]
-
 _LISTS: Final = ("results", "memories")
 _TEXTS: Final = ("memory", "text", "data")
 _TAKEN: Final = {

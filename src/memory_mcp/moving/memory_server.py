@@ -14,8 +14,6 @@ from typing import Final
 from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed
 from memory_mcp.moving.values import Collector, Fields, as_items, fields_of, text_of
 
-__all__ = ["looks_like_one", "read_memory_server"]
-
 _TYPES: Final = ("entity", "relation")
 _GAPS: Final = re.compile(r"[\s_-]+")
 _WITHIN: Final = r"[\w-]"

@@ -29,8 +29,6 @@ from memory_mcp.moving.front_matter import apart
 from memory_mcp.moving.own_text import INDEX_NAME
 from memory_mcp.moving.values import Fields, fields_of, parsed_json, refuse_items
 
-__all__ = ["head_of", "is_head_of_ours", "read_own"]
-
 _ABOUT: Final = TypeAdapter(Export)
 _POOLS: Final[tuple[Reach, ...]] = ("project", "user")
 _HEAD_CHARS: Final = 400

@@ -24,19 +24,6 @@ from memory_mcp.domain.ids import month_of
 from memory_mcp.domain.moving import EXPORT_FORMAT, EXPORT_VERSION, Export
 from memory_mcp.domain.record import Record, iso
 
-__all__ = [
-    "INDEX_NAME",
-    "index_lines",
-    "index_text",
-    "is_file_of_ours",
-    "json_end",
-    "json_line",
-    "json_start",
-    "note_name",
-    "note_text",
-    "pool_name",
-]
-
 INDEX_NAME: Final = "index.md"
 
 _NAME_CHARS_MAX: Final = 48

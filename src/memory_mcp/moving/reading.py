@@ -16,8 +16,6 @@ from memory_mcp.moving.own import is_head_of_ours, read_own
 from memory_mcp.moving.own_text import INDEX_NAME
 from memory_mcp.moving.values import parsed_json
 
-__all__ = ["read_source", "source_of"]
-
 _READERS: Final[dict[Source, Callable[[Material], Parsed]]] = {
     "memory-server": memory_server.read_memory_server,
     "claude-code": read_auto_memory,

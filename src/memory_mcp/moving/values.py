@@ -9,19 +9,6 @@ from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
 from memory_mcp.domain.moving import Foreign, LeftOut, Material
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = [
-    "Collector",
-    "Fields",
-    "as_items",
-    "as_texts",
-    "fields_of",
-    "not_carried",
-    "parsed_json",
-    "refuse_items",
-    "text_of",
-    "time_of",
-]
-
 Fields = Mapping[str, Any]
 
 _MILLISECONDS_FROM: Final = 100_000_000_000

@@ -27,20 +27,6 @@ from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
 from memory_mcp.server.speak import timely
 
-__all__ = [
-    "Approval",
-    "BacktrackChoice",
-    "DecisionMade",
-    "NotAsked",
-    "TrustChoice",
-    "ask_approval",
-    "ask_backtrack",
-    "ask_trust",
-    "closeout_of",
-    "rooms_of",
-]
-
-
 _NAME_DIGITS: Final = 32
 """Of a conversation: as many as those of a random UUID."""
 

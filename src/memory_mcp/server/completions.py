@@ -18,8 +18,6 @@ from memory_mcp.domain.views import Filters
 from memory_mcp.server.resources import CHECKPOINT, MEMORY
 from memory_mcp.timeline.plans import START
 
-__all__ = ["completion"]
-
 _LOOKED_AT: Final = 300
 """Memories whose words are compared: a keystroke must not read a whole store."""
 

@@ -47,8 +47,6 @@ from memory_mcp.server.prompts import PROMPTS, listed_prompts, prompt_text
 from memory_mcp.server.resources import listed, mime_type_of, read, templates
 from memory_mcp.server.speak import timely
 
-__all__ = ["show_faces"]
-
 _LOG: Final = logging.getLogger("memory_mcp.server")
 
 Request = ServerRequestContext[Rooms, Any]

@@ -16,8 +16,6 @@ from memory_mcp.errors import MemoryMcpError
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import prose
 
-__all__ = ["prompt_context"]
-
 _LOG: Final = logging.getLogger("memory_mcp.hooks")
 
 

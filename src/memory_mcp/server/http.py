@@ -27,8 +27,6 @@ from memory_mcp.domain.limits import (
     HTTP_SESSIONS_MAX,
 )
 
-__all__ = ["Gate", "refusal", "serve_http"]
-
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

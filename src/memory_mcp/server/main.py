@@ -27,8 +27,6 @@ from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.settings import Settings
 from memory_mcp.wiring import build
 
-__all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
-
 Transport = Literal["stdio", "sse", "streamable-http"]
 
 INSTRUCTIONS: Final = """\

@@ -22,15 +22,6 @@ from memory_mcp.domain.views import Filters, Wish
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer, prose
 
-__all__ = [
-    "REMINDER",
-    "add_memory",
-    "forget_memory",
-    "memory_context",
-    "search_memories",
-    "update_memory",
-]
-
 GivenKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
 ]

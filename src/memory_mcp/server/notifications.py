@@ -38,8 +38,6 @@ from memory_mcp.rendered import Watched, watch
 from memory_mcp.server.resources import CONTEXT, listed, read
 from memory_mcp.stores.heads import HEAD_FILE
 
-__all__ = ["LIST", "Telling", "Watch", "connection_of"]
-
 _LOG: Final = logging.getLogger("memory_mcp.server")
 
 LIST: Final = "list"

@@ -27,22 +27,6 @@ from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.domain.whole import Happened, WholeCheckpoint
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 
-__all__ = [
-    "CHECKPOINT",
-    "CONTEXT",
-    "HEAD",
-    "HISTORY",
-    "MEMORY",
-    "PROFILE",
-    "RESOURCES",
-    "TEMPLATES",
-    "UnknownResourceError",
-    "listed",
-    "mime_type_of",
-    "read",
-    "templates",
-]
-
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"
 PROFILE: Final = "memory://profile"

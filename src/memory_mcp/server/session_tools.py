@@ -17,8 +17,6 @@ from memory_mcp.domain.given import Given, spoken
 from memory_mcp.server.asks import rooms_of
 from memory_mcp.server.speak import answer
 
-__all__ = ["consolidate", "episodic_capture"]
-
 
 class Message(Given):
     """One message of the session."""

@@ -30,8 +30,6 @@ from memory_mcp.domain.record import without_empty
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
 from memory_mcp.waiting import within
 
-__all__ = ["SpeakingTool", "answer", "prose", "speaking", "timely"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Form = Literal["data", "prose"]

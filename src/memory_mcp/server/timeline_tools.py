@@ -35,8 +35,6 @@ from memory_mcp.server.asks import (
 )
 from memory_mcp.server.speak import answer, prose
 
-__all__ = ["backtrack", "checkpoint", "memory_head", "switch_branch"]
-
 Rs = Context[Rooms]
 
 

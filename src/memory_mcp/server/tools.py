@@ -14,8 +14,6 @@ from memory_mcp.server.session_tools import consolidate, episodic_capture
 from memory_mcp.server.speak import SpeakingTool, speaking
 from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head, switch_branch
 
-__all__ = ["default_tools", "toolset"]
-
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 _ERASES = ToolAnnotations(destructive_hint=True, open_world_hint=False)

@@ -1,29 +1,130 @@
-"""From candidates to an order with scores in 0-1, and what each score is made of.
+"""Put candidates in order with scores in 0-1, and say what each score is made of.
 
-The order follows a sum of what speaks for each candidate: its words and its meaning, both with
-those of its neighbours and as they stand in the list, and a little for the speaker asked for. How
-much words count against meaning is decided for each question: names, numbers and days are found by
-words only, and so are words that occur together; a single common word says little.
+The order follows a weighted sum of the evidence: a candidate's words and its meaning, both with
+those of its neighbours and relative to the list, and a little for the speaker asked for. How much
+words count against meaning depends on the question: names, numbers and days are found by words
+only, and so are words that occur together; a single common word says little.
 
-The score is the logistic of that sum and of how strong the evidence is at all, so that it can be
-compared between questions: 0.5 means more likely relevant than not.
+The score is the logistic of that sum and of the absolute strength of the evidence, so that scores
+of different questions compare: 0.5 means more likely relevant than not. Ties fall to importance,
+then to the newer, then to the id: the order never depends on the order of the candidates.
 
-Ties fall to importance, then to the newer, then to the id: the order never depends on the order in
-which candidates come.
+The figures: level, behind, brief and found come from `benchmarks/fit.py`, which prints what it ran
+on and what floors lose. The mixtures and the floors (low ones of those it prints) come from the
+trials in `benchmarks/TRIALS.md`.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from typing import Final
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
-from memory_mcp.retrieval.evidence import Evidence, evidence
-from memory_mcp.retrieval.question import Question
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Judgement, Mixture, Model
+from memory_mcp.ranking.evidence import Evidence, gather_evidence
+from memory_mcp.ranking.question import Question
 
-__all__ = ["WIDTH_MIN", "fewness", "rank"]
+
+@dataclass(frozen=True)
+class EvidenceWeights:
+    """What each piece of evidence counts for the order.
+
+    The words, and the meaning, count as they stand in the list: 1 for its best, 0 for its worst.
+    How much words count follows the question: `window` always, `exact` times the share of names,
+    numbers and days that some memory holds, `company` times that of words found together in one.
+    """
+
+    window: float
+    exact: float
+    company: float
+    meaning_window: float
+    pooled: float
+    names: float
+    asks: float
+
+
+@dataclass(frozen=True)
+class LogitWeights:
+    """From evidence to a logit: what the best of the list has of each counts.
+
+    The best of a thousand is near to any question, the best of three is not: `few` is by how much
+    less evidence is enough in a small store.
+    """
+
+    bias: float
+    coverage: float
+    company: float
+    known: float
+    few: float
+    meaning: float
+    pooled: float
+
+
+@dataclass(frozen=True)
+class RankingModel:
+    """How one kind of search is ranked: by words alone, or by meaning too.
+
+    `level` is the logit that the first hit is relevant; with each step behind it in strength the
+    logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains `brief`
+    over the root of the number of words asked for: of two words both are meant, of twelve hardly
+    all. `found` is the logit that anything was found at all: below `floor` the answer is empty.
+    """
+
+    mixture: EvidenceWeights
+    level: LogitWeights
+    behind: float
+    brief: float
+    found: LogitWeights
+    floor: float
+
+
+LEXICAL: Final = RankingModel(
+    EvidenceWeights(
+        window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
+        names=0.15, asks=-0.1,
+    ),
+    level=LogitWeights(
+        bias=-4.41, coverage=0.0, company=3.92, known=2.15, few=0.43, meaning=0.0, pooled=0.0
+    ),
+    behind=8.70,
+    brief=4.54,
+    found=LogitWeights(
+        bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
+    ),
+    floor=-2.34,
+)  # fmt: skip
+
+SEMANTIC: Final = RankingModel(
+    EvidenceWeights(
+        window=0.1, exact=0.5, company=0.5, meaning_window=0.4, pooled=0.2,
+        names=0.1, asks=-0.05,
+    ),
+    level=LogitWeights(
+        bias=-5.81, coverage=0.0, company=0.73, known=0.21, few=0.36, meaning=6.19, pooled=1.51
+    ),
+    behind=12.30,
+    brief=3.70,
+    found=LogitWeights(
+        bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
+    ),
+    floor=-2.1,
+)  # fmt: skip
+
+
+_RANK_OFFSET: Final = 60
+
+
+def fuse_ranks(*lists: Sequence[RecordId]) -> list[RecordId]:
+    """Every id once, best first; of equals the one of the earlier list."""
+    earned: dict[RecordId, Fraction] = {}  # rounded sums of equals would not be equal
+    for ids in lists:
+        for rank, record_id in enumerate(dict.fromkeys(ids), start=1):
+            earned[record_id] = earned.get(record_id, 0) + Fraction(1, _RANK_OFFSET + rank)
+    return sorted(earned, key=lambda record_id: -earned[record_id])
+
 
 One = Candidate | Neighbour
 
@@ -65,7 +166,7 @@ def rank(
     now: datetime,
 ) -> list[Ranked]:
     """The best of candidates and their neighbours, in order; none if nothing fits the question."""
-    found = evidence(question, corpus, candidates, neighbours, nearness)
+    found = gather_evidence(question, corpus, candidates, neighbours, nearness)
     wanted = {each.id: each for each in neighbours if each.wanted}
     every: list[One] = [*(wanted | {c.id: c for c in candidates}).values()]
     few = fewness(corpus.records)
@@ -100,7 +201,7 @@ def _judged(
     question: Question,
     group: Sequence[One],
     among: Sequence[Evidence],
-    model: Model,
+    model: RankingModel,
     few: float,
 ) -> list[tuple[One, Sequence[float]]]:
     """What adds up to the logit of each that it is relevant; nothing if even the best hardly is."""
@@ -141,7 +242,7 @@ def fewness(records: int) -> float:
     return math.log2(_MANY_RECORDS / max(_FEW_RECORDS, min(records, _MANY_RECORDS)))
 
 
-def _logit(best: Evidence, few: float, by: Judgement) -> float:
+def _logit(best: Evidence, few: float, by: LogitWeights) -> float:
     return (
         by.bias
         + by.coverage * best.coverage
@@ -153,7 +254,9 @@ def _logit(best: Evidence, few: float, by: Judgement) -> float:
     )
 
 
-def _parts(found: Sequence[Evidence], best: Evidence, mixture: Mixture) -> list[tuple[float, ...]]:
+def _parts(
+    found: Sequence[Evidence], best: Evidence, mixture: EvidenceWeights
+) -> list[tuple[float, ...]]:
     """For each candidate, what each piece of evidence adds to its place in the list."""
     share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
     words = _stretched([each.window for each in found])

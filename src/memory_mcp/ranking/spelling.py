@@ -7,8 +7,6 @@ words, numbers and days are taken at their word.
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["alternatives"]
-
 _ALTERNATIVES_MAX: Final = 3
 _GUESSED_LENGTH_MIN: Final = 4
 """Shorter words have too many neighbours: "cat" is not "car"."""
@@ -18,7 +16,7 @@ _CONTAINED_SHARE_MIN: Final = 0.6
 _TWO_ERRORS_LENGTH_MIN: Final = 8
 
 
-def alternatives(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def suggest_terms(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Those of the similar terms that may be meant, best first; each comes with its records.
 
     A term with a slip or two in it, or one that begins or contains the other, as parts of
@@ -31,7 +29,7 @@ def alternatives(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ..
     for other, records in similar:
         if other == term or any(map(str.isdigit, other)):
             continue
-        errors = distance(term, other, allowed)
+        errors = edit_distance(term, other, allowed)
         if errors <= allowed and (other[0] == term[0] or len(term) > _CONTAINED_LENGTH_MIN):
             judged.append((errors + 0.5 * (other[0] != term[0]), -records, other))
         elif _contains(term, other):
@@ -41,7 +39,7 @@ def alternatives(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ..
     return tuple(other for errors, _, other in judged if errors < nearest + 1)[:_ALTERNATIVES_MAX]
 
 
-def distance(one: str, other: str, most: int) -> int:
+def edit_distance(one: str, other: str, most: int) -> int:
     """How many letters are wrong, missing, too many or swapped; at most `most` + 1."""
     if abs(len(one) - len(other)) > most:
         return most + 1

@@ -13,15 +13,13 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Fields, Ranked
 
-__all__ = ["mmr"]
-
 _LIKENESS_SHARE: Final = 0.3
 """How much being like what was chosen already counts against a score."""
 _TWINS: Final = 0.9
 """From this likeness on, two memories say the same: the weaker is dropped."""
 
 
-def mmr(
+def choose_diverse(
     ranked: Sequence[Ranked],
     fields: Mapping[RecordId, Fields],
     limit: int,

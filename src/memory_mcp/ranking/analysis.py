@@ -11,16 +11,13 @@ from typing import Final
 
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Fields
-from memory_mcp.retrieval.dates import mentions, opening
-from memory_mcp.retrieval.days import day_terms
-from memory_mcp.retrieval.terms import phase_term, terms
-
-__all__ = ["ASKS", "DECISION", "fields_of", "meant_by"]
+from memory_mcp.ranking.dates import day_terms, find_dates, find_leading_date
+from memory_mcp.ranking.terms import extract_terms, phase_term
 
 ASKS: Final = "asks0"
 """A term in `extra` of what ends in a question: it tells less than what answers one."""
 
-_DECISION: Final = terms("decided decision chosen")
+_DECISION: Final = extract_terms("decided decision chosen")
 """Terms in `extra` of a decision: it seldom says of itself that it is one."""
 
 DECISION: Final = " ".join(_DECISION)
@@ -42,20 +39,20 @@ _LABELS: Final = frozenset(
 """What stands before a colon and speaks to nobody."""
 
 
-def fields_of(record: Record) -> Fields:
+def extract_fields(record: Record) -> Fields:
     """What of a record the index holds."""
     day, text = _day_of(record.content)
     own = day or record.created_at.date()
     speaker = _SPEAKER.match(text)
     names: list[str] = []
     if speaker and _is_name(speaker[1]):
-        names = terms(speaker[1])
+        names = extract_terms(speaker[1])
         text = text[speaker.end() :]
     titled = f"{record.title}\n{text}" if record.title else text
     days = dict.fromkeys(day_terms(day)) if day else {}
-    for mention in mentions(titled, own):
+    for mention in find_dates(titled, own):
         days |= dict.fromkeys(mention.terms)
-    extra = terms(" ".join((record.category, *record.tags)))
+    extra = extract_terms(" ".join((record.category, *record.tags)))
     if record.phase is not None:
         extra.append(phase_term(record.phase))
     if record.kind == "decision":
@@ -63,7 +60,7 @@ def fields_of(record: Record) -> Fields:
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(ASKS)
     return Fields(
-        body=" ".join(terms(titled)),
+        body=" ".join(extract_terms(titled)),
         names=" ".join(dict.fromkeys(names)),
         dates=" ".join(days),
         extra=" ".join(extra),
@@ -71,7 +68,7 @@ def fields_of(record: Record) -> Fields:
     )
 
 
-def meant_by(record: Record) -> str:
+def text_to_encode(record: Record) -> str:
     """What of a record is encoded: what it says, without the day that it begins with."""
     _, text = _day_of(record.content)
     return f"{record.title}: {text}" if record.title else text
@@ -79,9 +76,9 @@ def meant_by(record: Record) -> str:
 
 def _day_of(content: str) -> tuple[date | None, str]:
     """The day that a text begins with, or that stands behind its speaker, and the text without."""
-    day, start = opening(content)
+    day, start = find_leading_date(content)
     if day is None and (behind := _SPEAKER_DAY.match(content)):
-        day, _ = opening(behind[2])
+        day, _ = find_leading_date(behind[2])
         return (day, f"{behind[1]}: {content[behind.end() :]}") if day else (None, content)
     return day, content[start:]
 

@@ -1,24 +1,105 @@
-"""What speaks for each candidate: words, words of its neighbours, meaning, names, days.
+"""Measure what speaks for each candidate: words, words of its neighbours, meaning, names, days.
 
 Every figure is absolute, in 0-1, and means the same in every question: 1 is all that could be asked
-for. Words weigh by how rare they are in the store (idf). Neighbours are what was written just
-before and after in the same session: what a turn of talk is about often stands in the turn before.
+for. Words weigh by how rare they are in the store (idf). Neighbours are the records written just
+before and after in the same session: the topic of a turn often stands in the turn before.
 
 Sums run over the terms or tokens of the question in their order, so that no figure depends on the
 order in which candidates come.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
-from memory_mcp.retrieval.analysis import ASKS, DECISION
-from memory_mcp.retrieval.question import Question, Term
-from memory_mcp.retrieval.weighing import Weighed, token_weights, weigh
+from memory_mcp.ranking.analysis import ASKS, DECISION
+from memory_mcp.ranking.question import Question, Term
 
-__all__ = ["Evidence", "evidence"]
+_PART_FACTOR: Final = 0.6
+"""How much the part of an identifier counts that is asked for whole as well."""
+_OF_PHASE_FACTOR: Final = 0.0
+"""How much "phase" and "2" count themselves, where memories of phase 2 are known as such: a title
+that says so tells no more than what was written in it."""
+_STOP_WEIGHT: Final = 0.25
+"""What a token of the question weighs that belongs to no term, as a share of the middle one."""
+_GUESSED_FACTOR: Final = 0.5
+"""How far a term counts as known for which the store has only another that may be meant."""
+_RECORDS_MIN: Final = 100
+"""What is in all of five memories is no common word yet: in a small store every word is rare."""
+_RARE_SHARE: Final = 0.01
+_RARE_CHARS_MIN: Final = 3
+
+
+@dataclass(frozen=True)
+class WeighedQuestion:
+    """A question's terms with what they weigh.
+
+    `whole` is what all weigh together, but for days and phases that no memory is of, and `known`
+    what those weigh that the store holds. `rare` are the places of names, numbers and identifiers
+    that hardly any record holds.
+    """
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+    whole: float
+    known: float
+    rare: frozenset[int]
+
+
+def weigh_terms(question: Question, corpus: Corpus) -> WeighedQuestion:
+    """The question's terms, weighed by the store."""
+    phases = [term.spans[0] for term in question.terms if _is_known_phase(term, corpus)]
+    weights: list[float] = []
+    whole = known = 0.0
+    rare: set[int] = set()
+    for at, term in enumerate(question.terms):
+        own = corpus.counts.get(term.text, 0)
+        count = own or max((corpus.counts.get(each, 0) for each in term.instead), default=0)
+        records = max(corpus.records, count, _RECORDS_MIN)
+        weight = math.log1p((records - count + 0.5) / (count + 0.5))
+        weight *= _PART_FACTOR if term.kind == "part" else 1.0
+        weight *= _OF_PHASE_FACTOR if _only_in(term, phases) else 1.0
+        weights.append(weight)
+        whole += weight if count or term.kind not in ("date", "phase") else 0.0
+        known += weight * (1.0 if own else _GUESSED_FACTOR) if count else 0.0
+        if term.exact and len(term.text) >= _RARE_CHARS_MIN:
+            rare |= {at} if 0 < own <= max(1.0, _RARE_SHARE * records) else set()
+    return WeighedQuestion(question.terms, tuple(weights), whole or 1.0, known, frozenset(rare))
+
+
+def _is_known_phase(term: Term, corpus: Corpus) -> bool:
+    return term.kind == "phase" and bool(corpus.counts.get(term.text, 0))
+
+
+def _only_in(term: Term, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a word stands nowhere in the question but within these."""
+    return (
+        term.kind != "phase"
+        and bool(term.spans)
+        and all(any(a <= start and end <= b for a, b in spans) for start, end in term.spans)
+    )
+
+
+def weigh_tokens(weighed: WeighedQuestion, spans: Sequence[tuple[int, int]]) -> list[float]:
+    """What each token of the question weighs: its word's idf, little if it is of no term."""
+    by_place = [
+        (start, end, weight)
+        for term, weight in zip(weighed.terms, weighed.weights, strict=True)
+        for start, end in term.spans
+    ]
+    middle = sorted(weighed.weights)[len(weighed.weights) // 2] if weighed.weights else 1.0
+    return [
+        max(
+            (weight for first, last, weight in by_place if first < end and start < last),
+            default=_STOP_WEIGHT * middle,
+        )
+        for start, end in spans
+    ]
+
 
 _SATURATION: Final = 0.8
 _LENGTH_SHARE: Final = 0.4
@@ -77,7 +158,7 @@ class Evidence(NamedTuple):
     decided: float = 0.0
 
 
-def evidence(
+def gather_evidence(
     question: Question,
     corpus: Corpus,
     candidates: Sequence[Candidate],
@@ -85,7 +166,7 @@ def evidence(
     nearness: Nearness | None,
 ) -> dict[RecordId, Evidence]:
     """What speaks for each candidate and for each neighbour."""
-    weighed = weigh(question, corpus)
+    weighed = weigh_terms(question, corpus)
     fields = {each.id: each.fields for each in neighbours}
     fields |= {candidate.id: candidate.fields for candidate in candidates}
     beside = _beside(neighbours)
@@ -127,7 +208,7 @@ _NO_TERMS: Final = (0.0, 0.0, 0.0, False)
 _NO_MEANING: Final = (0.0, 0.0, 0.0, False)
 
 
-def _of_terms(hits: Sequence[int], weighed: Weighed) -> tuple[float, float, float, bool]:
+def _of_terms(hits: Sequence[int], weighed: WeighedQuestion) -> tuple[float, float, float, bool]:
     """Coverage, exact, company and rare of a record that has these of the terms."""
     weights = [weighed.weights[at] for at in hits]
     covered = sum(weights)
@@ -158,7 +239,7 @@ def _beside(neighbours: Iterable[Neighbour]) -> dict[RecordId, dict[RecordId, in
 
 
 def _words(
-    weighed: Weighed, fields: Mapping[RecordId, Fields], lengths: Mapping[RecordId, int]
+    weighed: WeighedQuestion, fields: Mapping[RecordId, Fields], lengths: Mapping[RecordId, int]
 ) -> dict[RecordId, list[float]]:
     """BM25's tf of each term in each record that has any: a second occurrence tells less."""
     mean = sum(lengths.values()) / max(1, len(lengths))
@@ -198,7 +279,7 @@ def _counts(names: Sequence[tuple[int, str, str, float]], fields: Fields) -> dic
 
 
 def _windows(
-    weighed: Weighed,
+    weighed: WeighedQuestion,
     words: Mapping[RecordId, list[float]],
     beside: Mapping[RecordId, Mapping[RecordId, int]],
     leans: Mapping[RecordId, float],
@@ -231,7 +312,7 @@ def _named(terms: Sequence[Term], fields: Iterable[Fields]) -> frozenset[str]:
 
 
 def _meanings(
-    weighed: Weighed,
+    weighed: WeighedQuestion,
     nearness: Nearness,
     beside: Mapping[RecordId, Mapping[RecordId, int]],
     leans: Mapping[RecordId, float],
@@ -240,7 +321,7 @@ def _meanings(
 
     The mean over the question's tokens is one of squares: what is very near counts more.
     """
-    weights = token_weights(weighed, nearness.spans)
+    weights = weigh_tokens(weighed, nearness.spans)
     whole = sum(weights) or 1.0
     shares = [weight / whole for weight in weights]
     squares = {

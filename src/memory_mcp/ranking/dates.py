@@ -1,12 +1,13 @@
-"""Days that a text names or means, as terms: "8 May 2023", and "last week" seen from a day.
+"""Find the times that a text names ("8 May 2023") or means ("last week"), as terms.
 
 Every day, week, month, season or year becomes terms of one form on both sides, so that a question
 about May 2023 meets a memory of 8 May 2023 that said only "yesterday":
 
     20230508  202305  2023  2023w19  m05  m05d08
 
-They stand apart from words: the month May is never the verb. What could be read in two ways
-(5/8/2023) is known in both; what names no day for certain ("recently") is left alone.
+These terms never equal a word's: the month May is not the verb. A memory is indexed under all
+terms of a time; a question asks for the most exact ones. A date that can be read in two ways
+(5/8/2023) gives the terms of both. Words that name no certain day ("recently") give none.
 """
 
 import re
@@ -16,19 +17,104 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Final
 
-from memory_mcp.retrieval.days import (
-    Terms,
-    day_of,
-    day_terms,
-    in_month,
-    on,
-    season,
-    shifted,
-    valid,
-    weekend,
-)
+Terms = tuple[tuple[str, ...], tuple[str, ...]] | None
+"""All terms of a time, and those that say it most exactly; None if there is no such time."""
 
-__all__ = ["Mention", "mentions", "opening"]
+
+def day_terms(day: date) -> tuple[str, ...]:
+    """All terms of a day, the most exact first."""
+    year, week, _ = day.isocalendar()
+    return (
+        f"{day:%Y%m%d}", f"{day:%Y%m}", f"{day:%Y}", f"{year}w{week:02}", f"m{day:%m}",
+        f"m{day:%m}d{day:%d}",
+    )  # fmt: skip
+
+
+def _month_terms(year: int, month: int) -> tuple[str, ...]:
+    return (f"{year}{month:02}", f"{year}", f"m{month:02}")
+
+
+def valid(year: int, month: int, day: int) -> date | None:
+    """The day, if there is one."""
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def on(day: date | None) -> Terms:
+    """The terms of a day."""
+    if day is None:
+        return None
+    found = day_terms(day)
+    return found, (found[0], found[1])
+
+
+def in_month(year: int, month: int) -> Terms:
+    """The terms of a month."""
+    found = _month_terms(year, month)
+    return found, found[:1]
+
+
+def moved(own: date, months: int) -> tuple[int, int]:
+    """Year and month, so many months from a day."""
+    whole = own.year * 12 + own.month - 1 + months
+    return whole // 12, whole % 12 + 1
+
+
+def shifted(own: date, count: int, unit: str) -> Terms:
+    """`count` days, weeks, months or years from a day, as exactly as people mean it."""
+    try:
+        if unit == "day":
+            return on(own + timedelta(days=count))
+        if unit == "week":
+            return _week(own + timedelta(weeks=count))
+        if unit == "month":
+            return in_month(*moved(own, count))
+        year = f"{own.year + count}"
+    except OverflowError:
+        return None
+    return (year,), (year,)
+
+
+def _week(day: date) -> Terms:
+    year, week, weekday = day.isocalendar()
+    monday = day - timedelta(days=weekday - 1)
+    months = dict.fromkeys(
+        term
+        for at in (monday, monday + timedelta(days=6))
+        for term in _month_terms(at.year, at.month)
+    )
+    name = f"{year}w{week:02}"
+    return (name, *months), (name,)
+
+
+def season(first: int, side: int, own: date) -> Terms:
+    """The three months of a season; of last and next the nearest that is over or to come."""
+    year = own.year
+    if side < 0 and moved(date(year, first, 1), 2) >= (own.year, own.month):
+        year -= 1
+    if side > 0 and first <= own.month:
+        year += 1
+    months = [moved(date(year, first, 1), step) for step in range(3)]
+    every = dict.fromkeys(term for month in months for term in _month_terms(*month))
+    return tuple(every), tuple(f"{y}{m:02}" for y, m in months)
+
+
+def weekend(own: date, side: int) -> Terms:
+    """Saturday and Sunday of the week before (-1), of this or of the next (1)."""
+    saturday = own - timedelta(days=own.weekday()) + timedelta(days=5 + 7 * side)
+    days = (day_terms(saturday), day_terms(saturday + timedelta(days=1)))
+    return tuple(dict.fromkeys((*days[0], *days[1]))), (days[0][0], days[1][0])
+
+
+def day_of(terms: tuple[str, ...]) -> date | None:
+    """The first full day among terms."""
+    for term in terms:
+        if len(term) == len("20230508") and term.isdigit():
+            return date(int(term[:4]), int(term[4:6]), int(term[6:]))
+    return None
+
 
 _MONTHS: Final = {
     name: number
@@ -76,7 +162,7 @@ _Y: Final = r"(?:19|20)\d\d"
 
 
 @dataclass(frozen=True)
-class Mention:
+class DateMention:
     """Where a text names a time, the terms of it, and those of them that say it most exactly."""
 
     start: int
@@ -239,11 +325,11 @@ _HINT: Final = re.compile(
 """Most memories name no time: one look tells, before a dozen patterns are tried."""
 
 
-def mentions(text: str, own: date) -> list[Mention]:
+def find_dates(text: str, own: date) -> list[DateMention]:
     """The times that a text names, in order; what is relative is seen from `own`."""
     if not _HINT.search(text):
         return []
-    found: list[Mention] = []
+    found: list[DateMention] = []
     for pattern, read in _forms():
         for match in pattern.finditer(text):
             start, end = match.span()
@@ -251,7 +337,7 @@ def mentions(text: str, own: date) -> list[Mention]:
                 continue
             seen = read(match, own)
             if seen:
-                found.append(Mention(start, end, *seen))
+                found.append(DateMention(start, end, *seen))
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -275,11 +361,11 @@ def _opening() -> re.Pattern[str]:
     return re.compile(_OPENING, re.IGNORECASE)
 
 
-def opening(text: str) -> tuple[date | None, int]:
+def find_leading_date(text: str) -> tuple[date | None, int]:
     """The day that a text begins with ("[8 May, 2023] …", "2023-05-08: …") and where it ends."""
     match = _opening().match(text)
     if match is None:
         return None, 0
-    for mention in mentions(match["date"], date(2000, 1, 1)):
+    for mention in find_dates(match["date"], date(2000, 1, 1)):
         return day_of(mention.finest), match.end()
     return None, 0

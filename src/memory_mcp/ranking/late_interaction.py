@@ -17,8 +17,6 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import Nearness
 from memory_mcp.domain.vectors import Passage, QueryVectors
 
-__all__ = ["nearness"]
-
 _INT8_MAX: Final = 127
 _SIGN_COSINE: Final = math.sqrt(2 / math.pi)
 """The cosine of a random vector with its own signs: what a perfect match would come to."""
@@ -33,7 +31,7 @@ _BLOCK_ROWS: Final = 256
 Array = NDArray[np.float32]
 
 
-def nearness(question: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
+def measure_nearness(question: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
     """How near each of these records is to the question.
 
     Chunks of another size than the question's are left out: they are not comparable. Records are

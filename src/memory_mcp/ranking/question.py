@@ -1,7 +1,7 @@
-"""A question becomes terms, each with its place in the text, and the days that it means.
+"""Parse a question into terms, each with its place in the text, and the times that it means.
 
-Stop words are dropped unless there is nothing else. What a question calls "last week" is seen
-from now.
+Stop words are dropped unless there is nothing else. Relative times ("last week") are counted from
+now. `passes` applies the filters of a question to a record that did not come from the index.
 """
 
 import re
@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain import limits
-from memory_mcp.retrieval.dates import mentions
-from memory_mcp.retrieval.terms import fold, phase_term, pieces, terms_of
-
-__all__ = ["Question", "Term", "expanded", "question_of", "rarest"]
-
+from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.views import Filters
+from memory_mcp.ranking.dates import find_dates
+from memory_mcp.ranking.terms import find_pieces, fold, phase_term, split_terms
 
 _YEAR_DIGITS: Final = 4
 
@@ -80,19 +80,19 @@ _STOP_WORDS: Final = frozenset(
 )
 
 
-def question_of(text: str, now: datetime) -> Question:
+def parse_question(text: str, now: datetime) -> Question:
     """The terms of a question, as the index knows them."""
     text = text[: limits.QUERY_CHARS_MAX]
-    named = mentions(text, now.date())
+    named = find_dates(text, now.date())
     telling: dict[str, Term] = {}
     every: dict[str, Term] = {}
-    for piece, start, end in pieces(text):
+    for piece, start, end in find_pieces(text):
         if any(start < mention.end and mention.start < end for mention in named):
             kept = [
-                term for term in terms_of(piece) if term.isdigit() and len(term) == _YEAR_DIGITS
+                term for term in split_terms(piece) if term.isdigit() and len(term) == _YEAR_DIGITS
             ]
         else:
-            kept = list(terms_of(piece))
+            kept = list(split_terms(piece))
         whole = _whole(piece, kept)
         stop = fold(piece).replace("'", "").replace("\u2019", "") in _STOP_WORDS
         exact = _is_exact(piece, text[:start])
@@ -132,7 +132,7 @@ def _whole(piece: str, found: Sequence[str]) -> str:
     return max(found, key=len) if found else piece
 
 
-def rarest(question: Question, counts: Mapping[str, int]) -> Question:
+def keep_rarest(question: Question, counts: Mapping[str, int]) -> Question:
     """At most QUERY_TERMS_MAX terms, the rarest, in their order; what occurs nowhere goes first."""
     if len(question.terms) <= limits.QUERY_TERMS_MAX:
         return question
@@ -141,7 +141,7 @@ def rarest(question: Question, counts: Mapping[str, int]) -> Question:
     return replace(question, terms=tuple(term for term in question.terms if term in kept))
 
 
-def expanded(question: Question, instead: Mapping[str, Sequence[str]]) -> Question:
+def expand(question: Question, instead: Mapping[str, Sequence[str]]) -> Question:
     """The question with other terms of the store that may be meant (by `spelling.alternatives`)."""
     return replace(
         question,
@@ -150,3 +150,32 @@ def expanded(question: Question, instead: Mapping[str, Sequence[str]]) -> Questi
             for term in question.terms
         ),
     )
+
+
+def matches_filters(record: Record, filters: Filters) -> bool:
+    """Whether a record is wanted, as the docstring of `Filters` says it."""
+    tags = {tag.casefold() for tag in record.tags}
+    return (
+        (filters.with_profile or field_of(record) is None)
+        and (not filters.category or record.category.casefold() == filters.category.casefold())
+        and (not filters.key or _has_key(record, filters.key))
+        and tags.issuperset(tag.casefold() for tag in filters.tags)
+        and (not filters.kinds or record.kind in filters.kinds)
+        and (filters.phase is None or record.phase == filters.phase)
+        and (filters.segments is None or record.segment in filters.segments)
+        and (filters.branch is None or record.branch == filters.branch)
+        and (filters.durable is None or record.durable is filters.durable)
+        and (filters.reach is None or (filters.reach == "user") is (record.scope.project is None))
+        and (filters.since is None or record.created_at >= filters.since)
+        and (filters.until is None or record.created_at < filters.until)
+        and (filters.session is None or record.origin.session == filters.session)
+        and (not filters.statement or record.statement == filters.statement)
+        and (not filters.statements or record.statement in filters.statements)
+    )
+
+
+def _has_key(record: Record, wanted: str) -> bool:
+    beginning = wanted.removesuffix("*")
+    if beginning == wanted:
+        return record.key == wanted
+    return bool(record.key) and record.key.startswith(beginning)
