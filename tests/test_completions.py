@@ -9,7 +9,7 @@ from shop import added, shop
 from memory_mcp.app.rooms import Policy
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import COMPLETIONS_MAX
-from memory_mcp.server.completions import completion
+from memory_mcp.server.handlers import completion
 from memory_mcp.server.resources import MEMORY
 from memory_mcp.settings import Settings
 

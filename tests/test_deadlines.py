@@ -11,7 +11,7 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp.errors import DeadlineError
-from memory_mcp.server import speak
+from memory_mcp.server import calls as speak
 from memory_mcp.settings import Settings
 from memory_mcp.waiting import CallLock, patience, waiting_for, within
 

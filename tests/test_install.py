@@ -9,8 +9,7 @@ import pytest
 from client_places import NAMES, PLACES, SAMPLES, file_of, files_in, given, home, linux, servers
 from command_line import Run, as_json
 
-from memory_mcp.clients.edit import put
-from memory_mcp.clients.jsonc import is_blank, scan
+from memory_mcp.clients.jsonc import is_blank, put, scan
 
 __all__ = ["home"]  # a fixture
 pytestmark = linux

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mcp.context.profile import PROFILE_CHARS_MAX, profile_line
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
 from memory_mcp.ingestion.profile import facts_in
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, profile_line
 
 FRAMES = """
 In my novel, I live in Rome.|In this story, I am a doctor.|In the game, I'm Bob.

@@ -6,7 +6,7 @@ import pytest
 from doors import Era, agent, call, seal
 
 from memory_mcp.domain.opening import OpeningSettings
-from memory_mcp.server.memory_tools import REMINDER
+from memory_mcp.server.tools import REMINDER
 from memory_mcp.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -32,7 +32,7 @@ from project_story import page
 
 from memory_mcp import app
 from memory_mcp.app.strangers import PLACE
-from memory_mcp.context.words import trust_text
+from memory_mcp.render.receipts import trust_text
 from memory_mcp.settings import Settings
 from memory_mcp.wiring import open_rooms
 

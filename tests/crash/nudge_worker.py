@@ -17,8 +17,8 @@ from pathlib import Path
 from project import settings_in
 
 from memory_mcp import app
-from memory_mcp.context.render import Block
 from memory_mcp.domain import limits
+from memory_mcp.render.block import Block
 from memory_mcp.settings import Settings
 from memory_mcp.wiring import open_rooms
 

@@ -18,7 +18,6 @@ from memory_mcp.app.nudges import brought_up
 from memory_mcp.app.prompts import Given
 from memory_mcp.app.reading import hits_of, newest
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused
-from memory_mcp.context.render import Section, render_context
 from memory_mcp.domain import hook_limits, limits
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.normalise import normalised
@@ -26,6 +25,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.question import parse_question
+from memory_mcp.render.block import Section, render_context
 
 __all__ = ["note_branch", "prompt_context"]
 

@@ -1,8 +1,8 @@
-"""What of a memory is searched: its words, who speaks, the days it names or means, its labels.
+"""Extract what of a memory is indexed: its words, its speaker, the days it names, its labels.
 
-A text that begins with a day and a speaker ("[1:56 pm on 8 May, 2023] Caroline: …") gives them up:
-the day to `dates`, where "yesterday" is counted from it, the speaker to `names`, so that neither
-counts as a word that was said.
+If a text begins with a day and a speaker ("[1:56 pm on 8 May, 2023] Caroline: …"), the day goes to
+`dates` (and "yesterday" is counted from it) and the speaker to `names`, so that neither counts as a
+word that was said.
 """
 
 import re

@@ -153,8 +153,6 @@ _NUMBERS: Final = {
     )
     for word in words.split()
 }  # fmt: skip
-_YEAR_MIN: Final = 1900
-_YEAR_MAX: Final = 2099
 
 _M: Final = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
 _N: Final = "(?:" + "|".join(_NUMBERS) + r"|\d{1,3})"

@@ -1,4 +1,4 @@
-"""A choice without near twins, for whoever asks for one: maximal marginal relevance.
+"""Choose results without near duplicates: maximal marginal relevance.
 
 (Carbonell and Goldstein, SIGIR 1998.) Of two memories that say the same in other words, the second
 gives its place to one that says something else.

@@ -1,9 +1,9 @@
-"""How near memories are to a question: late interaction over packed vectors.
+"""Measure how near memories are to a question: late interaction over packed vectors.
 
-Of every token of a memory only the signs of its dimensions are kept. Their cosine with a token of
-the question, which keeps its floats, is estimated; the best of all tokens of a memory counts.
+Of every token of a memory only the signs of its dimensions are kept. Their cosine with each token
+of the question, which keeps its floats, is estimated; the best of all tokens of a memory counts.
 
-The only module of this room that needs numpy: imported when an embedder has answered.
+The only module of this package that needs numpy. Import it once an embedder has answered.
 """
 
 import math
