@@ -90,5 +90,5 @@ def test_only_one_place_writes_to_the_terminal() -> None:
         ["grep", "-rnE", r"sys\.std(out|err)\.write|(^|[^.\w])print\(", source / "cli"],  # noqa: S607
         capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
-    found = [line for line in listed.splitlines() if "terminal.py" not in line]
+    found = [line for line in listed.splitlines() if "show.py" not in line]
     assert [line for line in found if "readable_json(" not in line] == []
