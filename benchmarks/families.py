@@ -35,12 +35,12 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.domain.vectors import Passage, QueryVectors
 from memory_mcp.models.encoder import Encoder
-from memory_mcp.retrieval.analysis import fields_of, meant_by
-from memory_mcp.retrieval.evidence import Evidence, evidence
-from memory_mcp.retrieval.late import nearness
-from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
-from memory_mcp.retrieval.ranking import rank
-from memory_mcp.retrieval.spelling import alternatives
+from memory_mcp.ranking.analysis import extract_fields, text_to_encode
+from memory_mcp.ranking.evidence import Evidence, gather_evidence
+from memory_mcp.ranking.late_interaction import measure_nearness
+from memory_mcp.ranking.order import rank
+from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
+from memory_mcp.ranking.spelling import suggest_terms
 from memory_mcp.storage.sqlite.queries import trigrams
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
@@ -99,7 +99,9 @@ class Found:
 
     def evidence(self) -> dict[RecordId, Evidence]:
         """What speaks for each candidate and each neighbour."""
-        return evidence(self.question, self.corpus, self.candidates, self.neighbours, self.nearness)
+        return gather_evidence(
+            self.question, self.corpus, self.candidates, self.neighbours, self.nearness
+        )
 
     def ranked(self) -> list[Ranked]:
         """The answer that the server would give."""
@@ -119,7 +121,7 @@ class Store:
         self._places = {record_id: place for place, record_id in enumerate(self.ids)}
         self._vectors = vectors
         records = [_record(unit.text, unit.category, unit.tags) for unit in self.units]
-        self.fields = [fields_of(record) for record in records]
+        self.fields = [extract_fields(record) for record in records]
         self._lengths = np.array([each.body.count(" ") + 1 for each in self.fields], float)
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for place, each in enumerate(self.fields):
@@ -129,7 +131,9 @@ class Store:
         for term in self._postings:
             for part in trigrams(term):
                 self._spelled[part].append(term)
-        self._passages = [vectors.passage(meant_by(each)) for each in records] if vectors else []
+        self._passages = (
+            [vectors.passage(text_to_encode(each)) for each in records] if vectors else []
+        )
 
     def part(self, first: int, size: int) -> "Store":
         """A store of so many of these units, from the first on."""
@@ -142,7 +146,7 @@ class Store:
 
     def find(self, text: str) -> Found:
         """The candidates of a question with all that is known of them."""
-        question = self._understood(question_of(text, NOW))
+        question = self._understood(parse_question(text, NOW))
         corpus = Corpus(len(self.units), self._counts(question.every))
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
@@ -156,19 +160,19 @@ class Store:
                 self.ids[place]: self._passages[place]
                 for place in {self._places[one.id] for one in (*candidates, *neighbours)}
             }
-            near = nearness(vectors, passages)
+            near = measure_nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
 
     def _understood(self, question: Question) -> Question:
         """The question with what may be meant by terms that no unit holds."""
-        question = rarest(question, self._counts(question.every))
+        question = keep_rarest(question, self._counts(question.every))
         unknown = [term.text for term in question.terms if term.text not in self._postings]
-        return expanded(question, {term: self._instead(term) for term in unknown})
+        return expand(question, {term: self._instead(term) for term in unknown})
 
     def _instead(self, term: str) -> Sequence[str]:
         shared = Counter(other for part in trigrams(term) for other in self._spelled.get(part, ()))
         order = sorted(shared, key=lambda other: (-shared[other] / (len(other) + len(term)), other))
-        return alternatives(term, [*self._counts(order[:_SPELLINGS_MAX]).items()])
+        return suggest_terms(term, [*self._counts(order[:_SPELLINGS_MAX]).items()])
 
     def _counts(self, terms: Sequence[str]) -> dict[str, int]:
         return {term: len(self._postings.get(term, ())) for term in terms}

@@ -1,4 +1,4 @@
-r"""Fits the figures in `memory_mcp/retrieval/weights.py`, and says how far to trust them.
+r"""Fits the figures in `memory_mcp/ranking/order.py`, and says how far to trust them.
 
     python benchmarks/fit.py --model <folder of the encoder> --kept vectors.pickle \
         --locomo locomo.json --sets benchmarks/data [--order]
@@ -26,7 +26,7 @@ from fit_cases import Case, gather, strength
 from fit_scores import fit_scores, show_figures, show_floors, show_scores, written
 from recall_sets import load
 
-from memory_mcp.retrieval.weights import LEXICAL, SEMANTIC, Model
+from memory_mcp.ranking.order import LEXICAL, SEMANTIC, RankingModel
 
 GRID: Final[Mapping[str, Sequence[float]]] = {
     "window": (0.1, 0.15, 0.2, 0.4),
@@ -87,7 +87,7 @@ def fit_order(cases: Sequence[Case]) -> None:
     print(dict(zip(GRID, best, strict=True)))
 
 
-def fit(name: str, shipped: Model, cases: Sequence[Case]) -> None:
+def fit(name: str, shipped: RankingModel, cases: Sequence[Case]) -> None:
     """What the scores would be, and what those that are shipped do."""
     answered = sum(one.golds > 0 for one in cases)
     print(f"\n{name}: {answered} answered of {len(cases)} questions")

@@ -16,10 +16,10 @@ import numpy as np
 from families import NOW, Array, Found, Store
 from numpy.typing import NDArray
 
-from memory_mcp.retrieval.evidence import Evidence
-from memory_mcp.retrieval.question import question_of
-from memory_mcp.retrieval.ranking import WIDTH_MIN, fewness
-from memory_mcp.retrieval.terms import terms
+from memory_mcp.ranking.evidence import Evidence
+from memory_mcp.ranking.order import WIDTH_MIN, fewness
+from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.terms import extract_terms
 
 __all__ = ["JUDGED", "KEYWORDS", "Bools", "Case", "gather", "strength"]
 
@@ -152,12 +152,12 @@ def _keywords(store: Store, chance: random.Random) -> Iterator[tuple[str, frozen
 
 def _tells(word: str) -> bool:
     """Whether it is one word to a search: no stop word, no day, no compound."""
-    asked = question_of(word, NOW)
+    asked = parse_question(word, NOW)
     return not asked.only_stop_words and [term.kind for term in asked.terms] == ["word"]
 
 
 def _holding(store: Store, text: str) -> frozenset[str]:
-    first, *others = (store.holding(term) for term in terms(text))
+    first, *others = (store.holding(term) for term in extract_terms(text))
     return first.intersection(*others)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from families import Array
 from fit_cases import JUDGED, Case, strength
 
-from memory_mcp.retrieval.weights import Judgement, Model
+from memory_mcp.ranking.order import LogitWeights, RankingModel
 
 __all__ = ["fit_scores", "show_figures", "show_floors", "show_scores", "written"]
 
@@ -28,7 +28,7 @@ _NOTHING_SHARE: Final = 1 / 3
 _FLOORS_LOSE: Final = (0.001, 0.002, 0.005, 0.01, 0.02)
 
 
-def fit_scores(cases: Sequence[Case], shipped: Model) -> Model:
+def fit_scores(cases: Sequence[Case], shipped: RankingModel) -> RankingModel:
     """The model with its order as it is, and its scores as these cases have them."""
     model = shipped
     for _ in range(_ROUNDS):
@@ -36,7 +36,7 @@ def fit_scores(cases: Sequence[Case], shipped: Model) -> Model:
     return replace(model, found=_found(cases, model))
 
 
-def _hits(cases: Sequence[Case], model: Model) -> Model:
+def _hits(cases: Sequence[Case], model: RankingModel) -> RankingModel:
     """Level and what each hit adds to it, from the first hits of each list."""
     rows: list[list[float]] = []
     truth: list[float] = []
@@ -56,7 +56,7 @@ def _hits(cases: Sequence[Case], model: Model) -> Model:
     return replace(model, level=_judgement(level), behind=behind, brief=brief)
 
 
-def _found(cases: Sequence[Case], model: Model) -> Judgement:
+def _found(cases: Sequence[Case], model: RankingModel) -> LogitWeights:
     """From the best of the list to the logit that anything was found at all."""
     told = [one for one in cases if (one.gold.any() if one.golds else len(one.gold))]
     rows = np.array([_seen(one, model) for one in told])
@@ -64,7 +64,7 @@ def _found(cases: Sequence[Case], model: Model) -> Judgement:
     return _judgement(_logistic(rows, truth, _balanced([_family(one) for one in told])))
 
 
-def show_floors(cases: Sequence[Case], model: Model) -> None:
+def show_floors(cases: Sequence[Case], model: RankingModel) -> None:
     """What floors of `found` lose, and what they empty; its own floor last."""
     told = [one for one in cases if not one.golds or one.gold.any()]
     bias, *counts = astuple(model.found)
@@ -136,10 +136,10 @@ def show_figures(cases: Sequence[Case]) -> None:
             print(f"  {family:13} {figures}  ({len(rows)})")
 
 
-def written(name: str, model: Model) -> str:
+def written(name: str, model: RankingModel) -> str:
     """As `weights.py` has it."""
 
-    def judged(one: Judgement) -> str:
+    def judged(one: LogitWeights) -> str:
         return ", ".join(f"{field}={round(value, 2)}" for field, value in vars(one).items())
 
     return (
@@ -149,13 +149,13 @@ def written(name: str, model: Model) -> str:
     )
 
 
-def _seen(one: Case, model: Model) -> list[float]:
+def _seen(one: Case, model: RankingModel) -> list[float]:
     """What of the best of the list is judged: without an embedder, its words only."""
     return one.judged.tolist() if model.mixture.meaning_window else one.judged[:_OF_WORDS].tolist()
 
 
-def _judgement(fitted: Sequence[float]) -> Judgement:
-    return Judgement(*fitted, *[0.0] * (len(JUDGED) + 1 - len(fitted)))
+def _judgement(fitted: Sequence[float]) -> LogitWeights:
+    return LogitWeights(*fitted, *[0.0] * (len(JUDGED) + 1 - len(fitted)))
 
 
 def _family(one: Case) -> str:

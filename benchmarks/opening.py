@@ -16,8 +16,8 @@ from memory_mcp import app
 from memory_mcp.app.heads import current, writing
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.build import Built
-from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.text.drafts import build_record
 
 __all__ = ["measure_opening"]
@@ -91,7 +91,7 @@ async def _cost(table: Table, rooms: Rooms, size: int) -> None:
         f"{100 * (1 - block.tokens / _STANDING_TOKENS):.0f} %",
         block.shown,
         block.text.count("\n## "),
-        tokens(delta.text),
+        count_tokens(delta.text),
         p50(taken),
     )
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.text.merge import choose_band
 from memory_mcp.text.merge.similarity import (
     Statement,
@@ -92,7 +92,7 @@ def load_pairs(path: Path = PAIRS) -> list[Pair]:
 
 def statement(text: str) -> Statement:
     """A text with its terms, as the server has them."""
-    return Statement(text, tuple(fields_of(_record(text)).body.split()))
+    return Statement(text, tuple(extract_fields(_record(text)).body.split()))
 
 
 def _record(text: str, category: str = "") -> Record:

@@ -23,9 +23,9 @@ from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
+from memory_mcp.server import calls
 from memory_mcp.server import main as server_main
-from memory_mcp.server import speak
-from memory_mcp.server.speak import SpeakingTool
+from memory_mcp.server.calls import AnsweringTool
 from memory_mcp.server.tools import default_tools
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
@@ -90,11 +90,11 @@ def shared_tools() -> Generator[None]:
     """Build the tools once for each pair of deadlines: half of what starting a server costs."""
 
     @cache
-    def built(_read_seconds: float, _write_seconds: float) -> list[SpeakingTool]:
+    def built(_read_seconds: float, _write_seconds: float) -> list[AnsweringTool]:
         return default_tools()
 
-    def tools() -> list[SpeakingTool]:
-        limits = vars(speak)  # where the tool looks for them, and a test may change them
+    def tools() -> list[AnsweringTool]:
+        limits = vars(calls)  # where the tool looks for them, and a test may change them
         return built(limits["READ_CALL_SECONDS_MAX"], limits["WRITE_CALL_SECONDS_MAX"])
 
     with pytest.MonkeyPatch.context() as patched:

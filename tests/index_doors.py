@@ -6,7 +6,7 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.search import Candidate
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.ports import SearchIndex
-from memory_mcp.retrieval.terms import terms
+from memory_mcp.ranking.terms import extract_terms
 
 HERE = SegmentId("here")
 ELSEWHERE = SegmentId("elsewhere")
@@ -22,7 +22,7 @@ async def candidates(
     index: SearchIndex, text: str, view: View, filters: Filters = ANY, limit: int = 60
 ) -> list[Candidate]:
     """What has a term of the text, best first."""
-    asked = terms(text)
+    asked = extract_terms(text)
     return await index.match(asked, await index.corpus(asked, view), view, filters, limit)
 
 

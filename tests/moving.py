@@ -10,16 +10,16 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.moving import (
-    Document,
     Export,
     Imported,
     Material,
     Parsed,
+    SourceFile,
 )
 from memory_mcp.domain.outcomes import Added, Skipped
 from memory_mcp.domain.record import Record
-from memory_mcp.moving import own_text
-from memory_mcp.moving.reading import read_source
+from memory_mcp.formats import own
+from memory_mcp.formats.importers import read_source
 
 __all__ = [
     "BOTH",
@@ -47,18 +47,16 @@ _THEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 def as_json(about: Export, records: list[Record]) -> Material:
     """The records as our JSON."""
-    lines = [own_text.json_line(r, first=n == 0) for n, r in enumerate(records)]
-    text = own_text.json_start(about) + "".join(lines) + own_text.json_end(len(records))
-    return Material((Document("export.json", text, _THEN),))
+    lines = [own.json_line(r, first=n == 0) for n, r in enumerate(records)]
+    text = own.json_start(about) + "".join(lines) + own.json_end(len(records))
+    return Material((SourceFile("export.json", text, _THEN),))
 
 
 def as_markdown(about: Export, records: list[Record]) -> Material:
     """The records as our folder of Markdown."""
-    index = own_text.index_text(
-        about, len(records), list(own_text.index_lines(records)), complete=True
-    )
-    notes = [Document(own_text.note_name(r), own_text.note_text(r), _THEN) for r in records]
-    return Material((Document(own_text.INDEX_NAME, index, _THEN), *notes), folder=True)
+    index = own.index_text(about, len(records), list(own.index_lines(records)), complete=True)
+    notes = [SourceFile(own.note_name(r), own.note_text(r), _THEN) for r in records]
+    return Material((SourceFile(own.INDEX_NAME, index, _THEN), *notes), folder=True)
 
 
 async def exported(
@@ -108,7 +106,7 @@ def of_mem0(*texts: str, **fields: object) -> Parsed:
         {"id": f"m{number}", "memory": text, "created_at": "2025-05-06T07:08:09Z", **fields}
         for number, text in enumerate(texts)
     ]
-    return read(Material((Document("mem0.json", json.dumps(items), _THEN),)))
+    return read(Material((SourceFile("mem0.json", json.dumps(items), _THEN),)))
 
 
 async def contents(rooms: Rooms) -> list[str]:

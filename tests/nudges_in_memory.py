@@ -5,8 +5,8 @@ from datetime import datetime
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.render import Block
 from memory_mcp.domain.nudge import Cleared, Nudge, Taking, Waiting, best_first
+from memory_mcp.render.block import Block
 
 
 class MemoryNudges:

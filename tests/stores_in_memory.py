@@ -17,8 +17,8 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
-from memory_mcp.retrieval import analysis
-from memory_mcp.retrieval.filters import passes
+from memory_mcp.ranking import analysis
+from memory_mcp.ranking.question import matches_filters
 from memory_mcp.timeline.visibility import visible
 
 _NEAREST: Final = 4
@@ -181,7 +181,7 @@ class MemoryIndex:
             before = [r for r in reversed(same) if r.id < mine.id][:_STEPS]
             after = [r for r in same if r.id > mine.id][:_STEPS]
             near += [
-                _neighbour(mine, sign * number, r, wanted=passes(r, filters))
+                _neighbour(mine, sign * number, r, wanted=matches_filters(r, filters))
                 for sign, side in ((-1, before), (1, after))
                 for number, r in enumerate(side, start=1)
                 if fields_of(r).day == fields_of(mine).day
@@ -289,7 +289,7 @@ class MemoryIndex:
         if filters is None:
             return [r for r in there if r.recalled]
         wanted = [r for r in there if r.recalled or filters.stating]
-        return [record for record in wanted if passes(record, filters)]
+        return [record for record in wanted if matches_filters(record, filters)]
 
 
 def _terms(record: Record) -> set[str]:
@@ -302,7 +302,7 @@ def fields_of(record: Record) -> Fields:
     of = (record.content, record.title, record.category, record.tags)
     key = (*of, record.phase, record.kind, record.created_at)
     if key not in _FIELDS:
-        _FIELDS[key] = analysis.fields_of(record)
+        _FIELDS[key] = analysis.extract_fields(record)
     return _FIELDS[key]
 
 

@@ -10,10 +10,9 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import Fields
-from memory_mcp.retrieval.analysis import ASKS, fields_of
-from memory_mcp.retrieval.question import expanded, question_of, rarest
-from memory_mcp.retrieval.stemming import stem
-from memory_mcp.retrieval.terms import TERM_CHARS_MAX, terms
+from memory_mcp.ranking.analysis import ASKS, extract_fields
+from memory_mcp.ranking.question import expand, keep_rarest, parse_question
+from memory_mcp.ranking.terms import TERM_CHARS_MAX, extract_terms, stem
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -30,12 +29,12 @@ def fields(content: str, **more: object) -> Fields:
             **more,
         }
     )
-    return fields_of(record)
+    return extract_fields(record)
 
 
 def asked(question: str) -> list[str]:
     """The terms of a question."""
-    return [term.text for term in question_of(question, NOW).terms]
+    return [term.text for term in parse_question(question, NOW).terms]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_what_is_no_english_word_is_left_alone(word: str) -> None:
 
 def test_case_and_accents_are_forgotten() -> None:
     """People write Zurich for Zürich."""
-    assert terms("ZÜRICH Straße résumé") == terms("zurich strasse resume")
+    assert extract_terms("ZÜRICH Straße résumé") == extract_terms("zurich strasse resume")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_case_and_accents_are_forgotten() -> None:
 )
 def test_an_identifier_is_known_whole_and_by_its_parts(text: str, wanted: set[str]) -> None:
     """Some ask for the name as it stands, others for a word in it."""
-    assert wanted <= set(terms(text))
+    assert wanted <= set(extract_terms(text))
 
 
 @pytest.mark.parametrize(
@@ -100,26 +99,26 @@ def test_an_identifier_is_known_whole_and_by_its_parts(text: str, wanted: set[st
 )
 def test_apostrophes_do_not_hide_a_word(text: str, wanted: list[str]) -> None:
     """Caroline's dog belongs to Caroline."""
-    assert [term for term in terms(text) if term not in ("o", "brien")] == wanted
+    assert [term for term in extract_terms(text) if term not in ("o", "brien")] == wanted
 
 
 def test_scripts_without_spaces_are_known_by_pairs() -> None:
     """No dictionary is needed to find a word inside a sentence."""
-    assert {"東京", "タワ", "ワー"} <= set(terms("東京タワーへ行った"))
-    assert set(terms("학교")) <= set(terms("학교에서"))
-    assert set(terms("ไทย")) <= set(terms("ภาษาไทย"))
-    assert terms("猫")[0] in terms("我喜欢猫")
+    assert {"東京", "タワ", "ワー"} <= set(extract_terms("東京タワーへ行った"))
+    assert set(extract_terms("학교")) <= set(extract_terms("학교에서"))
+    assert set(extract_terms("ไทย")) <= set(extract_terms("ภาษาไทย"))
+    assert extract_terms("猫")[0] in extract_terms("我喜欢猫")
 
 
 def test_vowels_that_are_marks_stay_with_their_letter() -> None:
     """In Hindi the vowels are half of the word."""
-    assert terms("नमस्ते हिन्दी") == ["नमस्ते", "हिन्दी"]
+    assert extract_terms("नमस्ते हिन्दी") == ["नमस्ते", "हिन्दी"]
 
 
 @given(st.text(max_size=200))
 def test_terms_are_never_syntax(text: str) -> None:
     """Nothing that a user writes may reach the index's query language."""
-    for term in terms(text):
+    for term in extract_terms(text):
         assert 0 < len(term) <= TERM_CHARS_MAX
         assert not set(term) & set(" \"'*():^-+.\t\n")
         assert term == term.casefold()
@@ -129,7 +128,7 @@ def test_terms_are_never_syntax(text: str) -> None:
 def test_a_word_finds_the_memory_that_holds_it(word: str) -> None:
     """Whatever the script, asking for what was written finds it."""
     held = fields(f"x {word} y")
-    question = question_of(word, NOW)
+    question = parse_question(word, NOW)
 
     assert set(question.every) <= set(f"{held.body} {held.dates}".split())
 
@@ -180,7 +179,7 @@ def test_title_tags_and_category_are_searched() -> None:
     held = fields("We sign with RS256", title="Tokens", category="security", tags=("auth",))
 
     assert "token" in held.body.split()
-    assert held.extra.split() == terms("security auth")
+    assert held.extra.split() == extract_terms("security auth")
 
 
 def test_a_question_is_marked() -> None:
@@ -203,7 +202,7 @@ def test_days_in_a_question_are_seen_from_now() -> None:
 
 def test_a_question_knows_where_its_terms_stand_and_what_is_exact() -> None:
     """Token vectors are weighed by the word they are of; names are found by letters only."""
-    question = question_of("what does Felix set in user_timeout?", NOW)
+    question = parse_question("what does Felix set in user_timeout?", NOW)
     by_text = {term.text: term for term in question.terms}
 
     assert by_text["felix"].spans == ((10, 15),)
@@ -216,13 +215,13 @@ def test_a_question_knows_where_its_terms_stand_and_what_is_exact() -> None:
 def test_the_rarest_terms_stay_and_expansion_is_remembered() -> None:
     """A long task description must not cost more than a question."""
     words = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(60)]
-    question = question_of(" ".join(words), NOW)
+    question = parse_question(" ".join(words), NOW)
     counts = {term.text: 100 - n for n, term in enumerate(question.terms)}
 
-    kept = rarest(question, counts)
+    kept = keep_rarest(question, counts)
 
     assert len(kept.terms) == limits.QUERY_TERMS_MAX
     assert [term.text for term in kept.terms] == [t.text for t in question.terms[-32:]]
-    more = expanded(kept, {kept.terms[0].text: ["other"]})
+    more = expand(kept, {kept.terms[0].text: ["other"]})
     assert more.terms[0].instead == ("other",)
     assert "other" in more.every

@@ -4,27 +4,26 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from memory_mcp.cli.options_clients import CLIENT_NAMES
-from memory_mcp.clients.edit import put, take
-from memory_mcp.clients.entries import (
+from memory_mcp.cli.main import CLIENT_NAMES
+from memory_mcp.clients.jsonc import Json, NotJsonError, put, take
+from memory_mcp.clients.plans import (
     Command,
     arguments,
+    check_name,
     differences,
     entry,
     is_ours,
-    is_passing,
-    name_of,
+    is_temporary,
 )
-from memory_mcp.clients.jsonc import Json, NotJsonError
 from memory_mcp.clients.tables import (
     CLIENTS,
     ClientName,
     Folders,
     Platform,
     Scope,
-    asked_for,
+    deciding_files,
+    find_target,
     packages_folder,
-    target,
 )
 from memory_mcp.config.settings import CLIENT_VARIABLES, client_variables
 from memory_mcp.errors import InvalidRequestError
@@ -61,7 +60,7 @@ def test_each_client_is_told_where_it_looks(
     folders: Folders, client: ClientName, scope: Scope, file: str
 ) -> None:
     """The rules of three systems, on whichever one this runs."""
-    assert str(target(client, scope, folders).file) == file
+    assert str(find_target(client, scope, folders).file) == file
 
 
 def test_the_folders_of_windows_are_where_the_variables_say_or_where_they_usually_are() -> None:
@@ -69,10 +68,12 @@ def test_the_folders_of_windows_are_where_the_variables_say_or_where_they_usuall
     home = WINDOWS.home
     for variables in ({}, {"APPDATA": "", "LOCALAPPDATA": "Local"}):
         bare = Folders("windows", home, None, variables)
-        assert target("vscode", "user", bare).file == home / "AppData/Roaming/Code/User/mcp.json"
+        assert (
+            find_target("vscode", "user", bare).file == home / "AppData/Roaming/Code/User/mcp.json"
+        )
         assert packages_folder(bare) == home / "AppData/Local/Packages"
     xdg = Folders("linux", LINUX.home, None, {"XDG_CONFIG_HOME": "/conf"})
-    assert str(target("vscode", "user", xdg).file) == "/conf/Code/User/mcp.json"
+    assert str(find_target("vscode", "user", xdg).file) == "/conf/Code/User/mcp.json"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_claude_desktop_from_the_store_sees_a_folder_of_its_own(
 ) -> None:
     """Since 2026 Windows installs it so; what lies in %APPDATA% itself is not read by it."""
     folders = Folders("windows", WINDOWS.home, None, WINDOWS.variables, packages)
-    found = target("claude-desktop", "user", folders).file
+    found = find_target("claude-desktop", "user", folders).file
     assert str(found) == (
         rf"E:\Local\Packages\{chosen}\LocalCache\Roaming\Claude\claude_desktop_config.json"
     )
@@ -107,11 +108,11 @@ def test_the_file_of_claude_code(
 ) -> None:
     """As `claude mcp add` of 2.1.329 finds it: the older file, where there is one."""
     seen = Folders(folders.platform, folders.home, folders.project, own)
-    assert [str(path) for path in asked_for(seen)] == [older]
-    assert str(target("claude-code", "user", seen).file) == newer
-    present = frozenset(asked_for(seen))
+    assert [str(path) for path in deciding_files(seen)] == [older]
+    assert str(find_target("claude-code", "user", seen).file) == newer
+    present = frozenset(deciding_files(seen))
     aged = Folders(folders.platform, folders.home, folders.project, own, (), present)
-    found = target("claude-code", "local", aged)
+    found = find_target("claude-code", "local", aged)
     assert str(found.file) == older
     assert found.path == ("projects", str(folders.project).replace("\\", "/"), "mcpServers")
 
@@ -123,10 +124,10 @@ def test_a_scope_that_needs_a_project_says_so(client: ClientName, platform: Plat
     nowhere = Folders(platform, LINUX.home)
     for scope in CLIENTS[client].scopes:
         if scope == "user":
-            target(client, scope, nowhere)
+            find_target(client, scope, nowhere)
         else:
             with pytest.raises(InvalidRequestError, match=r"no project here.*--project DIR"):
-                target(client, scope, nowhere)
+                find_target(client, scope, nowhere)
 
 
 _OURS: list[tuple[Json, bool]] = [
@@ -189,7 +190,7 @@ def test_what_differs_is_named() -> None:
 )
 def test_an_environment_made_for_one_run_is_known(prefix: PurePath, *, passing: bool) -> None:
     """Its path would be gone with the next tidying up, and the client would start nothing."""
-    assert is_passing(prefix) is passing
+    assert is_temporary(prefix) is passing
 
 
 def test_a_path_that_json_cannot_hold_is_refused() -> None:
@@ -202,8 +203,8 @@ def test_a_path_that_json_cannot_hold_is_refused() -> None:
 def test_a_name_that_clients_refuse_is_refused_here(name: str) -> None:
     """They would say it later, and less clearly."""
     with pytest.raises(InvalidRequestError, match="cannot be used"):
-        name_of(name)
-    assert name_of("memory_2-x") == "memory_2-x"
+        check_name(name)
+    assert check_name("memory_2-x") == "memory_2-x"
 
 
 def test_a_client_that_tells_the_project_is_not_told_it() -> None:

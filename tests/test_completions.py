@@ -10,7 +10,7 @@ from memory_mcp.app.rooms import Policy
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import COMPLETIONS_MAX
-from memory_mcp.server.completions import completion
+from memory_mcp.server.handlers import completion
 from memory_mcp.server.resources import MEMORY
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,12 @@ from fakes import FakeIds, close_rooms, real_rooms
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.render import Block
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
 from memory_mcp.domain.views import Filters
+from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
 

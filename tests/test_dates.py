@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.retrieval.dates import mentions, opening
-from memory_mcp.retrieval.days import day_terms
+from memory_mcp.ranking.dates import day_terms, find_dates, find_leading_date
 
 MONDAY = date(2023, 5, 8)
 
 
 def meant(text: str, own: date = MONDAY) -> set[str]:
     """The terms that say most exactly which times a text names."""
-    return {term for mention in mentions(text, own) for term in mention.finest}
+    return {term for mention in find_dates(text, own) for term in mention.finest}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_what_can_be_read_in_two_ways_is_known_in_both() -> None:
 
 def test_a_day_without_a_year_is_of_the_nearest() -> None:
     """In January, the third of December was last month."""
-    found = mentions("3 December", date(2024, 1, 10))
+    found = find_dates("3 December", date(2024, 1, 10))
 
     assert "20231203" in found[0].terms
     assert found[0].finest == ("m12d03", "m12")
@@ -111,7 +110,7 @@ def test_a_day_that_does_not_exist_is_its_month() -> None:
 )
 def test_a_text_may_begin_with_its_day(text: str, rest: str) -> None:
     """What is relative in the text is counted from there."""
-    day, end = opening(text)
+    day, end = find_leading_date(text)
 
     assert day == MONDAY
     assert text[end:] == rest
@@ -120,14 +119,14 @@ def test_a_text_may_begin_with_its_day(text: str, rest: str) -> None:
 @pytest.mark.parametrize("text", ["no day", "3 apples on 8 May 2023", "", "2023 was good"])
 def test_a_day_further_on_is_not_the_texts_own(text: str) -> None:
     """A memory that mentions a day was not written on it."""
-    assert opening(text) == (None, 0)
+    assert find_leading_date(text) == (None, 0)
 
 
 @given(st.dates(min_value=date(1902, 1, 1), max_value=date(2098, 12, 31)), st.text(max_size=60))
 def test_no_text_on_no_day_is_too_much(own: date, text: str) -> None:
     """Memories hold anything; the calendar ends somewhere."""
     for said in (text, f"{text} yesterday", f"999 years ago {text}", f"in 999 months {text}"):
-        for mention in mentions(said, own):
+        for mention in find_dates(said, own):
             assert mention.finest
             assert set(mention.finest) <= {*mention.terms}
 

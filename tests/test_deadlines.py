@@ -12,7 +12,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.errors import DeadlineError
-from memory_mcp.server import speak
+from memory_mcp.server import calls
 from memory_mcp.waiting import CallLock, patience, waiting_for, within
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +69,7 @@ async def test_a_write_behind_a_foreign_lock_says_so_and_is_there_in_the_end(
     """Another process holds the head: the call answers, and the checkpoint is sealed once."""
     async with agent(settings, era) as client:
         await call(client, "add_memory", content="Orders live in PostgreSQL.")
-    monkeypatch.setattr(speak, "WRITE_CALL_SECONDS_MAX", 1.5)
+    monkeypatch.setattr(calls, "WRITE_CALL_SECONDS_MAX", 1.5)
     async with agent(settings, era) as client:
         await recalled(client)  # the index is open by then
         with FileLock(machine_dir(project) / "memory-head.lock"):
@@ -88,7 +88,7 @@ async def test_the_user_may_think_for_as_long_as_they_like(
     settings: Settings, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A question is no work of ours."""
-    monkeypatch.setattr(speak, "WRITE_CALL_SECONDS_MAX", 2.0)
+    monkeypatch.setattr(calls, "WRITE_CALL_SECONDS_MAX", 2.0)
 
     class Slow(User):
         async def __call__(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mcp.clients.entries import PACKAGE, PROGRAM
+from memory_mcp.clients.plans import PACKAGE, PROGRAM
 
 ROOT = Path(__file__).parent.parent
 _PLACES = ("src", "docs", "integrations", ".claude-plugin", "tests", "benchmarks", ".ci")

@@ -22,7 +22,7 @@ from fakes import FakeClock, close_rooms
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -156,7 +156,7 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
 
     async def gone() -> bool:

@@ -9,7 +9,7 @@ from project_story import Story
 from views_in_memory import MemoryViews
 
 from memory_mcp import app
-from memory_mcp.context.render import Block
+from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from doors import machine_dir
 from hooked import SESSION, context_of, dropped, entry, hook, transcript
 
 from memory_mcp.disk import Disk
-from memory_mcp.hooks.tail import entries_of, left_since, tail
+from memory_mcp.hooks.transcript import find_left_branch, parse_entries, read_tail
 from memory_mcp.storage.files.inbox import LocalInbox
 
 ASKED = "Call the memory tool consolidate once now"
@@ -145,7 +145,7 @@ def test_what_the_end_of_the_file_does_not_show_is_not_claimed(
     assert at_stop(project, tmp_path, conversation(("p9", "unknown"))) == []
     apart = [*story, *conversation(("p9", "unknown"))]
 
-    assert left_since(entries_of("\n".join(map(str, apart)).encode()), "p2") is None
+    assert find_left_branch(parse_entries("\n".join(map(str, apart)).encode()), "p2") is None
 
 
 def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     file.write_bytes(b"a" * 70 + b"\n" + b"b" * 20 + b"\n")
 
-    assert tail(str(file), 50) == (b"b" * 20 + b"\n", False)
-    assert tail(str(file), 500) == (file.read_bytes(), True)
+    assert read_tail(str(file), 50) == (b"b" * 20 + b"\n", False)
+    assert read_tail(str(file), 500) == (file.read_bytes(), True)
 
 
 def test_a_transcript_full_of_anything_is_read_past(project: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from mcp import Client
 from mcp.client.sse import sse_client
 
 from memory_mcp.cli.main import main
-from memory_mcp.server.http import Gate, refusal
+from memory_mcp.server.http import Gate, refuse_foreign_request
 from memory_mcp.server.tools import default_tools
 
 pytestmark = pytest.mark.anyio
@@ -242,7 +242,7 @@ def test_every_name_of_this_machine_is_served(host: str) -> None:
     for name in ("localhost", "LocalHost", "127.0.0.1", "[::1]", own):
         for authority in (name, f"{name}:1", f"{name}:65535"):
             asked = [(b"host", authority.encode()), (b"Origin", b"HTTP://" + authority.encode())]
-            assert refusal(asked, host) is None, authority
+            assert refuse_foreign_request(asked, host) is None, authority
 
 
 STRANGE = (
@@ -260,26 +260,32 @@ STRANGE = (
 def test_what_only_looks_like_a_name_of_this_machine_is_refused(name: str) -> None:
     """A page of the web chooses its own name, and may be resolved to this machine."""
     host = (b"host", b"localhost:8000")
-    assert refusal([(b"host", name.encode())], "127.0.0.1") == (421, "Invalid Host header")
+    assert refuse_foreign_request([(b"host", name.encode())], "127.0.0.1") == (
+        421,
+        "Invalid Host header",
+    )
     for page in (f"http://{name}", name):
-        refused = refusal([host, (b"origin", page.encode())], "127.0.0.1")
+        refused = refuse_foreign_request([host, (b"origin", page.encode())], "127.0.0.1")
         assert refused == (403, "Invalid Origin header")
 
 
 def test_a_header_that_is_there_twice_or_not_at_all_is_refused() -> None:
     """Of two, each reader would believe another one."""
     host, page = (b"host", b"localhost"), (b"origin", b"http://localhost")
-    assert refusal([host, page], "::1") is None
-    assert refusal([], "::1") == (421, "Invalid Host header")
-    assert refusal([host, host], "::1") == (421, "Invalid Host header")
-    assert refusal([host, page, page], "::1") == (403, "Invalid Origin header")
+    assert refuse_foreign_request([host, page], "::1") is None
+    assert refuse_foreign_request([], "::1") == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, host], "::1") == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, page, page], "::1") == (403, "Invalid Origin header")
     for other in (
         b"https://localhost",
         b"ftp://localhost",
         b"http://localhost/",
         b"http:localhost",
     ):
-        assert refusal([host, (b"origin", other)], "::1") == (403, "Invalid Origin header")
+        assert refuse_foreign_request([host, (b"origin", other)], "::1") == (
+            403,
+            "Invalid Origin header",
+        )
 
 
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])

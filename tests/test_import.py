@@ -22,12 +22,12 @@ from moving import (
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy
-from memory_mcp.context.render import Block
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import time_of
-from memory_mcp.domain.moving import Document, Material, Parsed
+from memory_mcp.domain.moving import Material, Parsed, SourceFile
 from memory_mcp.domain.outcomes import Backtracked, Saved, Skipped
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ SECRET: Final = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa:
 
 
 def note(text: str, name: str = "CLAUDE.md") -> Parsed:
-    return read(Material((Document(name, text, datetime(2025, 1, 1, tzinfo=UTC)),)))
+    return read(Material((SourceFile(name, text, datetime(2025, 1, 1, tzinfo=UTC)),)))
 
 
 async def test_a_memory_keeps_its_time_its_labels_and_says_where_it_came_from() -> None:

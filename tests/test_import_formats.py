@@ -6,17 +6,16 @@ from typing import Final
 
 import pytest
 
-from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed, Source
+from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.moving.blocks import blocks
-from memory_mcp.moving.front_matter import front_matter
-from memory_mcp.moving.reading import read_source
+from memory_mcp.formats.importers import read_source
+from memory_mcp.formats.markdown import parse_blocks, parse_front_matter
 from memory_mcp.storage.files.imports import read_material
 
 SAMPLES: Final = Path(__file__).parent / "data" / "imports"
 THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)
 
-SOURCES: Final[list[tuple[str, Source, int, int]]] = [
+SOURCES: Final[list[tuple[str, str, int, int]]] = [
     ("memory.jsonl", "memory-server", 6, 3),
     ("auto-memory", "claude-code", 6, 2),
     ("claude-md/CLAUDE.md", "claude-md", 5, 2),
@@ -32,19 +31,19 @@ def read(name: str) -> Parsed:
     return read_source(read_material(path), None, path)
 
 
-def of_text(text: str, name: str, source: Source | None = None) -> Parsed:
+def of_text(text: str, name: str, source: str | None = None) -> Parsed:
     """One file that says this."""
-    return read_source(Material((Document(name, text, THEN),)), source, name)
+    return read_source(Material((SourceFile(name, text, THEN),)), source, name)
 
 
-def said(parsed: Parsed) -> dict[str, Foreign]:
+def said(parsed: Parsed) -> dict[str, ForeignMemory]:
     """The memories by their texts."""
     return {memory.content: memory for memory in parsed.memories}
 
 
 @pytest.mark.parametrize(("name", "source", "memories", "left_out"), SOURCES)
 def test_a_source_is_told_from_what_is_in_it_and_counted_whole(
-    name: str, source: Source, memories: int, left_out: int
+    name: str, source: str, memories: int, left_out: int
 ) -> None:
     """What is neither a memory nor named as left out would be lost without a word."""
     parsed = read(name)
@@ -179,8 +178,8 @@ def test_what_could_be_two_things_is_asked_about() -> None:
     """A folder may hold notes of both."""
     material = Material(
         (
-            Document("MEMORY.md", "- said", THEN),
-            Document("a.md", "---\npermalink: a\n---\nsaid", THEN),
+            SourceFile("MEMORY.md", "- said", THEN),
+            SourceFile("a.md", "---\npermalink: a\n---\nsaid", THEN),
         ),
         folder=True,
     )
@@ -240,9 +239,9 @@ def test_the_front_matter_of_notes_is_read_as_far_as_they_use_it(
     head: str, fields: dict[str, object]
 ) -> None:
     """These are the forms that the programs write."""
-    assert front_matter(f"---\n{head}\n---\nbody") == (fields, "body")
+    assert parse_front_matter(f"---\n{head}\n---\nbody") == (fields, "body")
     text = f"\ufeff---\n{head}\n---\nbody".replace("\n", "\r\n")
-    assert front_matter(text) == (fields, "body")
+    assert parse_front_matter(text) == (fields, "body")
 
 
 def test_code_belongs_to_what_stands_above_it() -> None:
@@ -252,7 +251,7 @@ def test_code_belongs_to_what_stands_above_it() -> None:
         "1. one\n   more\n\n   and more\n2. two\n***\nend"
     )
 
-    assert [block.text for block in blocks(text)] == [
+    assert [block.text for block in parse_blocks(text)] == [
         "intro\n```md\n# no heading\n\n- no item\n```",
         "one\nmore\n\nand more",
         "two",

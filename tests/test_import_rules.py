@@ -12,24 +12,23 @@ import pytest
 from command_line import Run, as_json, complaint
 
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX
-from memory_mcp.domain.moving import Document, Foreign, LeftOut, Material, Parsed, Source
+from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.domain.shown import GENERATED
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.moving.blocks import BARE, blocks
-from memory_mcp.moving.claude_notes import CLAUDE_FILES
-from memory_mcp.moving.front_matter import front_matter
-from memory_mcp.moving.reading import read_source
+from memory_mcp.formats.claude_md import CLAUDE_FILES
+from memory_mcp.formats.importers import read_source
+from memory_mcp.formats.markdown import BARE, parse_blocks, parse_front_matter
 from memory_mcp.storage.files.imports import read_material
 
 THEN: Final = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def of_text(text: str, name: str = "CLAUDE.md", source: Source | None = None) -> Parsed:
+def of_text(text: str, name: str = "CLAUDE.md", source: str | None = None) -> Parsed:
     """One file that says this."""
-    return read_source(Material((Document(name, text, THEN),)), source, name)
+    return read_source(Material((SourceFile(name, text, THEN),)), source, name)
 
 
-def said(parsed: Parsed) -> dict[str, Foreign]:
+def said(parsed: Parsed) -> dict[str, ForeignMemory]:
     """The memories by their texts."""
     return {memory.content: memory for memory in parsed.memories}
 
@@ -48,7 +47,7 @@ def said(parsed: Parsed) -> dict[str, Foreign]:
 )
 def test_only_a_comment_is_left_out_as_one(text: str, kept: list[str]) -> None:
     """An arrow that nobody closed must not take the rules below it along."""
-    assert [block.text for block in blocks(text)] == kept
+    assert [block.text for block in parse_blocks(text)] == kept
 
 
 def test_a_heading_alone_is_named() -> None:
@@ -67,7 +66,7 @@ def test_two_rules_about_a_text_are_no_front_matter(head: str) -> None:
     """What stands between them was written to be read."""
     text = f"---\n{head}\n---\nbody"
 
-    assert front_matter(text) == ({}, text)
+    assert parse_front_matter(text) == ({}, text)
     assert head.splitlines()[1] in "\n".join(said(of_text(text)))
 
 
@@ -92,8 +91,8 @@ def test_fields_that_have_no_place_are_named(name: str, head: str, lost: str) ->
 
 def test_our_own_pages_are_not_taken_in() -> None:
     """They repeat what is remembered, also what was corrected since."""
-    ours = Document("MEMORY.md", f"{GENERATED} 1.0 -->\n- remembered", THEN)
-    theirs = Document("role.md", "---\nmetadata:\n  type: user\n---\nlikes Go", THEN)
+    ours = SourceFile("MEMORY.md", f"{GENERATED} 1.0 -->\n- remembered", THEN)
+    theirs = SourceFile("role.md", "---\nmetadata:\n  type: user\n---\nlikes Go", THEN)
     parsed = read_source(Material((ours, theirs), folder=True), None, "notes")
 
     assert list(said(parsed)) == ["likes Go"]
@@ -189,7 +188,7 @@ def test_more_than_one_import_can_hold_is_refused(
     """An item takes some kB until the last one is checked: the limit is said, and nothing taken."""
     (project / name).write_text(text, "utf-8")
     with monkeypatch.context() as few:
-        few.setattr("memory_mcp.moving.values.IMPORT_ITEMS_MAX", 2)
+        few.setattr("memory_mcp.formats.values.IMPORT_ITEMS_MAX", 2)
         said = complaint(run, "import", name)
         assert "There are more than 2 items in it" in said
         assert "Import it in parts; nothing was changed." in said
@@ -210,7 +209,7 @@ def test_what_lies_in_no_repository_may_be_larger(
 ) -> None:
     """A backup of the user's own, ten times as large."""
     (project.parent / "it.json").write_text('[{"memory": "a"}, {"memory": "b"}, {}]', "utf-8")
-    monkeypatch.setattr("memory_mcp.moving.values.IMPORT_ITEMS_MAX", 1)
+    monkeypatch.setattr("memory_mcp.formats.values.IMPORT_ITEMS_MAX", 1)
     monkeypatch.setattr("memory_mcp.storage.files.imports.IMPORT_BYTES_MAX", 9)
 
     assert as_json(run, "import", "../it.json")["read"] == 3
@@ -222,7 +221,7 @@ def test_an_export_that_no_import_would_take_says_so(
     """Before it is needed."""
     as_json(run, "add", "Orders live in PostgreSQL.")
     assert "copy the folders" not in run("export", "it.json")[1]
-    monkeypatch.setattr("memory_mcp.cli.exporting.IMPORT_BYTES_MAX", 9)
+    monkeypatch.setattr("memory_mcp.cli.transfer.IMPORT_BYTES_MAX", 9)
     assert "larger than one import takes (90 bytes" in run("export", "it.json")[1]
 
 

@@ -162,7 +162,7 @@ def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) 
     machine = str(machine_dir(project))
     for number in range(EVENTS_AT_ONCE_MAX + 5):
         event = {"event": "session-end", "session": f"s{number}", "transcript_path": "/gone.jsonl"}
-        files.drop(machine, event)
+        files.leave_event(machine, event)
     _, out, _ = run("doctor")
 
     assert "wait in the inbox" not in out

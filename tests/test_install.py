@@ -11,8 +11,7 @@ from client_places import NAMES, PLACES, SAMPLES, file_of, files_in, given, home
 from command_line import Run, as_json
 from depth import every_nth
 
-from memory_mcp.clients.edit import put
-from memory_mcp.clients.jsonc import is_blank, scan
+from memory_mcp.clients.jsonc import is_blank, put, scan
 
 __all__ = ["home"]  # a fixture
 pytestmark = linux

@@ -6,7 +6,7 @@ from pathlib import Path
 from client_places import files_in, given, home, linux, servers
 from command_line import Run, as_json
 
-from memory_mcp.clients.edit import put
+from memory_mcp.clients.jsonc import put
 
 __all__ = ["home"]  # a fixture
 pytestmark = linux

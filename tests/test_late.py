@@ -5,7 +5,7 @@ import pytest
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.vectors import Chunk, QueryVectors
-from memory_mcp.retrieval.late import nearness
+from memory_mcp.ranking.late_interaction import measure_nearness
 
 
 def test_late_interaction_takes_the_best_token_of_any_chunk() -> None:
@@ -21,7 +21,7 @@ def test_late_interaction_takes_the_best_token_of_any_chunk() -> None:
 
     question = QueryVectors(asked[0].tobytes(), asked.tobytes(), ((0, 3), (4, 7)))
     near, far, bare = RecordId("a"), RecordId("b"), RecordId("c")
-    found = nearness(
+    found = measure_nearness(
         question,
         {
             far: (chunk(other),),

@@ -20,7 +20,7 @@ from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +111,7 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
         await add(rooms, text)
     await app.encode_all(rooms)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
     await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
     await index.aclose()
@@ -133,7 +133,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
         await add(rooms, text)
     await app.encode_all(rooms)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", fields_of, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
     await index.file.rows(statement)
     await index.aclose()

@@ -18,11 +18,18 @@ from hypothesis import strategies as st
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.bootstrap import latest_consolidation, open_issues, shares
-from memory_mcp.context.filling import Line, Shelf, filled
-from memory_mcp.context.render import Block, Figure, Section, render_context
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.render.block import (
+    Block,
+    BudgetLine,
+    Section,
+    Shelf,
+    ShelfLine,
+    fill_shelves,
+    render_context,
+)
+from memory_mcp.render.sections import latest_consolidation, open_issues, share_room
 
 pytestmark = pytest.mark.anyio
 
@@ -202,11 +209,11 @@ async def test_pinned_and_important_memories_come_first_for_a_task(tmp_path: Pat
 
 def test_shares_of_what_is_so_and_what_happened() -> None:
     """A third for what happened; what one does not need the other has."""
-    assert shares(40, 40, 9) == (6, 3)
-    assert shares(2, 40, 9) == (2, 7)
-    assert shares(40, 1, 9) == (8, 1)
-    assert shares(40, 40, 1) == (1, 0)
-    assert shares(0, 40, 1) == (0, 1)
+    assert share_room(40, 40, 9) == (6, 3)
+    assert share_room(2, 40, 9) == (2, 7)
+    assert share_room(40, 1, 9) == (8, 1)
+    assert share_room(40, 40, 1) == (1, 0)
+    assert share_room(0, 40, 1) == (0, 1)
 
 
 def test_the_latest_consolidation_is_one_sessions(scribed: Scribe) -> None:
@@ -254,10 +261,10 @@ def test_no_filling_is_larger_than_the_room(
     """Whatever the texts, and however letters are counted; a heading never stands alone."""
     for cost in (len, in_bytes):
         made = [
-            Shelf(f"## {number}", [Line(text) for text in texts], weight)
+            Shelf(f"## {number}", [ShelfLine(text) for text in texts], weight)
             for number, (texts, weight) in enumerate(shelves)
         ]
-        lines = filled(made, room, cost, lines_max=9)
+        lines = fill_shelves(made, room, cost, lines_max=9)
         assert sum(cost(line) + 1 for line in lines) <= room
         assert len(lines) <= 9
         for shelf in made:
@@ -282,7 +289,7 @@ def test_every_block_keeps_its_budget(budget: int, many: int, width: int, firm: 
         user="User: Ada",
         now="Now: today",
         now_chars=40,
-        figure=Figure(many, "r1-000000000000000"),
+        figure=BudgetLine(many, "r1-000000000000000"),
     )
 
     assert len(block.text) <= budget * 4

@@ -7,8 +7,8 @@ import pytest
 from fakes import FakeClock, Scribe, fake_rooms
 
 from memory_mcp import app
-from memory_mcp.context.render import Block
 from memory_mcp.domain.drafts import Draft
+from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
 

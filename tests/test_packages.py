@@ -16,8 +16,8 @@ from doors import add
 from mcp import Client, StdioServerParameters
 
 from memory_mcp import __version__
-from memory_mcp.clients.edit import put
-from memory_mcp.clients.entries import Command, arguments, entry
+from memory_mcp.clients.jsonc import put
+from memory_mcp.clients.plans import Command, arguments, entry
 from memory_mcp.clients.tables import CLIENTS
 from memory_mcp.config.settings import SETTINGS, TOOLSETS
 from memory_mcp.server.tools import default_tools

@@ -12,12 +12,11 @@ from project_story import page, told
 
 from memory_mcp import app
 from memory_mcp.app.history import happened
-from memory_mcp.context.history import told_by_day
-from memory_mcp.context.markdown import context_page, plain
-from memory_mcp.context.render import Block
-from memory_mcp.context.whole import history_text
-from memory_mcp.domain.whole import Happened
+from memory_mcp.domain.outcomes import Happened
 from memory_mcp.fence import OPEN
+from memory_mcp.render.block import Block
+from memory_mcp.render.pages import context_page, escape_markdown, paragraphs_by_day
+from memory_mcp.render.reports import history_text
 
 pytestmark = pytest.mark.anyio
 
@@ -95,7 +94,7 @@ async def test_the_history_says_how_many_are_older(
 )
 def test_a_memory_is_a_line_of_text_and_nothing_else(text: str, shown: str) -> None:
     """It can begin nothing and import no file: Claude Code follows an @ in such pages."""
-    assert plain(text) == shown
+    assert escape_markdown(text) == shown
 
 
 @given(st.text(alphabet="\\<>`~!-?/&@a=\"' []()#*_1.", max_size=40), st.sampled_from(["", "- "]))
@@ -103,7 +102,7 @@ def test_a_memory_is_a_line_of_text_and_nothing_else(text: str, shown: str) -> N
 @example(r"\\<b>", "")
 def test_no_memory_becomes_raw_html(text: str, begun: str) -> None:
     """By the reference rules of Markdown, whatever backslashes it brings along."""
-    tokens = MarkdownIt("commonmark", {"html": True}).parse(f"{begun}{plain(text)} [id]")
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(f"{begun}{escape_markdown(text)} [id]")
     kinds = {each.type for token in tokens for each in (token, *(token.children or ()))}
 
     assert not kinds & {"html_block", "html_inline", "fence", "heading_open"}
@@ -134,6 +133,6 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
     assert f"## {day}\n\nWe chose a till. [" in text
     assert "Use stripe — cheap [" in held
     assert isinstance(whole, Happened)
-    paragraphs = [paragraph for paragraph, _ in told_by_day(whole.records)]
+    paragraphs = [paragraph for paragraph, _ in paragraphs_by_day(whole.records)]
     assert "\n\n".join(paragraphs) in text
     assert "\n\n".join(paragraphs) in history_text(whole)

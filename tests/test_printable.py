@@ -11,7 +11,7 @@ from command_line import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.cli.terminal import printable, readable_json, say_json
+from memory_mcp.cli.show import printable, readable_json, say_json
 
 _HARM = "\x1b[2J\x9b31m\x07\r\x08\u202eevil\u2066\u200b\ufeff\U000e0041\u2028\x7f\x85"
 _HIDDEN = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200E, 0x200F)))
@@ -90,5 +90,5 @@ def test_only_one_place_writes_to_the_terminal() -> None:
         ["grep", "-rnE", r"sys\.std(out|err)\.write|(^|[^.\w])print\(", source / "cli"],  # noqa: S607
         capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
-    found = [line for line in listed.splitlines() if "terminal.py" not in line]
+    found = [line for line in listed.splitlines() if "show.py" not in line]
     assert [line for line in found if "readable_json(" not in line] == []

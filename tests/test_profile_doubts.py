@@ -2,9 +2,9 @@
 
 import pytest
 
-from memory_mcp.context.profile import PROFILE_CHARS_MAX, profile_line
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, profile_line
 from memory_mcp.text.profile.match import find_facts
 
 FRAMES = """

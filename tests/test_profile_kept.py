@@ -10,9 +10,9 @@ from profile_doors import correct, fact_id, forget, found, lines, opened, repeat
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.receipts import added_fields
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.render.receipts import added_fields
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ from profile_doors import opened, say
 from memory_mcp import app
 from memory_mcp.app.profile import zone_named
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.profile import PROFILE_CHARS_MAX, now_line, profile_line
-from memory_mcp.context.render import Block
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
+from memory_mcp.render.block import Block
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, now_line, profile_line
 
 NOW = datetime(2026, 11, 21, 22, 2, tzinfo=UTC)
 

@@ -18,13 +18,12 @@ from nudges_in_memory import SlowNudges
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy, Rooms
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.render import tokens
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
-from memory_mcp.server.hook_tools import prompt_context
-from memory_mcp.server.tools import default_tools
+from memory_mcp.render.block import count_tokens
+from memory_mcp.server.tools import default_tools, prompt_context
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +116,7 @@ async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
     said = await app.prompt_context(rooms, ASKS, SESSION)
 
     assert said
-    assert tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
+    assert count_tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
 
 
 async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
@@ -229,7 +228,7 @@ async def test_going_back_is_told_once_with_what_was_written_since() -> None:
     assert other == ""
     assert first.startswith("The user went back to an earlier point of this conversation")
     assert "- Sessions [" in first
-    assert tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
+    assert count_tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
     assert await app.prompt_context(rooms, "go on", "a-session") == ""
 
 
@@ -257,7 +256,7 @@ async def test_whatever_fails_the_prompt_goes_on(
 
     async with agent(settings, "auto") as client:
         for fault in (broken, endless):
-            monkeypatch.setattr("memory_mcp.server.hook_tools.PROMPT_SECONDS_MAX", 0.05)
+            monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 0.05)
             monkeypatch.setattr(app, "prompt_context", fault)
             assert await prompted(client, ASKS) == ""
 

@@ -14,11 +14,11 @@ from shop import shop
 from memory_mcp import app
 from memory_mcp.app.rooms import Policy
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.head_text import head_text
-from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.fence import OPEN
-from memory_mcp.server.prompts import PROMPTS, listed_prompts, prompt_text
+from memory_mcp.render.block import Block, count_tokens
+from memory_mcp.render.reports import head_text
+from memory_mcp.server.prompts import PROMPTS, list_prompts, prompt_text
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ async def test_the_words_are_those_agreed_on(file: str, name: str, given: dict[s
 
     shown = text if file == "review_backtrack" else _RECALLED.sub("<memory …>", text)
     golden(f"prompts/{file}.txt", f"{shown}\n")
-    assert tokens(text) <= _TOKENS_MAX
+    assert count_tokens(text) <= _TOKENS_MAX
     assert await rooms.heads.read() == before, "asking for a prompt moves nothing"
 
 
@@ -130,7 +130,7 @@ async def test_clients_of_both_eras_list_and_start_them(settings: Settings, era:
     """No argument is required: what is left out is an error without a reason in some clients."""
     async with agent(settings, era) as client:
         found = (await client.list_prompts()).prompts
-        assert [each.name for each in found] == [each.name for each in listed_prompts()]
+        assert [each.name for each in found] == [each.name for each in list_prompts()]
         for prompt in found:
             assert prompt.title
             assert not any(argument.required for argument in prompt.arguments or ())

@@ -18,10 +18,10 @@ from memory_mcp.domain.search import (
     Ranked,
     RerankWeights,
 )
-from memory_mcp.retrieval.diversity import mmr
-from memory_mcp.retrieval.question import Question, question_of
-from memory_mcp.retrieval.ranking import rank
-from memory_mcp.retrieval.terms import terms
+from memory_mcp.ranking.diversity import choose_diverse
+from memory_mcp.ranking.order import rank
+from memory_mcp.ranking.question import Question, parse_question
+from memory_mcp.ranking.terms import extract_terms
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 WRITTEN = "2026-01-01T00:00:00.000Z"
@@ -37,7 +37,7 @@ TEXTS = (
 
 def fields(text: str, names: str = "") -> Fields:
     """What is searched of a text."""
-    return Fields(body=" ".join(terms(text)), names=names)
+    return Fields(body=" ".join(extract_terms(text)), names=names)
 
 
 def candidate(number: int, text: str, importance: int = 3, written: str = WRITTEN) -> Candidate:
@@ -64,7 +64,7 @@ def ranked(
     records: int = 500,
 ) -> list[Ranked]:
     """The answer to a question."""
-    question = question_of(asked, NOW)
+    question = parse_question(asked, NOW)
     return rank(
         question, corpus(question, found, records), found, neighbours, near,
         weights=weights or RerankWeights(), now=NOW,
@@ -140,7 +140,7 @@ ORDERS, REPLIES, PORTUGAL = (0.6, 0.05, 0.1), (0.02, 0.33, -0.02), (-0.08, -0.05
 def asked_of_few(asked: str, cosines: Sequence[float] | None) -> list[Ranked]:
     """The answer of a store with three memories; who has the words is a candidate, or all are."""
     if cosines is None:
-        words = set(question_of(asked, NOW).every)
+        words = set(parse_question(asked, NOW).every)
         some = [one for one in TINY if not words.isdisjoint(one.fields.body.split())]
         return ranked(asked, some, records=3)
     near = nearness_of(asked, dict(zip(TINY_IDS, cosines, strict=True)))
@@ -285,6 +285,6 @@ def test_near_twins_are_dropped_only_when_asked() -> None:
 
     alike = {one.id: bytes([100, 3, n]) for n, one in enumerate(order)}
 
-    assert [one.id for one in mmr(order, each, 3, {})] == ["0", "2"]
-    assert [one.id for one in mmr(order, each, 3, alike)] == ["0"]
-    assert mmr([], each, 3, {}) == []
+    assert [one.id for one in choose_diverse(order, each, 3, {})] == ["0", "2"]
+    assert [one.id for one in choose_diverse(order, each, 3, alike)] == ["0"]
+    assert choose_diverse([], each, 3, {}) == []

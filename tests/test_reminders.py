@@ -7,7 +7,7 @@ from doors import Era, agent, call, seal
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.opening import OpeningSettings
-from memory_mcp.server.memory_tools import REMINDER
+from memory_mcp.server.tools import REMINDER
 
 pytestmark = pytest.mark.anyio
 

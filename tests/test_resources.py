@@ -14,11 +14,11 @@ from shop import added, shop
 
 from memory_mcp import app
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.render import tokens
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
-from memory_mcp.server.completions import completion
+from memory_mcp.render.block import count_tokens
+from memory_mcp.server.handlers import completion
 from memory_mcp.server.resources import (
     CHECKPOINT,
     CONTEXT,
@@ -28,9 +28,9 @@ from memory_mcp.server.resources import (
     PROFILE,
     RESOURCES,
     TEMPLATES,
-    listed,
+    list_resources,
 )
-from memory_mcp.server.resources import read as read_uri
+from memory_mcp.server.resources import read_resource as read_uri
 
 pytestmark = [pytest.mark.anyio, pytest.mark.protocol]
 
@@ -169,11 +169,11 @@ async def test_a_broken_store_is_told_in_words(
         raise KeyError("a secret inside")
 
     async with agent(settings, era) as client:
-        monkeypatch.setattr("memory_mcp.server.faces.read", broken)
+        monkeypatch.setattr("memory_mcp.server.handlers.read_resource", broken)
         with pytest.raises(MCPError, match="Mount it and ask again") as error:
             await client.read_resource(HEAD)
         assert error.value.error.code == -32603
-        monkeypatch.setattr("memory_mcp.server.faces.read", bug)
+        monkeypatch.setattr("memory_mcp.server.handlers.read_resource", bug)
         with pytest.raises(MCPError, match="This is a bug of memory-mcp"):
             await client.read_resource(HEAD)
 
@@ -246,7 +246,7 @@ async def test_a_long_history_is_cut_with_a_word_on_it() -> None:
     text = await read_uri(rooms, HISTORY)
 
     assert len(text) < HISTORY_PAGE_CHARS_MAX + 1_000
-    assert tokens(text) < 10_000
+    assert count_tokens(text) < 10_000
     assert "Day 39:" in text
     assert "Day 0:" not in text
     assert "There is more before 2026-01-31: search_memories(until='2026-01-31T" in text
@@ -259,7 +259,7 @@ async def test_the_list_stays_short() -> None:
     for phase in range(1, LISTED_CHECKPOINTS_MAX + 5):
         clock.advance(timedelta(minutes=1))
         await app.checkpoint(rooms, f"Phase {phase} done", phase, again=False, approval="approved")
-    found = await listed(rooms)
+    found = await list_resources(rooms)
 
     assert len(found) == len(RESOURCES) + LISTED_CHECKPOINTS_MAX
     assert found[len(RESOURCES)].title == "Phase 14: Phase 14 done"

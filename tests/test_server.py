@@ -13,8 +13,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.server.calls import answer
 from memory_mcp.server.main import INSTRUCTIONS
-from memory_mcp.server.speak import answer
 from memory_mcp.server.tools import toolset
 
 pytestmark = [pytest.mark.anyio, pytest.mark.protocol]

@@ -11,11 +11,11 @@ from project_story import Story, told
 
 from memory_mcp import app
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.render import Block
-from memory_mcp.context.since import since_of, token_of
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.block import Block
+from memory_mcp.render.since import make_token, parse_since
 
 pytestmark = pytest.mark.anyio
 
@@ -163,17 +163,17 @@ async def test_who_was_away_for_too_much_begins_anew(
 def test_a_moment_is_a_token_or_a_time() -> None:
     """A time without a zone is UTC, and what is written at it is not new."""
     newest = FakeIds().new(START)
-    by_token = since_of(token_of(7, {newest}, START, 1), START)
-    by_time = since_of("2026-01-31T14:30:22.104", START)
+    by_token = parse_since(make_token(7, {newest}, START, 1), START)
+    by_time = parse_since("2026-01-31T14:30:22.104", START)
 
     assert (by_token.at, by_token.revision, by_token.total) == (START, 7, 1)
     assert not by_token.precedes(newest)
     assert by_token.precedes(FakeIds().new(START + timedelta(milliseconds=1)))
     assert (by_time.at, by_time.revision) == (START, None)
     assert not by_time.precedes(newest)
-    assert since_of("2026-01-31", START).precedes(newest)
-    assert token_of(0, set(), START, 0) == "r0-000000000000000-00000000-0"
-    assert since_of("R0-000000000000000-00000000-0 ", START).precedes(newest)
+    assert parse_since("2026-01-31", START).precedes(newest)
+    assert make_token(0, set(), START, 0) == "r0-000000000000000-00000000-0"
+    assert parse_since("R0-000000000000000-00000000-0 ", START).precedes(newest)
 
 
 def test_what_came_late_is_told_from_what_was_known() -> None:
@@ -185,7 +185,7 @@ def test_what_came_late_is_told_from_what_was_known() -> None:
     slow, slower = (ids.new(START + timedelta(seconds=n, milliseconds=5)) for n in (20, 30))
     new = ids.new(START + timedelta(minutes=2))
     now = START + timedelta(minutes=3)
-    since = since_of(token_of(1, {*known, ahead}, START + timedelta(minutes=1), 9), now)
+    since = parse_since(make_token(1, {*known, ahead}, START + timedelta(minutes=1), 9), now)
 
     def said(*came: RecordId, without: RecordId | None = None) -> set[RecordId] | None:
         return since.new_among({*known, ahead, *came} - {without}, (), now)
@@ -216,7 +216,7 @@ def test_what_came_late_is_told_from_what_was_known() -> None:
 def test_nonsense_is_refused_with_what_would_do(said: str) -> None:
     """Guessing a moment would hide changes."""
     with pytest.raises(InvalidRequestError, match="neither what a memory_context ended with"):
-        since_of(said, START)
+        parse_since(said, START)
 
 
 async def test_a_moment_to_come_and_another_projects_token_are_refused() -> None:
@@ -224,7 +224,7 @@ async def test_a_moment_to_come_and_another_projects_token_are_refused() -> None
     clock = FakeClock()
     rooms = fake_rooms(clock)
     with pytest.raises(InvalidRequestError, match="is yet to come"):
-        since_of("2027-01-01", START)
+        parse_since("2027-01-01", START)
     with pytest.raises(InvalidRequestError, match="names revision 99 of the head"):
         await app.memory_context(rooms, since="r99-019c147d9b98000-00000000-0")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mcp.retrieval.spelling import alternatives, distance
-from memory_mcp.retrieval.stemming import stem
+from memory_mcp.ranking.spelling import edit_distance, suggest_terms
+from memory_mcp.ranking.terms import stem
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_slip_finds_the_word(asked: str, held: str) -> None:
     """Whoever types in a hurry should not be told that nothing is known."""
     similar = [("unrelated", 3), (stem(held), 2), ("other", 9)]
 
-    assert stem(held) in alternatives(stem(asked), similar)
+    assert stem(held) in suggest_terms(stem(asked), similar)
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_a_slip_finds_the_word(asked: str, held: str) -> None:
 )
 def test_short_words_numbers_and_pairs_are_taken_at_their_word(asked: str, held: str) -> None:
     """A wild guess answers a question that nobody asked."""
-    assert alternatives(asked, [(held, 5)]) == ()
+    assert suggest_terms(asked, [(held, 5)]) == ()
 
 
 def test_the_nearest_come_first_and_few() -> None:
     """Every alternative dilutes the question."""
     similar = [("dashboards", 1), ("dashboard", 4), ("dashbord", 9), ("dashing", 5), ("dash", 7)]
 
-    found = alternatives("dashbourd", similar)
+    found = suggest_terms("dashbourd", similar)
 
     assert found[:2] == ("dashbord", "dashboard")
     assert len(found) <= 3
@@ -64,4 +64,4 @@ def test_the_nearest_come_first_and_few() -> None:
 )
 def test_errors_are_counted_as_people_make_them(one: str, other: str, errors: int) -> None:
     """Two letters swapped are one slip."""
-    assert min(distance(one, other, 2), 3) == errors
+    assert min(edit_distance(one, other, 2), 3) == errors

@@ -20,10 +20,10 @@ from test_http import serving
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import WATCHED_MAX
-from memory_mcp.server.faces import show_faces
+from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.main import make_server
-from memory_mcp.server.notifications import Telling, Watch
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE
+from memory_mcp.server.subscriptions import Telling, Watch
 
 pytestmark = pytest.mark.anyio
 
@@ -158,7 +158,7 @@ async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     server = MCPServer[Rooms](
         "x", lifespan=lifespan, subscriptions=telling.bus, middleware=[telling.hear]
     )
-    show_faces(server, telling)
+    add_handlers(server, telling)
     async with listener(partial(Client, server, mode=era), era) as ears:
         await ears.watch(LIST, HEAD)
         assert telling.watch_of(rooms).watched == {LIST, HEAD}

@@ -34,7 +34,7 @@ from memory_mcp import app
 from memory_mcp.app.strangers import PLACE
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.words import trust_text
+from memory_mcp.render.receipts import trust_text
 
 pytestmark = pytest.mark.anyio
 

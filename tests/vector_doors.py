@@ -16,7 +16,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk, Passage
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.ports import SearchIndex, VectorIndex
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
@@ -79,7 +79,7 @@ async def doors_to(path: Path | None, count: int) -> AsyncGenerator[list[Door]]:
         index = MemoryIndex()
         doors = [Door(index, MemoryVectors(index))] * count
     else:
-        indexes = [SqliteIndex(path, fields_of, lambda: None) for _ in range(count)]
+        indexes = [SqliteIndex(path, extract_fields, lambda: None) for _ in range(count)]
         doors = [Door(each, SqliteVectors(each)) for each in indexes]
     await doors[0].index.mark_complete()
     yield doors

@@ -27,7 +27,7 @@ from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEm
 from memory_mcp.models.manifest import NO_EXTRA, extra_installed, read_manifest
 from memory_mcp.models.minilm import MiniLm
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue
-from memory_mcp.retrieval.analysis import fields_of
+from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalJournal
@@ -222,7 +222,7 @@ def _trees(places: Places) -> tuple[Path, ...]:
 
 def _index(path: Path, disk: Disk) -> SqliteIndex:
     setting = disk.setting_of(path)
-    return SqliteIndex(path, fields_of, lambda: disk.prepare(path.parent), setting=setting)
+    return SqliteIndex(path, extract_fields, lambda: disk.prepare(path.parent), setting=setting)
 
 
 def _strangers(

@@ -1,13 +1,17 @@
 """`memory-mcp hook <event>`: what Claude Code runs at the turning points of a session.
 
-    session-start    prints the bootstrap that lies ready, with the present time
+    session-start    prints the rendered bootstrap with the present time
     post-compact     leaves the summary of the compacted conversation in the inbox
     stop             counts the turn; asks for a consolidation when one is due
-    session-end      leaves word of the session's end and its transcript in the inbox
+    session-end      leaves the session's end and the path of its transcript in the inbox
 
-It reads the event from stdin and answers on stdout, both JSON in bytes: no code page has a say. It
-is standard library only and starts no process. It fails open: whatever goes wrong, it says one
-line, exits with 0 and is done within its budget, even where stdin never ends or a disk hangs.
+Reads the event from stdin and answers on stdout, both JSON in bytes: no code page has a say. Uses
+the standard library only and starts no process. Fails open: whatever goes wrong, it says one line,
+exits with 0 and is done within its budget, even where stdin never ends or a disk hangs.
+
+A reminder continues the turn, which ends in a stop of its own: `stop_hook_active` marks that one,
+and it is never answered. The reminder is noted before it is given, so that a hook that dies reminds
+too rarely rather than again and again.
 """
 
 import json
@@ -20,16 +24,64 @@ from typing import Any, Final, cast
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
     amend_session,
-    drop,
     known_ids,
+    leave_event,
     read_session,
+    write_session,
 )
-from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, opening, shown_ids
+from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, opening_text, shown_ids
 from memory_mcp.hooks.place import Place, find_place
-from memory_mcp.hooks.tail import is_transcript
-from memory_mcp.hooks.turns import stopped
+from memory_mcp.hooks.transcript import (
+    find_left_branch,
+    is_transcript,
+    last_prompt,
+    parse_entries,
+    read_tail,
+)
 
-__all__ = ["EVENTS", "main"]
+_ASK: Final = (
+    "{} turns have passed since the last consolidation or reminder. Call the memory tool "
+    "consolidate once now: memory_update (what is true now, for a session that knows nothing "
+    "of this one), history_entry (one dated paragraph) and insights if there are any. Then end "
+    "your turn; the user need not be told."
+)
+
+
+def count_turn(place: Place, event: Mapping[str, Any], session: str) -> str:
+    """What to say to the agent at the end of this turn: nearly always nothing."""
+    if place.meta or not place.machine or event.get("stop_hook_active"):
+        return ""
+    noted = read_session(place.machine, session)
+    turns = _count_of(noted, "turns") + 1
+    asked = min(_count_of(noted, "asked"), turns)
+    due = 0 < place.interval <= turns - asked
+    prompt = _note_rewind(place, event, session, str(noted.get("prompt", "")))
+    write_session(
+        place.machine,
+        session,
+        {**noted, "turns": turns, "asked": turns if due else asked, "prompt": prompt},
+    )
+    return _ASK.format(turns - asked) if due else ""
+
+
+def _note_rewind(place: Place, event: Mapping[str, Any], session: str, noted: str) -> str:
+    """Leave word if the user went back to before the prompt noted last; the newest prompt."""
+    path = event.get("transcript_path")
+    trees = (place.project, place.work_tree)
+    if not isinstance(path, str) or not is_transcript(path, session, trees, place.client):
+        return noted
+    entries = parse_entries(read_tail(path)[0])
+    left = find_left_branch(entries, noted)
+    if left is not None:
+        leave_event(place.machine, {"event": "rewound", "session": session, "branch": place.branch,
+                           "since": left})  # fmt: skip
+    return last_prompt(entries) or noted
+
+
+def _count_of(noted: Mapping[str, Any], name: str) -> int:
+    value = noted.get(name)
+    return value if isinstance(value, int) and value >= 0 else 0
+
 
 _STDIN_BYTES_MAX: Final = 8_388_608
 """Far more than any event: a summary has some thousand characters."""
@@ -49,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run one hook; the exit status is always 0: a session never breaks because of its memory."""
     name = arguments[0] if arguments else ""
     answers: list[_Answer] = []
-    worker = threading.Thread(target=_worked, args=(name, answers), daemon=True)
+    worker = threading.Thread(target=_work, args=(name, answers), daemon=True)
     worker.start()
     budget = _BUDGET_END_SECONDS if name == "session-end" else _BUDGET_SECONDS
     worker.join(budget)
@@ -59,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _worked(name: str, answers: list[_Answer]) -> None:
+def _work(name: str, answers: list[_Answer]) -> None:
     try:
         answers.append(_answer(name))
     except Exception as error:  # noqa: BLE001  # whatever it is, the session goes on
@@ -87,7 +139,7 @@ def _server_begins(name: str, event: _Event) -> bool:
 
 def _session_start(place: Place, event: _Event) -> _Answer:
     """The bootstrap, again after a compaction; noted is what the agent has read in it."""
-    text = opening(place)
+    text = opening_text(place)
     session = _text(event, "session_id")
     writing = bool(place.machine) and not place.meta
     if event.get("source") == "compact" and writing:  # the hook with the summary runs after this
@@ -106,13 +158,13 @@ def _post_compact(place: Place, event: _Event) -> _Answer:
     session = _text(event, "session_id")
     if place.meta or not place.machine or not summary:
         return {}
-    drop(place.machine, {"event": "post-compact", "session": session, "branch": place.branch,
+    leave_event(place.machine, {"event": "post-compact", "session": session, "branch": place.branch,
                        "compact_summary": summary[:_SUMMARY_CHARS_MAX]})  # fmt: skip
     return {}
 
 
 def _stop(place: Place, event: _Event) -> _Answer:
-    asked = stopped(place, event, _text(event, "session_id"))
+    asked = count_turn(place, event, _text(event, "session_id"))
     return _context("Stop", asked) if asked else {}
 
 
@@ -129,7 +181,7 @@ def _session_end(place: Place, event: _Event) -> _Answer:
             f"{transcript!r} is no transcript of this session in "
             f"{os.path.join(place.client, 'projects')!r}, or lies in the work tree: it is not read"
         )
-    drop(place.machine, {"event": "session-end", "session": session, "branch": place.branch,
+    leave_event(place.machine, {"event": "session-end", "session": session, "branch": place.branch,
                        "transcript_path": transcript,
                        "reason": _text(event, "reason")})  # fmt: skip
     return {}

@@ -53,7 +53,7 @@ def door(request: pytest.FixtureRequest, tmp_path: Path) -> Door:
     return Door(
         LocalInbox(state, Disk()),
         LocalInbox(state, Disk()),
-        lambda event: files.drop(str(state), event),
+        lambda event: files.leave_event(str(state), event),
         lambda ids: files.write_session(str(state), SESSION, {"shown": ids}),
         lambda _: None,
     )
@@ -228,7 +228,7 @@ async def test_a_transcript_is_read_where_a_client_keeps_it(door: Door, tmp_path
 async def test_a_file_that_is_none_of_ours_is_looked_past_or_moved(tmp_path: Path) -> None:
     """Links, folders, what is too large or still being written: none of it is read."""
     state, inbox = tmp_path / ".state", LocalInbox(tmp_path / ".state", Disk())
-    files.drop(str(state), compacted("one"))
+    files.leave_event(str(state), compacted("one"))
     folder = state / "inbox"
     (folder / "link.json").symlink_to(tmp_path / "secret")
     (folder / "large.json").write_bytes(b" " * (hook_limits.EVENT_BYTES_MAX + 1))

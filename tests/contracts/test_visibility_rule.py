@@ -11,11 +11,12 @@ from any_records import FILTERS, QUERIES, RECORDS_MAX, VIEWS, records
 from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stores_in_memory import MemoryIndex, passes
+from stores_in_memory import MemoryIndex
 
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.ports import SearchIndex
+from memory_mcp.ranking.question import matches_filters
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +36,7 @@ async def compare(
     ids = {record.id for record in written}
     for view in views:
         seen = [r for r in visible(written, view) if r.recalled or filters.statement]
-        wanted = {r.id for r in seen if passes(r, filters)}
+        wanted = {r.id for r in seen if matches_filters(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
         assert await real.count(view, filters) == len(wanted)

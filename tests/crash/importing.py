@@ -16,7 +16,7 @@ from project import opened
 from memory_mcp import app
 from memory_mcp.disk import Disk
 from memory_mcp.domain.moving import Imported
-from memory_mcp.moving.reading import read_source
+from memory_mcp.formats.importers import read_source
 from memory_mcp.storage.files.imports import read_material
 
 

@@ -19,8 +19,8 @@ from project import settings_in
 from memory_mcp import app
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
-from memory_mcp.context.render import Block
 from memory_mcp.domain import limits
+from memory_mcp.render.block import Block
 
 HEADING = re.compile(r"^## Left for the user.*\n- (.*)$", re.MULTILINE)
 

@@ -43,8 +43,12 @@ def leave(root: Path, session: str) -> None:
     )
     event = {"session": session, "branch": "main"}
     summary = f"The table {session} rests in PostgreSQL."
-    files.drop(state_of(root), {**event, "event": "post-compact", "compact_summary": summary})
-    files.drop(state_of(root), {**event, "event": "session-end", "transcript_path": str(file)})
+    files.leave_event(
+        state_of(root), {**event, "event": "post-compact", "compact_summary": summary}
+    )
+    files.leave_event(
+        state_of(root), {**event, "event": "session-end", "transcript_path": str(file)}
+    )
 
 
 def left(root: Path) -> list[Path]:
@@ -123,7 +127,7 @@ async def test_what_a_hook_left_survives_a_power_cut(
     with Remembered(tmp_path) as remembered:
         with monkeypatch.context() as patched:
             patched.setattr(os, "fsync", remembered.watching(os.fsync))
-            files.drop(
+            files.leave_event(
                 state_of(tmp_path), {"event": "post-compact", "compact_summary": "It is so."}
             )
         remembered.forget_the_rest()

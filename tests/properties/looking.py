@@ -10,12 +10,12 @@ from plain_model import DURABLE, Entry, PlainModel
 from memory_mcp import app
 from memory_mcp.app.heads import known_memory, view_of
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.render import Block
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, RESULTS_MAX
 from memory_mcp.domain.outcomes import Found, HeadReport
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters
 from memory_mcp.errors import UnknownMemoryError
+from memory_mcp.render.block import Block
 from memory_mcp.timeline.moves import fold
 
 KINDS: Final[tuple[Kind, ...]] = ("fact", "decision", "preference", "lesson", "event", "checkpoint")

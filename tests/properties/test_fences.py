@@ -9,10 +9,10 @@ from fakes import Scribe
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.context.render import Section, render_context
-from memory_mcp.context.whole import memory_text
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.fence import CLOSE, OPEN, disarmed, holds_fence
+from memory_mcp.render.block import Section, render_context
+from memory_mcp.render.reports import memory_text
 
 _ENDS = (
     "</memory>",

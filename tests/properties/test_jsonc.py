@@ -9,8 +9,18 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memory_mcp.clients.edit import NotAnObjectError, holds, put, read, take
-from memory_mcp.clients.jsonc import Json, NotJsonError, Value, is_blank, scan
+from memory_mcp.clients.jsonc import (
+    Json,
+    JsonNode,
+    NotAnObjectError,
+    NotJsonError,
+    holds,
+    is_blank,
+    put,
+    read,
+    scan,
+    take,
+)
 from memory_mcp.clients.plans import Edit, install, uninstall
 
 ENTRY: Mapping[str, Json] = {
@@ -218,7 +228,7 @@ def _edited(data: Any, path: Sequence[str], value: object) -> Any:
     return inner
 
 
-def _value(text: str, path: tuple[str, ...]) -> Value:
+def _value(text: str, path: tuple[str, ...]) -> JsonNode:
     value = scan(text, (*path, "")).root
     for name in path:
         member = value.member(name)

@@ -19,7 +19,7 @@ from test_round_trips import NAME, records
 
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.ids import MAIN, ROOT
-from memory_mcp.domain.moving import Document, Export, Material
+from memory_mcp.domain.moving import Export, Material, SourceFile
 from memory_mcp.domain.record import Record
 from memory_mcp.timeline.moves import fold
 
@@ -71,7 +71,7 @@ def test_lines_that_git_turned_are_turned_back(text: str) -> None:
     made = Scribe().record(text)
     folder = as_markdown(ABOUT, [made])
     turned = tuple(
-        Document(d.name, d.text.replace("\n", "\r\n"), d.modified) for d in folder.documents
+        SourceFile(d.name, d.text.replace("\n", "\r\n"), d.modified) for d in folder.documents
     )
     own = read(Material(turned, folder=True)).own
 

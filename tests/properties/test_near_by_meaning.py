@@ -27,9 +27,9 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk, QueryVectors
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.retrieval.filters import passes
-from memory_mcp.retrieval.late import nearness
+from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.ranking.late_interaction import measure_nearness
+from memory_mcp.ranking.question import matches_filters
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 from memory_mcp.timeline.visibility import visible
@@ -60,7 +60,7 @@ REACHED = st.builds(reaching, SEARCHED, st.sampled_from(REACHES))
 
 def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[RecordId]:
     """What the pure rule says may be found."""
-    return {r.id for r in visible(written, view) if r.recalled and passes(r, filters)}
+    return {r.id for r in visible(written, view) if r.recalled and matches_filters(r, filters)}
 
 
 @given(
@@ -82,7 +82,10 @@ async def test_sql_and_the_pure_rule_find_the_same_near(  # noqa: PLR0917  # dra
     put_back: int,
 ) -> None:
     """Any records, any of them encoded, in any order and removed again: the same list."""
-    index, oracle = SqliteIndex(tmp_path / f"{next(FILES)}", fields_of, lambda: None), MemoryIndex()
+    index, oracle = (
+        SqliteIndex(tmp_path / f"{next(FILES)}", extract_fields, lambda: None),
+        MemoryIndex(),
+    )
     sides = [(index, SqliteVectors(index)), (oracle, MemoryVectors(oracle))]
     made = {
         r.id: tuple(away(steps[chunks * n + k]) for k in range(chunks))
@@ -118,7 +121,7 @@ async def found(
 ) -> Matches:
     """What is found in one mode of these records, of which those are encoded, in these orders."""
     query, view, filters, mode = asked
-    index = SqliteIndex(path / f"{next(FILES)}", fields_of, lambda: None)
+    index = SqliteIndex(path / f"{next(FILES)}", extract_fields, lambda: None)
     model, vectors = FakeEmbedder(synonyms=SYNONYMS), SqliteVectors(index)
     await index.mark_complete()
     await index.add(written)
@@ -198,4 +201,4 @@ async def test_the_same_vectors_are_as_near_in_whatever_order_they_are_compared(
     order: list[int] = chance.permutation(len(ids)).tolist()
     shuffled = {ids[n]: made[ids[n]] for n in order}
 
-    assert nearness(asked, shuffled) == nearness(asked, made)
+    assert measure_nearness(asked, shuffled) == measure_nearness(asked, made)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from views_in_memory import MemoryViews
 
 from memory_mcp import app
-from memory_mcp.context.render import Block, tokens
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import View
+from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.timeline.visibility import visible
 
 KINDS: tuple[Kind, ...] = ("fact", "decision", "lesson", "preference", "event", "identity")
@@ -120,7 +120,7 @@ class World:
         lying = self.views.bootstraps["main"]
         for text in (lying["text"], self.views.pages["session-context.md"]):
             assert named(text) <= every
-        assert lying["tokens"] == tokens(lying["text"]) <= 500
+        assert lying["tokens"] == count_tokens(lying["text"]) <= 500
         words = {word for r in seen for word in re.findall(r"w\d+", r.content)}
         for text in (*self.views.pages.values(), lying["text"]):
             assert set(re.findall(r"\bw\d+\b", text)) <= words

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
-from memory_mcp.context.render import Block
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.block import Block
 
 JUMPS = tuple(timedelta(seconds=n) for n in (1, 30, 700, -20, -700, 90_000, -90_000))
 

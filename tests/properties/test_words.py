@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.retrieval.analysis import fields_of
-from memory_mcp.retrieval.question import question_of
+from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.ranking.question import parse_question
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ def is_folded(char: str) -> bool:
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
-    found = SqliteIndex(tmp_path / "index.sqlite3", fields_of, lambda: None)
+    found = SqliteIndex(tmp_path / "index.sqlite3", extract_fields, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()
@@ -39,7 +39,7 @@ async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
 
 async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordId]:
     view = View(chain=frozenset(), now=scribe.clock.now())
-    asked = question_of(text, view.now).every
+    asked = parse_question(text, view.now).every
     found = await index.match(asked, await index.corpus(asked, view), view, Filters(), 60)
     return {candidate.id for candidate in found}
 
@@ -79,7 +79,7 @@ async def test_a_word_is_found_whatever_stands_around_it(
 ) -> None:
     """Emoji, signs and spaces are no part of a word, in what is stored and in what is asked."""
     scribe = Scribe()
-    if not question_of(text, scribe.clock.now()).terms:
+    if not parse_question(text, scribe.clock.now()).terms:
         return
     record = scribe.record(normalised(f"before {around}{text}{around} after"))  # as it is stored
     await index.add([record])

@@ -11,7 +11,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import RecordId, made_id
 from memory_mcp.domain.merging import Secrets
-from memory_mcp.domain.moving import Foreign, LeftOut, Source
+from memory_mcp.domain.moving import ForeignMemory, LeftOut
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.drafts import check_draft
@@ -38,7 +38,7 @@ class Adopted:
 class Adopting:
     """Takes item after item, and counts what was taken out of them."""
 
-    source: Source
+    source: str
     secrets: Secrets
     reach: Reach | None
     known: Collection[RecordId]
@@ -48,7 +48,7 @@ class Adopting:
     split: int = 0
     ahead: int = 0
 
-    def take(self, item: Foreign) -> Adopted | LeftOut:
+    def take(self, item: ForeignMemory) -> Adopted | LeftOut:
         """The item as it may be stored, or why it may not."""
         if len(item.content) > limits.ITEM_CHARS_MAX:
             return LeftOut(
@@ -76,11 +76,11 @@ class Adopting:
         at = item.at or item.around or self.now
         return Adopted(label, pieces, min(at, self.now))
 
-    def _is_ahead(self, item: Foreign) -> bool:
+    def _is_ahead(self, item: ForeignMemory) -> bool:
         """Whether it says that it is of a time to come: then it has none that counts."""
         return item.at is not None and item.at > self.now
 
-    def _draft(self, item: Foreign, found: Counter[str]) -> Draft:
+    def _draft(self, item: ForeignMemory, found: Counter[str]) -> Draft:
         def plain(text: str) -> str:
             try:
                 said = clean(text, self.secrets)
@@ -113,7 +113,7 @@ class Adopting:
             return drop_headings(separate_recalled(content).own)
         return content
 
-    def _refused(self, item: Foreign, draft: Draft) -> str:
+    def _refused(self, item: ForeignMemory, draft: Draft) -> str:
         if Redacted(draft.content).nothing_left:
             return "is nothing but a secret, which is not kept"
         if not draft.content and item.content.strip():
@@ -122,7 +122,7 @@ class Adopting:
             return f"expired on {draft.expires_at:%Y-%m-%d}"
         return ""
 
-    def _pieces(self, item: Foreign, draft: Draft) -> tuple[tuple[RecordId, Draft], ...]:
+    def _pieces(self, item: ForeignMemory, draft: Draft) -> tuple[tuple[RecordId, Draft], ...]:
         parts = split_pieces(draft.content, limits.CONTENT_CHARS_MAX) or [draft.content]
         whose = "" if draft.reach == "project" else f"{draft.reach}\n"
         at = _UNDATED if item.at is None or self._is_ahead(item) else item.at
@@ -147,6 +147,6 @@ class _SecretError(Exception):
     """A text holds a secret, and those are to be refused."""
 
 
-def _place(item: Foreign) -> str:
+def _place(item: ForeignMemory) -> str:
     """Where an item stands, without its first words: they may be the secret."""
     return item.item.partition(": ")[0]

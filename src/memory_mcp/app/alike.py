@@ -19,7 +19,7 @@ from memory_mcp.domain.search import Candidate, Corpus
 from memory_mcp.domain.vectors import QueryVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.retrieval.analysis import fields_of, meant_by
+from memory_mcp.ranking.analysis import extract_fields, text_to_encode
 from memory_mcp.text.merge import Statement, is_comparable, score_similarity
 
 __all__ = ["Alike", "alike"]
@@ -60,7 +60,7 @@ async def alike(pool: Pool, new: Record, view: View, merging: Merging) -> list[A
     wanted = max(merging.topk, merging.fallback_topk if merging.fallback_enabled else 0)
     if not wanted:
         return []
-    ours = tuple(fields_of(new).body.split())
+    ours = tuple(extract_fields(new).body.split())
     filters = Filters(category=new.category)
     telling = sorted(set(ours), key=lambda term: (-len(term), term))[:_ASKED_MAX]
     corpus = await pool.index.corpus(telling, view)
@@ -96,7 +96,7 @@ def _related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float 
 def _text(record: Record, *, beside: Record) -> str:
     """What is compared: with the title where both have one, because it may name what is meant."""
     titled = record.title and beside.title
-    return meant_by(record) if titled else record.content
+    return text_to_encode(record) if titled else record.content
 
 
 def _compared(record: Record, old: Statement, new: Statement, cosine: float | None) -> Alike:
@@ -119,7 +119,7 @@ async def _asked(pool: Pool, new: Record) -> QueryVectors | None:
     if pool.meaning is None or not pool.meaning.embedder.here:
         return None
     try:
-        return await pool.meaning.embedder.question(meant_by(new))
+        return await pool.meaning.embedder.question(text_to_encode(new))
     except ModelUnavailableError:  # words do without
         return None
 
@@ -141,7 +141,7 @@ async def _cosines(
     """How near each of these is as a whole; those that are not encoded yet are left out."""
     if asked is None or pool.meaning is None or not ids:
         return {}
-    from memory_mcp.retrieval.late import nearness  # noqa: PLC0415  # numpy
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
     read = await pool.meaning.vectors.vectors(pool.meaning.embedder.identity, ids)
-    return nearness(replace(asked, tokens=b"", spans=()), read.passages).pooled
+    return measure_nearness(replace(asked, tokens=b"", spans=()), read.passages).pooled

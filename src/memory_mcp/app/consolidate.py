@@ -25,7 +25,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.retrieval.dates import opening
+from memory_mcp.ranking.dates import find_leading_date
 from memory_mcp.text.closeouts import (
     HISTORY,
     build_consolidation_records,
@@ -87,7 +87,7 @@ async def consolidate(
             said,
             known,
             day=await _day(rooms, view),
-            dated=lambda text: opening(text)[0] is not None,
+            dated=lambda text: find_leading_date(text)[0] is not None,
             writing=partial(writing, rooms, head.timeline, now),
         )
         return tuple(new)

@@ -13,21 +13,21 @@ from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.app.search import recalled_for
 from memory_mcp.app.strangers import mention_strangers
 from memory_mcp.app.together import beside, together
-from memory_mcp.context.bootstrap import (
-    EPISODIC,
-    OPENING,
-    SEMANTIC,
-    WITH_TASK,
-    sections_of,
-    shares,
-)
-from memory_mcp.context.profile import now_line
-from memory_mcp.context.render import Block, Section, tokens
-from memory_mcp.context.since import since_of
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
+from memory_mcp.render.block import Block, Section, count_tokens
+from memory_mcp.render.profile import now_line
+from memory_mcp.render.sections import (
+    EPISODIC,
+    OPENING,
+    SEMANTIC,
+    WITH_TASK,
+    make_sections,
+    share_room,
+)
+from memory_mcp.render.since import parse_since
 
 __all__ = ["memory_context"]
 
@@ -55,7 +55,7 @@ async def memory_context(
             "task and since are two questions: what is known for a task, and what has changed. "
             "Ask one after the other."
         )
-    asked = since_of(since, rooms.clock.now()) if since.strip() else None
+    asked = parse_since(since, rooms.clock.now()) if since.strip() else None
     for pool in rooms.pools:
         if pool.mirror:
             pool.mirror.look_soon()
@@ -76,7 +76,7 @@ async def memory_context(
             opened = await gathered(rooms, frame.view, OPENING)
             await told(rooms, frame, opened)
             nudges = await brought_up(rooms, frame.opening, budget)
-            sections = [*nudges, *sections_of(OPENING, opened.found)]
+            sections = [*nudges, *make_sections(OPENING, opened.found)]
         if facts := await asking:
             sections.append(Section(_CLOUD, facts=facts))
     return shown_in(frame, sections, budget, now)
@@ -85,7 +85,7 @@ async def memory_context(
 def _note(frame: Frame, notes: Iterable[str], budget: int) -> None:
     """Say these at the opening, as far as the budget goes; of the least one nothing is left."""
     for note in notes:
-        if tokens("\n".join([OPEN, *frame.opening, note, CLOSE])) <= budget:
+        if count_tokens("\n".join([OPEN, *frame.opening, note, CLOSE])) <= budget:
             frame.opening.append(note)
 
 
@@ -106,12 +106,12 @@ async def _for_task(rooms: Rooms, frame: Frame, task: str) -> list[Section]:
     so, happened = await together(
         recalled_for(rooms, task, kinds, rooms.policy.opening) for kinds in (SEMANTIC, EPISODIC)
     )
-    many, few = shares(len(so.hits), len(happened.hits), rooms.policy.opening.topn)
+    many, few = share_room(len(so.hits), len(happened.hits), rooms.policy.opening.topn)
     opened.found["task"] = [hit.record for hit in so.hits[:many]]
     opened.found["before"] = [hit.record for hit in happened.hits[:few]]
     opened.unreadable |= so.unreadable | happened.unreadable
     await told(rooms, frame, opened)
-    return sections_of(WITH_TASK, opened.found)
+    return make_sections(WITH_TASK, opened.found)
 
 
 def _now(rooms: Rooms, frame: Frame) -> str:

@@ -12,13 +12,13 @@ from typing import Final
 from memory_mcp.app.opening import Frame
 from memory_mcp.app.reading import load
 from memory_mcp.app.rooms import Pool, Rooms
-from memory_mcp.context.render import Section
-from memory_mcp.context.since import Since
-from memory_mcp.context.words import counted
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.block import Section
+from memory_mcp.render.receipts import pluralise
+from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold
 
 __all__ = ["changed_since"]
@@ -81,7 +81,7 @@ async def changed_since(
         named, more = ", ".join(gone[:_IDS_MAX]), len(gone) - _IDS_MAX
         ends.append(f"{named}{f' and {more} more' if more > 0 else ''}.")
     if hidden:
-        ends.append(f"A backtrack took {counted(hidden)} out of view.")
+        ends.append(f"A backtrack took {pluralise(hidden)} out of view.")
     figure = replace(frame.figure, total=len(new) + len(again))
     sections = [
         Section(f"New or changed since {since.said}", new, weight=4),

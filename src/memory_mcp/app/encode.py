@@ -24,7 +24,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Passage
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
-from memory_mcp.retrieval.analysis import meant_by
+from memory_mcp.ranking.analysis import text_to_encode
 
 __all__ = ["encode_all", "keep_encoded", "unencoded"]
 
@@ -131,7 +131,7 @@ async def _made(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passa
         ModelUnavailableError: not one of them was taken.
     """
     try:
-        passages = await embedder.passages([meant_by(record) for record in batch])
+        passages = await embedder.passages([text_to_encode(record) for record in batch])
         return {record.id: passage for record, passage in zip(batch, passages, strict=True)}
     except ModelUnavailableError:
         if len(batch) == 1:

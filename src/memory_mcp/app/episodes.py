@@ -25,7 +25,7 @@ from memory_mcp.domain.record import TOLD, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
-from memory_mcp.retrieval.question import question_of
+from memory_mcp.ranking.question import parse_question
 from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
@@ -200,7 +200,7 @@ def _novelty(text: str, known: Record | None, now: datetime) -> float:
 
 def _terms(text: str, now: datetime) -> frozenset[str]:
     """The words that carry a meaning, as the index knows them."""
-    return frozenset(term.text for term in question_of(drop_speakers(text), now).terms)
+    return frozenset(term.text for term in parse_question(drop_speakers(text), now).terms)
 
 
 async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:

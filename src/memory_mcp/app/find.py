@@ -16,9 +16,9 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighb
 from memory_mcp.domain.vectors import QueryVectors, ReadVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ModelUnavailableError, StoreError
-from memory_mcp.retrieval.question import Question, expanded, question_of, rarest
-from memory_mcp.retrieval.ranking import rank
-from memory_mcp.retrieval.spelling import alternatives
+from memory_mcp.ranking.order import rank
+from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
+from memory_mcp.ranking.spelling import suggest_terms
 
 __all__ = ["Matches", "find_here"]
 
@@ -95,7 +95,7 @@ async def find_here(
     pools = rooms.pools_of(filters.reach)
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
-        question, corpora = await _understood(pools, question_of(query, view.now), view)
+        question, corpora = await _understood(pools, parse_question(query, view.now), view)
         shares = _shares(corpora, most)
         by_words = await together(
             pool.index.match(question.every, corpus, view, filters, share)
@@ -154,12 +154,12 @@ async def _understood(
     """The question with what may be meant by terms that no memory holds, and all their counts."""
     corpora = await together(pool.index.corpus(question.every, view) for pool in pools)
     counts = _sum(corpora).counts
-    question = rarest(question, counts)
+    question = keep_rarest(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
     instead = {term: await _instead(pools, term, view) for term in unknown}
     if not any(instead.values()):
         return question, corpora
-    question = expanded(question, instead)
+    question = expand(question, instead)
     return question, await together(pool.index.corpus(question.every, view) for pool in pools)
 
 
@@ -168,7 +168,7 @@ async def _instead(pools: Sequence[Pool], term: str, view: View) -> Sequence[str
     lists = await together(pool.index.spellings(term) for pool in pools)
     names = {name for each in lists for name, _ in each}
     seen = _sum(await together(pool.index.corpus(names, view) for pool in pools)).counts
-    return alternatives(term, [(name, n) for name, n in seen.items() if n])
+    return suggest_terms(term, [(name, n) for name, n in seen.items() if n])
 
 
 async def _gathered(
@@ -196,7 +196,7 @@ def _mixed(*lists: Sequence[Candidate]) -> list[Candidate]:
 
 async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant:
     """All that was found, with its neighbours, against the question: token by token."""
-    from memory_mcp.retrieval.late import nearness  # noqa: PLC0415  # numpy
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
     reads = await together(_encoded(each) for each in found)
     passages = {id_: each for read, _ in reads for id_, each in read.passages.items()}
@@ -204,7 +204,7 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
     missing = sum(missing for _, missing in reads)
     notes = [(_DAMAGED, damaged), (_MISSING, missing)]
     return _Meant(
-        await asyncio.to_thread(nearness, asked, passages),
+        await asyncio.to_thread(measure_nearness, asked, passages),
         {id_: passage[0].pooled for id_, passage in passages.items()},
         tuple(note.format(number) for note, number in notes if number),
     )

@@ -9,9 +9,8 @@ from typing import Final
 from memory_mcp.app.heads import view_of
 from memory_mcp.app.reading import newest
 from memory_mcp.app.rooms import Rooms, reads_refused
-from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.outcomes import Happened, Skipped
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.domain.whole import Happened
 
 __all__ = ["happened", "happened_in"]
 

@@ -11,11 +11,11 @@ from typing import Final
 
 from memory_mcp.app.cleaning import clean, cleaned_text
 from memory_mcp.app.rooms import Opening, Rooms, reads_refused, writes_refused
-from memory_mcp.context.render import Section, render_context
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.errors import MemoryMcpError
+from memory_mcp.render.block import Section, render_context
 from memory_mcp.text.drafts import check_nudge
 
 __all__ = ["add_nudge", "brought_up", "clear_nudges", "waiting_nudges"]

@@ -15,23 +15,23 @@ from memory_mcp.app.profile import read_profile, zone_named
 from memory_mcp.app.reading import newest, require_records
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.app.together import together
-from memory_mcp.context.bootstrap import (
-    OPENING,
-    Part,
-    latest_consolidation,
-    open_issues,
-    sections_of,
-    without_bookkeeping,
-)
-from memory_mcp.context.profile import now_chars, profile_line
-from memory_mcp.context.render import Block, Figure, Section, render_context
-from memory_mcp.context.since import token_of
-from memory_mcp.context.words import unread
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.render.block import Block, BudgetLine, Section, render_context
+from memory_mcp.render.profile import now_chars, profile_line
+from memory_mcp.render.receipts import unreadable_note
+from memory_mcp.render.sections import (
+    OPENING,
+    Part,
+    latest_consolidation,
+    make_sections,
+    open_issues,
+    without_bookkeeping,
+)
+from memory_mcp.render.since import make_token
 
 __all__ = ["Frame", "bootstrap", "frame_of", "gathered", "shown_in", "told"]
 
@@ -52,7 +52,7 @@ class Frame:
     view: View
     user: str
     zone: str
-    figure: Figure
+    figure: BudgetLine
     opening: list[str]
     until: datetime | None = None  # when the first fact about the user ends
 
@@ -80,7 +80,7 @@ async def bootstrap(rooms: Rooms, budget_tokens: int | None = None) -> Block:
     frame = await frame_of(rooms)
     opened = await gathered(rooms, frame.view, OPENING)
     await told(rooms, frame, opened)
-    return shown_in(frame, sections_of(OPENING, opened.found), budget_tokens or _usual(rooms))
+    return shown_in(frame, make_sections(OPENING, opened.found), budget_tokens or _usual(rooms))
 
 
 def shown_in(frame: Frame, sections: Sequence[Section], budget_tokens: int, now: str = "") -> Block:
@@ -103,12 +103,12 @@ async def frame_of(rooms: Rooms) -> Frame:
     view = view_on(rooms, head.timeline)
     known = await read_profile(rooms, view)
     counts = await together(pool.index.count(view, Filters()) for pool in rooms.pools)
-    since = token_of(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
+    since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
     zone = known.zone if zone_named(known.zone) else ""
     phase = (await phase_now(rooms, head.timeline)).worked_on
     opening = [_stands(rooms, head.timeline, phase)]
     until = min((entry.until for entry in known.entries if entry.until), default=None)
-    figure = Figure(sum(counts), since)
+    figure = BudgetLine(sum(counts), since)
     return Frame(head, view, profile_line(known), zone, figure, opening, until)
 
 
@@ -157,7 +157,7 @@ async def told(rooms: Rooms, frame: Frame, done: Gathered) -> None:
     if not any(done.found.values()):
         await require_records(rooms, frame.view)
     if done.unreadable:
-        frame.opening.append(unread(len(done.unreadable)))
+        frame.opening.append(unreadable_note(len(done.unreadable)))
 
 
 def _worth(record: Record) -> tuple[bool, int]:

@@ -82,13 +82,13 @@ async def _by_words(rooms: Rooms) -> tuple[str, list[Finding]]:
 
 async def _by_meaning(meaning: Meaning) -> str:
     """How near the two sentences are; empty if the wrong one is nearer."""
-    from memory_mcp.retrieval.late import nearness  # noqa: PLC0415  # numpy
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
     right, wrong = RecordId("right"), RecordId("wrong")
     passages = await meaning.embedder.passages([_ANSWER, _OTHER])
     asked = await meaning.embedder.question(_QUESTION)
     pairs = dict(zip((right, wrong), passages, strict=True))
-    near = (await asyncio.to_thread(nearness, asked, pairs)).pooled
+    near = (await asyncio.to_thread(measure_nearness, asked, pairs)).pooled
     if near[right] <= near[wrong]:
         return ""
     return (

@@ -18,14 +18,14 @@ from memory_mcp.app.nudges import brought_up
 from memory_mcp.app.prompts import Given
 from memory_mcp.app.reading import hits_of, newest
 from memory_mcp.app.rooms import Pool, Rooms, reads_refused
-from memory_mcp.context.render import Section, render_context
 from memory_mcp.domain import hook_limits, limits
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.retrieval.question import question_of
+from memory_mcp.ranking.question import parse_question
+from memory_mcp.render.block import Section, render_context
 
 __all__ = ["note_branch", "prompt_context"]
 
@@ -134,7 +134,7 @@ def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
     A whole question may have few of them, if what it asks for is one memory alone.
     """
     words = len(text.split()) >= hook_limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
-    asked = question_of(text, now)
+    asked = parse_question(text, now)
     if not words or asked.only_stop_words:
         return "little"
     if len(asked.terms) >= hook_limits.PROMPT_TERMS_MIN:

@@ -24,7 +24,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, Hit
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
-from memory_mcp.retrieval.filters import passes
+from memory_mcp.ranking.question import matches_filters
 from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
 
 __all__ = ["Recalled", "cloud_profile", "recall"]
@@ -196,7 +196,7 @@ class _Question:
                 _place(record, timeline) if record.id in unknown else "",
             )
             async for record in records.scan(seen)
-            if passes(record, self.filters)
+            if matches_filters(record, self.filters)
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.record.id))
         placed = {ROOT, None, *timeline.segments}

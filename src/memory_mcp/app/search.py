@@ -25,8 +25,8 @@ from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Hit, View, Wish
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.retrieval.diversity import mmr
-from memory_mcp.retrieval.fuse import fuse
+from memory_mcp.ranking.diversity import choose_diverse
+from memory_mcp.ranking.order import fuse_ranks
 from memory_mcp.text.drafts import check_phase, check_text
 from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
@@ -182,7 +182,7 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
         return Found([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
-        ranked = mmr(ranked, matches.fields, asked.limit, matches.wholes)
+        ranked = choose_diverse(ranked, matches.fields, asked.limit, matches.wholes)
     notes = matches.notes
     if matches.ranked and not ranked:
         best = matches.ranked[0].score
@@ -225,7 +225,7 @@ def _fused(here: Found, there: Recalled, asked: _Question, shut: str) -> Found:
     """One list by rank: scores of the two cannot be compared. Each hit keeps that of its source."""
     remote = [hit for hit in there.hits if hit.score >= asked.wish.min_score]
     hits = {hit.record.id: hit for hit in (*remote, *here.hits)}
-    order = fuse([h.record.id for h in here.hits], [h.record.id for h in remote])
+    order = fuse_ranks([h.record.id for h in here.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}
     best = [replace(hits[id_], place=places.get(id_, "")) for id_ in order[: asked.limit]]
     notes = tuple(note for note in here.notes if note != _NO_WORDS or not there.ran)

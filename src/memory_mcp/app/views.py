@@ -16,16 +16,15 @@ from memory_mcp.app.history import happened_in
 from memory_mcp.app.opening import Gathered, frame_of, gathered, shown_in, told
 from memory_mcp.app.rooms import Pool, Rooms, writes_refused
 from memory_mcp.app.together import together
-from memory_mcp.context.bootstrap import OPENING, PAGE, sections_of
-from memory_mcp.context.history import history_page
-from memory_mcp.context.markdown import context_page, context_page_struck, memory_page
-from memory_mcp.context.render import Block
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
 from memory_mcp.domain.shown import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Shown
+from memory_mcp.render.block import Block
+from memory_mcp.render.pages import context_page, history_page, memory_page, withdrawn_context_page
+from memory_mcp.render.sections import OPENING, PAGE, make_sections
 from memory_mcp.rendered import Rendered, Watched
 
 __all__ = [
@@ -87,7 +86,7 @@ async def render_where_shown(rooms: Rooms, pool: Pool) -> tuple[str, ...]:
     notes = await render_views(rooms)
     if pool is rooms.user:
         try:
-            await rooms.views.strike(context_page_struck())
+            await rooms.views.strike(withdrawn_context_page())
         except MemoryMcpError as error:
             notes += (_FAILED.format(error),)
     return notes
@@ -225,7 +224,7 @@ async def _bootstrap(rooms: Rooms, branch: BranchName, watched: Watched) -> tupl
     frame = await frame_of(there)
     opened = await gathered(there, frame.view, OPENING)
     await told(there, frame, opened)
-    sections = sections_of(OPENING, opened.found)
+    sections = make_sections(OPENING, opened.found)
     block = shown_in(frame, sections, rooms.policy.opening.bootstrap_tokens)
     until = min((end for end in (opened.until, frame.until) if end), default=None)
     return block, Rendered(

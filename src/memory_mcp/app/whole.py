@@ -12,11 +12,10 @@ from memory_mcp.app.heads import current, known_memory, view_on
 from memory_mcp.app.reading import newest
 from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Preview, Skipped
+from memory_mcp.domain.outcomes import Preview, Skipped, WholeCheckpoint
 from memory_mcp.domain.record import Record, iso
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.domain.whole import WholeCheckpoint
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.timeline.plans import named_once, target_checkpoint
 

@@ -18,8 +18,6 @@ from memory_mcp.disk import Access, Disk
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
-__all__ = ["ClientFile", "open_client_file"]
-
 _COPY: Final = ".memory-mcp"
 """<name>.memory-mcp.bak; where that holds something else already, <name>.memory-mcp.2.bak, …"""
 _FOLDERS: Final = (".cursor", ".vscode", "Claude", "User", "Code")
@@ -45,7 +43,7 @@ class ClientFile:
 
     @property
     def text(self) -> str | None:
-        return None if self.data is None else _decoded(self.path, self.data)
+        return None if self.data is None else _decode(self.path, self.data)
 
     def older_texts(self) -> tuple[str, ...]:
         """What the copies hold; one that cannot be read helps nobody."""
@@ -72,9 +70,11 @@ class ClientFile:
                 )
             copy = self._kept() if keep else None
             if text is not None:
-                _refused(self.path, lambda: self._disk.write(self.path, text.encode(), self.access))
+                _explain_failure(
+                    self.path, lambda: self._disk.write(self.path, text.encode(), self.access)
+                )
                 return copy
-            _refused(self.path, lambda: self._disk.remove(self.path))
+            _explain_failure(self.path, lambda: self._disk.remove(self.path))
             with suppress(OSError):  # others keep something there
                 for folder in takewhile(lambda each: each.name in _FOLDERS, self.path.parents):
                     folder.rmdir()
@@ -89,8 +89,8 @@ class ClientFile:
             if self._bytes(copy) == data:
                 return copy
         number = max((_number(copy) for copy in self.copies), default=0) + 1
-        copy = _copy(self.path, number)
-        _refused(copy, lambda: self._disk.write(copy, data, self.access))
+        copy = _copy_name(self.path, number)
+        _explain_failure(copy, lambda: self._disk.write(copy, data, self.access))
         for between in self.copies[:-1]:  # the first and the newest are those that are looked for
             with suppress(StoreUnavailableError):
                 self._disk.remove(between)
@@ -100,7 +100,7 @@ class ClientFile:
         """Remove those copies that hold what the file holds again; the newest that is left."""
         now = self._bytes(self.path)
         for copy in [copy for copy in self.copies if self._bytes(copy) == now]:
-            _refused(copy, lambda copy=copy: self._disk.remove(copy))
+            _explain_failure(copy, lambda copy=copy: self._disk.remove(copy))
         return next((copy for copy in self.copies if copy.exists()), None)
 
     @property
@@ -128,7 +128,7 @@ def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile
         path = path if root else path.resolve()
         status = path.stat()
     except FileNotFoundError:
-        return ClientFile(path, None, Access(0o600 if private else 0o644), _copies(path), root)
+        return ClientFile(path, None, Access(0o600 if private else 0o644), _list_copies(path), root)
     except UnsafeFileError as error:
         raise InvalidRequestError(
             f"{path} is left as it is: {error.filename}: {error.why}. Put a real folder or file in "
@@ -146,10 +146,10 @@ def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile
             "again."
         )
     access = Access(S_IMODE(status.st_mode), status.st_uid, status.st_gid)
-    return ClientFile(path, _bytes(path, root), access, _copies(path), root)
+    return ClientFile(path, _bytes(path, root), access, _list_copies(path), root)
 
 
-def _decoded(path: Path, data: bytes) -> str:
+def _decode(path: Path, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -173,7 +173,7 @@ def _unreadable(path: Path, error: Exception) -> StoreUnavailableError:
     return StoreUnavailableError(f"Cannot read {path}: {why}. Mend that, and run this again.")
 
 
-def _copy(path: Path, number: int) -> Path:
+def _copy_name(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}{_COPY}{f'.{number}' if number > 1 else ''}.bak")
 
 
@@ -182,7 +182,7 @@ def _number(copy: Path) -> int:
     return int(found.group(1)) if found else 1
 
 
-def _copies(path: Path) -> tuple[Path, ...]:
+def _list_copies(path: Path) -> tuple[Path, ...]:
     shape = re.compile(rf"{re.escape(path.name + _COPY)}(?:\.\d{{1,6}})?\.bak")
     try:
         found = [each for each in path.parent.iterdir() if shape.fullmatch(each.name)]
@@ -191,7 +191,7 @@ def _copies(path: Path) -> tuple[Path, ...]:
     return tuple(sorted(found, key=_number, reverse=True))
 
 
-def _refused(path: Path, act: Callable[[], None]) -> None:
+def _explain_failure(path: Path, act: Callable[[], None]) -> None:
     """Do it, and say it in words that fit somebody else's file."""
     try:
         act()
@@ -207,7 +207,7 @@ def _refused(path: Path, act: Callable[[], None]) -> None:
 def _lock(path: Path, *, wanted: bool) -> Generator[None]:
     """The folder by which sessions of Claude Code keep out of each other's way."""
     lock = path.with_name(f"{path.name}.lock")
-    held = wanted and path.parent.is_dir() and _taken(lock)
+    held = wanted and path.parent.is_dir() and _take_lock(lock)
     try:
         yield
     finally:
@@ -216,7 +216,7 @@ def _lock(path: Path, *, wanted: bool) -> Generator[None]:
                 lock.rmdir()
 
 
-def _taken(lock: Path) -> bool:
+def _take_lock(lock: Path) -> bool:
     """Wait for the lock; False where no folder can be made: that is said when writing fails."""
     until = time.monotonic() + 2 * _LOCK_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""`install` and `uninstall`: memory-mcp in a client's own configuration, and out of it again."""
+"""`memory-mcp install` and `uninstall`: add memory-mcp to a client, or remove it."""
 
 import argparse
 import json
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from memory_mcp.cli.client_files import ClientFile, open_client_file
-from memory_mcp.cli.show import Fields, Shown
-from memory_mcp.clients import entries, plans
-from memory_mcp.clients.edit import NotAnObjectError, holds
-from memory_mcp.clients.entries import Command
-from memory_mcp.clients.jsonc import NotJsonError, scan
+from memory_mcp.cli.show import Fields, Output
+from memory_mcp.clients import plans
+from memory_mcp.clients import plans as entries
+from memory_mcp.clients.jsonc import NotAnObjectError, NotJsonError, holds, scan
+from memory_mcp.clients.plans import Command
 from memory_mcp.clients.tables import (
     CLIENTS,
     Client,
@@ -24,16 +24,14 @@ from memory_mcp.clients.tables import (
     Platform,
     Scope,
     Target,
-    asked_for,
+    deciding_files,
+    find_target,
     packages_folder,
-    target,
 )
 from memory_mcp.config.places import current_folder
 from memory_mcp.config.settings import Settings, client_variables, with_toolsets
 from memory_mcp.errors import ConflictError, InvalidRequestError
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
-
-__all__ = ["install", "uninstall"]
 
 Plan = TypeVar("Plan")
 
@@ -57,10 +55,10 @@ class _Place:
                 f"{self.client.title} has no scope {self.scope!r}; choose "
                 f"{' or '.join(self.client.scopes)}."
             )
-        self.name = entries.name_of(given.name)
+        self.name = entries.check_name(given.name)
         self.dry: bool = given.dry_run
-        folders = _folders(settings, self.scope)
-        found: Target = target(self.key, self.scope, folders)
+        folders = _find_folders(settings, self.scope)
+        found: Target = find_target(self.key, self.scope, folders)
         self.path = (*found.path, self.name)
         self.asked = Path(found.file)
         self.root = str(folders.project) if self.scope == "project" else ""
@@ -78,13 +76,13 @@ class _Place:
     def opened(self) -> ClientFile:
         return open_client_file(self.asked, private=self.scope != "project", root=self.root)
 
-    def fields(self, file: ClientFile, *, success: bool = True, **more: Any) -> Shown:
+    def fields(self, file: ClientFile, *, success: bool = True, **more: Any) -> Output:
         more["notes"] = [note for note in more.get("notes", ()) if note]
         told = {"client": self.key, "scope": self.scope, "name": self.name, "file": str(file.path)}
-        return Shown({"success": success, **told, **more}, _as_text)
+        return Output({"success": success, **told, **more}, _as_text)
 
 
-def install(settings: Settings, given: argparse.Namespace) -> Shown:
+def install(settings: Settings, given: argparse.Namespace) -> Output:
     """Put memory-mcp into the configuration of a client."""
     place = _Place(settings, given)
     with_toolsets(settings, given.toolsets)
@@ -96,19 +94,19 @@ def install(settings: Settings, given: argparse.Namespace) -> Shown:
         )
     command, note = _command(place, folder, given.toolsets)
     wanted = entries.entry(place.client, command)
-    return _again(lambda: _install(place, wanted, note, force=given.force))
+    return _retry_on_conflict(lambda: _install(place, wanted, note, force=given.force))
 
 
-def _install(place: _Place, wanted: dict[str, Any], note: str, *, force: bool) -> Shown:
+def _install(place: _Place, wanted: dict[str, Any], note: str, *, force: bool) -> Output:
     file = place.opened()
     text = file.text
     told = {"command": wanted["command"], "args": wanted["args"]}
-    match _planned(file, lambda: plans.install(text, place.path, wanted, force=force)):
-        case plans.Known():
+    match _make_plan(file, lambda: plans.install(text, place.path, wanted, force=force)):
+        case plans.AlreadyInstalled():
             message = f"{place.named} is in {file.path} already: nothing to do."
             return place.fields(file, **told, changed=False, message=message,
-                                notes=[_plugin(place)])  # fmt: skip
-        case plans.Differs(what, ours):
+                                notes=[_plugin_note(place)])  # fmt: skip
+        case plans.DifferentEntry(what, ours):
             message = (
                 f"{place.named} in {file.path} is another: {'; '.join(what)}. Nothing was changed. "
                 + ("--force puts that right and keeps the rest." if ours else
@@ -116,39 +114,41 @@ def _install(place: _Place, wanted: dict[str, Any], note: str, *, force: bool) -
             )  # fmt: skip
             return place.fields(file, success=False, changed=False, message=message)
         case plans.Edit(after):
-            notes = [note, _plain_only(place.client, text)]
+            notes = [note, _comment_note(place.client, text)]
             if place.dry:
-                return _dry(place, file, text, after, **told, notes=[*notes, _plugin(place)])
+                return _show_diff(
+                    place, file, text, after, **told, notes=[*notes, _plugin_note(place)]
+                )
             copy = file.replace(after, locked=place.locked, keep=True)
             kept = f" What it was is in {copy.name}." if copy else ""
             message = f"{place.named} is in {file.path}.{kept}"
             return place.fields(
                 file, **told, changed=True, backup=copy and str(copy), message=message,
-                notes=[*notes, place.client.next_step, _plugin(place)],
+                notes=[*notes, place.client.next_step, _plugin_note(place)],
             )  # fmt: skip
 
 
-def uninstall(settings: Settings, given: argparse.Namespace) -> Shown:
+def uninstall(settings: Settings, given: argparse.Namespace) -> Output:
     """Take memory-mcp out of the configuration of a client."""
     place = _Place(settings, given)
-    return _again(lambda: _uninstall(place))
+    return _retry_on_conflict(lambda: _uninstall(place))
 
 
-def _uninstall(place: _Place) -> Shown:
+def _uninstall(place: _Place) -> Output:
     file = place.opened()
     text = file.text
-    match _planned(file, lambda: plans.uninstall(text, place.path, file.older_texts())):
-        case plans.Absent():
+    match _make_plan(file, lambda: plans.uninstall(text, place.path, file.older_texts())):
+        case plans.NotInstalled():
             message = f"There is no server {place.name!r} in {file.path}: nothing to do."
             return place.fields(file, changed=False, message=message)
-        case plans.Foreign():
+        case plans.OtherServer():
             message = (
                 f"{place.named} in {file.path} does not start memory-mcp, and is left as it is."
             )
             return place.fields(file, success=False, changed=False, message=message)
         case plans.Edit(after):
             if place.dry:
-                return _dry(place, file, text, after)
+                return _show_diff(place, file, text, after)
             file.replace(after, locked=place.locked)
             left = file.drop_copies()
             kept = f"What the file was before the install is still in {left.name}." if left else ""
@@ -161,19 +161,19 @@ def _uninstall(place: _Place) -> Shown:
             return place.fields(file, changed=True, message=message, notes=notes)
 
 
-def _plugin(place: _Place) -> str:
+def _plugin_note(place: _Place) -> str:
     """How the plugin for Claude Code is installed: a wheel brings it along, a checkout has it."""
     if place.key != "claude-code":
         return ""
     inside = Path(__file__).parents[1] / "plugin"
     folder = inside if inside.is_dir() else Path(__file__).parents[3]
     how = f'claude plugin marketplace add "{folder}" && claude plugin install memory-mcp@memory-mcp'
-    if entries.is_passing(Path(sys.prefix)):
+    if entries.is_temporary(Path(sys.prefix)):
         how = "install it for good first (uv tool install backtrack-memory), and run this again."
     return f"The plugin has hooks as well; in place of this entry: {how}"
 
 
-def _again(act: Callable[[], Shown]) -> Shown:
+def _retry_on_conflict(act: Callable[[], Output]) -> Output:
     for _ in range(_TRIES - 1):
         try:
             return act()
@@ -182,7 +182,7 @@ def _again(act: Callable[[], Shown]) -> Shown:
     return act()
 
 
-def _planned(file: ClientFile, plan: Callable[[], Plan]) -> Plan:
+def _make_plan(file: ClientFile, plan: Callable[[], Plan]) -> Plan:
     try:
         return plan()
     except NotJsonError as error:
@@ -195,9 +195,9 @@ def _planned(file: ClientFile, plan: Callable[[], Plan]) -> Plan:
         ) from error
 
 
-def _dry(
+def _show_diff(
     place: _Place, file: ClientFile, before: str | None, after: str | None, **more: Any
-) -> Shown:
+) -> Output:
     lines = unified_diff(
         (before or "").splitlines(), (after or "").splitlines(),
         str(file.path) if before is not None else "/dev/null",
@@ -207,7 +207,7 @@ def _dry(
     return place.fields(file, changed=False, diff="\n".join(lines), **more)
 
 
-def _plain_only(client: Client, text: str | None) -> str:
+def _comment_note(client: Client, text: str | None) -> str:
     line = scan(text).extra if client.plain and text and text.strip("\ufeff \t\r\n") else None
     if line is None:
         return ""
@@ -221,7 +221,7 @@ def _as_text(fields: Fields) -> str:
     return "\n".join([first, *fields["notes"]])
 
 
-def _folders(settings: Settings, scope: Scope) -> Folders:
+def _find_folders(settings: Settings, scope: Scope) -> Folders:
     found = settings.project_dir or find_work_tree(str(current_folder().absolute()))
     project = Path(found) if found else None
     if project and scope == "local":  # Claude Code keeps these for all work trees together
@@ -238,7 +238,7 @@ def _folders(settings: Settings, scope: Scope) -> Folders:
     )
     packages = Path(packages_folder(seen))
     names = [p.name for p in packages.iterdir()] if packages.is_dir() else []
-    present = frozenset(path for path in asked_for(seen) if Path(path).exists())
+    present = frozenset(path for path in deciding_files(seen) if Path(path).exists())
     return Folders(seen.platform, seen.home, seen.project, seen.variables, names, present)
 
 
@@ -246,17 +246,17 @@ def _command(place: _Place, folder: str, toolsets: str) -> tuple[Command, str]:
     """How the client starts what runs here, and what there is to say about it."""
     told = entries.arguments(place.client, place.scope, folder, toolsets)
     shared = place.scope == "project"
-    if entries.is_passing(Path(sys.prefix)):
-        return _fetched(told, shared=shared)
-    own = _running()
+    if entries.is_temporary(Path(sys.prefix)):
+        return _runner_command(told, shared=shared)
+    own = _find_program()
     if shared:
-        return Command(entries.PROGRAM, told), _elsewhere(place, own)
+        return Command(entries.PROGRAM, told), _other_program_note(place, own)
     if own is None:
         return Command(sys.executable, ("-m", "memory_mcp", *told)), ""
     return Command(str(own), told), ""
 
 
-def _elsewhere(place: _Place, own: Path | None) -> str:
+def _other_program_note(place: _Place, own: Path | None) -> str:
     """What to do where the name alone, which is all a shared file can say, starts another one."""
     found = shutil.which(entries.PROGRAM)
     if found and own and Path(found).resolve() == own.resolve():
@@ -269,18 +269,18 @@ def _elsewhere(place: _Place, own: Path | None) -> str:
     )
 
 
-def _fetched(told: tuple[str, ...], *, shared: bool) -> tuple[Command, str]:
+def _runner_command(told: tuple[str, ...], *, shared: bool) -> tuple[Command, str]:
     """For a memory-mcp that is gone tomorrow: what brings the same one here each time."""
     path = shutil.which("uvx") or shutil.which("pipx") or "uvx"
     name = Path(path).stem
     runs = ("run", "--spec") if name == "pipx" else ("--from",)
-    source = _source()
+    source = _install_source()
     words = (*runs, source, entries.PROGRAM) if source else (*runs[:-1], entries.PACKAGE)
     note = f"This memory-mcp was fetched for one run only, so {name} fetches it for the client too."
     return Command(name if shared else path, (*words, *told)), note
 
 
-def _source() -> str:
+def _install_source() -> str:
     """Where it was fetched from, unless by its name: then another one may bear that name."""
     told = distribution(entries.PACKAGE).read_text("direct_url.json")
     if not told:
@@ -290,7 +290,7 @@ def _source() -> str:
     return f"{entries.PACKAGE} @ " + (f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url)
 
 
-def _running() -> Path | None:
+def _find_program() -> Path | None:
     """The command that runs, as it was started, or as it lies beside this Python."""
     suffix = ".exe" if sys.platform == "win32" else ""
     beside = Path(sys.executable).with_name(f"{entries.PROGRAM}{suffix}")

@@ -1,4 +1,4 @@
-"""What each command does: settings, rooms, one use case, and its outcome shown."""
+"""Carry out a command: read settings, open the workspace, call a use case, show the outcome."""
 
 import argparse
 import sys
@@ -10,38 +10,32 @@ from typing import Literal
 from memory_mcp import app
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.build import open_rooms
-from memory_mcp.cli import cloud, show
-from memory_mcp.cli.closing import closeout_of, consolidate, identity, phase
-from memory_mcp.cli.episodes import episode
-from memory_mcp.cli.exporting import export
-from memory_mcp.cli.healing import doctor, reindex
-from memory_mcp.cli.importing import import_
+from memory_mcp.cli import show
+from memory_mcp.cli import sync as cloud
+from memory_mcp.cli.maintenance import doctor, reindex, trust, trusted_list
+from memory_mcp.cli.memories import add, forget, search, update
 from memory_mcp.cli.models import models
-from memory_mcp.cli.nudging import nudge
-from memory_mcp.cli.profile import profile
-from memory_mcp.cli.searching import search
-from memory_mcp.cli.syncing import sync
-from memory_mcp.cli.terminal import say
-from memory_mcp.cli.trusting import trust, trusted_list
-from memory_mcp.cli.writing import add, forget, update
+from memory_mcp.cli.nudges import nudge
+from memory_mcp.cli.sessions import consolidate, episode, identity, make_closeout, phase, profile
+from memory_mcp.cli.show import say
+from memory_mcp.cli.sync import sync
+from memory_mcp.cli.transfer import export, import_
 from memory_mcp.config.settings import Settings, read_settings, with_toolsets
 from memory_mcp.config.values import folder_named
-from memory_mcp.context.head_text import head_text
-from memory_mcp.context.render import Block
-from memory_mcp.context.words import (
+from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
+from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
+from memory_mcp.render.block import Block
+from memory_mcp.render.receipts import (
     backtrack_fields,
     checkpoint_fields,
     head_fields,
     preview_text,
 )
-from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
-from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
-from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
-
-__all__ = ["run"]
+from memory_mcp.render.reports import head_text
 
 Given = argparse.Namespace
-Shown = show.Shown
+Output = show.Output
 
 
 def run(given: Given) -> int:
@@ -65,7 +59,7 @@ def run(given: Given) -> int:
                 shown = run_to_end(_in_rooms(settings, given, _COMMANDS[name]))
         return show.show(shown, as_json=as_json)
     except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
-        if show.reader_left(error):
+        if show.is_closed_pipe(error):
             return 1
         raise
     except MemoryMcpError as error:
@@ -99,8 +93,8 @@ def _serve(settings: Settings, given: Given) -> int:
 
 
 async def _in_rooms(
-    settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Shown]]
-) -> Shown:
+    settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Output]]
+) -> Output:
     given.project_dir = settings.project_dir
     async with open_rooms(settings) as built:
         if lost := built.places.lost:
@@ -115,16 +109,16 @@ async def _in_rooms(
         return shown
 
 
-async def _head(rooms: Rooms, given: Given) -> Shown:
+async def _head(rooms: Rooms, given: Given) -> Output:
     del given
     match await app.memory_head(rooms):
         case HeadReport() as report:
-            return Shown({"success": True, **head_fields(report)}, lambda _: head_text(report))
+            return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
         case Skipped(reason):
             return _skipped(reason)
 
 
-async def _checkpoint(rooms: Rooms, given: Given) -> Shown:
+async def _checkpoint(rooms: Rooms, given: Given) -> Output:
     if given.decision and not given.pending:
         raise InvalidRequestError(
             f"--decision {given.decision} is about a checkpoint that is pending: name it with "
@@ -134,7 +128,7 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Shown:
         decided = await app.decide(
             rooms, given.pending, given.decision or "save", given.summary, again=given.again
         )
-        return Shown(checkpoint_fields(decided))
+        return Output(checkpoint_fields(decided))
     # whoever types the command is the user: typing it is the approval
     outcome = await app.checkpoint(
         rooms,
@@ -142,12 +136,12 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Shown:
         given.phase,
         again=given.again,
         approval="approved",
-        closeout=closeout_of(given),
+        closeout=make_closeout(given),
     )
-    return Shown(checkpoint_fields(outcome))
+    return Output(checkpoint_fields(outcome))
 
 
-async def _backtrack(rooms: Rooms, given: Given) -> Shown:
+async def _backtrack(rooms: Rooms, given: Given) -> Output:
     choice: app.Choice | Literal[""] = given.mode
     token: str = given.confirm
     if not choice:
@@ -155,32 +149,32 @@ async def _backtrack(rooms: Rooms, given: Given) -> Shown:
             case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
                 choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
             case Preview() | Skipped() as outcome:
-                return Shown(backtrack_fields(outcome))
+                return Output(backtrack_fields(outcome))
     outcome = await app.backtrack(rooms, given.to, choice, lesson=given.lesson, token=token)
-    return Shown(backtrack_fields(outcome))
+    return Output(backtrack_fields(outcome))
 
 
-async def _fork(rooms: Rooms, given: Given) -> Shown:
+async def _fork(rooms: Rooms, given: Given) -> Output:
     match await app.fork(rooms, given.name, given.at):
         case Branched(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
-            return Shown({"success": True, "branch": branch, "at": at, "message": message})
+            return Output({"success": True, "branch": branch, "at": at, "message": message})
         case Skipped(reason):
             return _skipped(reason)
 
 
-async def _context(rooms: Rooms, given: Given) -> Shown:
+async def _context(rooms: Rooms, given: Given) -> Output:
     match await app.memory_context(rooms, given.task, given.budget_tokens, given.since):
         case Block() as block:
             fields = {"success": True, "context": block.text, "tokens": block.tokens,
                       "shown": block.shown, "leftOut": block.left_out,
                       "since": block.since}  # fmt: skip
-            return Shown(fields, lambda _: block.text)
+            return Output(fields, lambda _: block.text)
         case Skipped(reason):
             return _skipped(reason)
 
 
-def _client(settings: Settings, given: Given) -> Shown:
+def _client(settings: Settings, given: Given) -> Output:
     from memory_mcp.cli import clients  # noqa: PLC0415  # 7 ms that no other command needs
 
     return (clients.install if given.command == "install" else clients.uninstall)(settings, given)
@@ -188,7 +182,7 @@ def _client(settings: Settings, given: Given) -> Shown:
 
 _CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
 
-_WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
+_WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Output]] = {
     "login": lambda settings, _: cloud.login(settings),
     "logout": lambda settings, _: cloud.logout(settings),
     "status": lambda settings, _: cloud.status(settings),
@@ -197,7 +191,7 @@ _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Shown]] = {
     "uninstall": _client,
 }
 
-_COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
+_COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Output]]] = {
     "add": add,
     "search": search,
     "update": update,
@@ -222,5 +216,5 @@ _COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Shown]]] = {
 }
 
 
-def _skipped(reason: str) -> Shown:
-    return Shown({"success": False, "message": reason})
+def _skipped(reason: str) -> Output:
+    return Output({"success": False, "message": reason})

@@ -15,9 +15,7 @@ from mcp_types import TextContent
 from rich.console import Console
 from rich.table import Table
 
-from memory_mcp.cli.terminal import printable, say_json
-
-__all__ = ["demo"]
+from memory_mcp.cli.show import printable, say_json
 
 _BEFORE = (
     ("The shop sells coffee beans; orders arrive through a REST API.", "fact"),

@@ -1,4 +1,4 @@
-"""`models`: which are here, adding one, removing one. Nothing else ever brings one here."""
+"""`memory-mcp models`: list, add or remove a model. Nothing else ever downloads one."""
 
 import argparse
 import sys
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.build import embedder, model_store
-from memory_mcp.cli.show import Fields, Shown, bar
-from memory_mcp.cli.terminal import say
+from memory_mcp.cli.show import Fields, Output, bar, say
 from memory_mcp.config.settings import Settings
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.models.manifest import NO_EXTRA, extra_installed
@@ -18,17 +17,15 @@ from memory_mcp.models.manifest import NO_EXTRA, extra_installed
 if TYPE_CHECKING:
     from memory_mcp.models.install import InstalledModel, Tell
 
-__all__ = ["models"]
-
 _MB: Final = 1_000_000
 _LINE_SECONDS: Final = 5.0
 """How often a log is told how far a download is."""
 
 
-def models(settings: Settings, given: argparse.Namespace) -> Shown:
+def models(settings: Settings, given: argparse.Namespace) -> Output:
     """Do what the first word after `models` says; without one: list."""
     if not settings.enabled:  # where the models are is a setting too, and was not read
-        return Shown({"success": False, "message": MEMORY_OFF})
+        return Output({"success": False, "message": MEMORY_OFF})
     match given.action:
         case "add":
             return _add(settings, given.name, given.source, quiet=getattr(given, "json", False))
@@ -38,11 +35,11 @@ def models(settings: Settings, given: argparse.Namespace) -> Shown:
             return _list(settings)
 
 
-def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Shown:
-    with _telling(f"{name}: ", quiet=quiet) as tell:
+def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Output:
+    with _show_progress(f"{name}: ", quiet=quiet) as tell:
         manifest, new = model_store(settings).add(name, source, tell)
     message = f"{name} is added. {_use(settings)}" if new else f"{name} is here already, and whole."
-    return Shown({"success": True, "model": name, "identity": manifest.identity, "new": new,
+    return Output({"success": True, "model": name, "identity": manifest.identity, "new": new,
                   "message": message})  # fmt: skip
 
 
@@ -52,15 +49,15 @@ def _use(settings: Settings) -> str:
     return f"MEMORY_EMBEDDER is {settings.embedder.name}, so it is not used until that changes."
 
 
-def _remove(settings: Settings, name: str) -> Shown:
+def _remove(settings: Settings, name: str) -> Output:
     removed = model_store(settings).remove(name)
     message = f"{name} is removed." if removed else f"There was no {name} here."
     if removed:
         message += " Sessions that are running may keep it until they end."
-    return Shown({"success": True, "model": name, "removed": removed, "message": message})
+    return Output({"success": True, "model": name, "removed": removed, "message": message})
 
 
-def _list(settings: Settings) -> Shown:
+def _list(settings: Settings) -> Output:
     used = embedder(settings)
     fields = {
         "success": True,
@@ -70,7 +67,7 @@ def _list(settings: Settings) -> Shown:
         "librariesInstalled": extra_installed(),
         "models": [_fields(kept) for kept in model_store(settings).kept()],
     }
-    return Shown(fields, _as_text)
+    return Output(fields, _as_text)
 
 
 def _fields(kept: "InstalledModel") -> dict[str, Any]:
@@ -110,10 +107,10 @@ def _as_text(fields: Fields) -> str:
 
 
 @contextmanager
-def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
+def _show_progress(before: str, *, quiet: bool) -> "Generator[Tell]":
     """How far it is: a bar on a terminal, now and then a line elsewhere; on stderr."""
     if not sys.stderr.isatty():
-        yield (lambda _what, _done, _size: None) if quiet else _lines(before)
+        yield (lambda _what, _done, _size: None) if quiet else _print_lines(before)
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415  # only there
 
@@ -130,7 +127,7 @@ def _telling(before: str, *, quiet: bool) -> "Generator[Tell]":
         yield tell
 
 
-def _lines(before: str) -> "Tell":
+def _print_lines(before: str) -> "Tell":
     said = ""
     next_at = 0.0
 

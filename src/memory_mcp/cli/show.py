@@ -1,37 +1,64 @@
-"""Showing outcomes: as words for a person, as JSON when asked for."""
+"""Print outcomes: as words for a person, as JSON when asked for. All output goes through here.
 
+Imports the standard library alone, so that `--help` is instant.
+
+The output may hold the words of others: a memory, a title, a branch, the name of a file. It is
+printed as it is, except for characters that act on the terminal or deceive the eye: those appear as
+escapes, piped or not.
+"""
+
+import json
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
-from memory_mcp.cli.terminal import say, say_json
-from memory_mcp.domain.given import without_null
 from memory_mcp.ending import interruptible
 from memory_mcp.errors import InvalidRequestError
 
+_UNREADABLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
+    "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
+    # joiners spell words of some scripts and build emoji; between other characters they only hide
+    "|(?<![^\x00-\u05ff])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\u05ff])"
+)
+
+
+def printable(text: str) -> str:
+    r"""The text with what cannot be read as an escape: `\x1b`, `\u202e`."""
+    return _UNREADABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def readable_json(text: str) -> str:
+    """JSON that means the same, with what cannot be read escaped as JSON does it."""
+    return _UNREADABLE.sub(
+        # line ends between the values are JSON's own
+        lambda found: found.group() if found.group() in "\r\n" else json.dumps(found.group())[1:-1],
+        text,
+    )
+
+
+def say(text: str, *, to: TextIO | None = None) -> None:
+    """Write a line of words."""
+    stream = to or sys.stdout
+    stream.write(f"{printable(text)}\n")
+    stream.flush()
+
+
+def say_json(value: object) -> None:
+    """Write a value for a program."""
+    say_line = readable_json(json.dumps(value, ensure_ascii=False, indent=2))
+    sys.stdout.write(f"{say_line}\n")
+    sys.stdout.flush()
+
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
-
-__all__ = [
-    "Fields",
-    "Shown",
-    "ask",
-    "bar",
-    "bill",
-    "can_ask",
-    "error",
-    "findings",
-    "progress",
-    "reader_left",
-    "results",
-    "show",
-    "speak_utf8",
-    "typed",
-]
 
 Fields = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
@@ -44,7 +71,7 @@ def _message(fields: Fields) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Output:
     """An outcome as fields, and how a person reads it. A silent one has been shown already."""
 
     fields: Fields
@@ -62,11 +89,13 @@ def speak_utf8() -> None:
         given.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")
 
 
-def show(shown: Shown, *, as_json: bool) -> int:
+def show(shown: Output, *, as_json: bool) -> int:
     """Print the outcome; 0 if it was a success, else 1."""
     if shown.silent:
         pass
     elif as_json:
+        from memory_mcp.domain.given import without_null  # noqa: PLC0415  # imports pydantic
+
         say_json(without_null(shown.fields))
     else:
         say(shown.as_text(shown.fields))
@@ -82,7 +111,7 @@ def error(message: str, *, as_json: bool) -> int:
     return 1
 
 
-def reader_left(error: BaseException) -> bool:
+def is_closed_pipe(error: BaseException) -> bool:
     """Whether all that happened is that nobody reads our output any more."""
     if isinstance(error, BaseExceptionGroup):
         # rich leaves with SystemExit when the pipe is closed, a task group wraps that
@@ -114,7 +143,7 @@ def findings(fields: Fields) -> str:
     return "\n".join([*lines, proof, str(fields["message"])])
 
 
-def bill(found: int, mended: int) -> str:
+def summarise_findings(found: int, mended: int) -> str:
     """The doctor's last line."""
     if not found:
         return "Everything is as it must be."
@@ -145,7 +174,7 @@ def ask(question: str, choices: tuple[Choice, ...]) -> Choice:
         raise InvalidRequestError("No answer was given; nothing was changed.") from None
 
 
-def typed() -> str:
+def read_stdin() -> str:
     """What is piped in, or typed to the end of input; Ctrl-C ends it."""
     with interruptible():
         return sys.stdin.read()

@@ -1,6 +1,6 @@
-"""The clients: where each keeps its servers, under which key, and how one is written there.
+"""The clients: where each keeps its list of servers, under which key, and in which form.
 
-Only pure paths: whose folders they are, and which of them exist, is told by the caller.
+Paths are pure values: the caller says whose folders they are and which of them exist.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,6 @@ from pathlib import PurePath
 from typing import Final, Literal
 
 from memory_mcp.errors import InvalidRequestError
-
-__all__ = [
-    "CLIENTS",
-    "Client",
-    "ClientName",
-    "Folders",
-    "Platform",
-    "Scope",
-    "Target",
-    "asked_for",
-    "packages_folder",
-    "target",
-]
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 Scope = Literal["user", "project", "local"]
@@ -93,7 +80,7 @@ class Target:
     path: tuple[str, ...]
 
 
-def target(name: ClientName, scope: Scope, folders: Folders) -> Target:
+def find_target(name: ClientName, scope: Scope, folders: Folders) -> Target:
     """Where that client reads of its servers.
 
     Raises:
@@ -114,7 +101,7 @@ def target(name: ClientName, scope: Scope, folders: Folders) -> Target:
             return Target(_project(folders) / ".vscode" / "mcp.json", (client.key,))
 
 
-def asked_for(folders: Folders) -> tuple[PurePath, ...]:
+def deciding_files(folders: Folders) -> tuple[PurePath, ...]:
     """The files whose presence decides which one counts."""
     return (_claude_code_folder(folders, ".claude") / ".config.json",)
 
@@ -122,7 +109,7 @@ def asked_for(folders: Folders) -> tuple[PurePath, ...]:
 def _claude_code(scope: Scope, folders: Folders) -> Target:
     if scope == "project":
         return Target(_project(folders) / ".mcp.json", ("mcpServers",))
-    (older,) = asked_for(folders)
+    (older,) = deciding_files(folders)
     newer = _claude_code_folder(folders, "") / ".claude.json"
     file = older if older in folders.present else newer
     if scope == "user":

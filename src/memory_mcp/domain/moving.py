@@ -1,7 +1,7 @@
-"""Memories on their way in or out: what was read of a source, and what became of it.
+"""Values of import and export: what was read of a source, and what became of it.
 
-A source (another program's file, or an export of ours) is read whole before anything is written.
-Each thing in it is an item, and every item ends in exactly one of: stored, known, left out.
+A source (another program's file, or an export of ours) is read as a whole before anything is
+written. Each thing in it is an item, which ends as exactly one of: stored, known, left out.
 """
 
 from collections.abc import Mapping
@@ -13,23 +13,6 @@ from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Kind, Record, Scope
 
-__all__ = [
-    "EXPORT_FORMAT",
-    "EXPORT_VERSION",
-    "SOURCES",
-    "Document",
-    "Export",
-    "ExportFormat",
-    "Foreign",
-    "Imported",
-    "LeftOut",
-    "Material",
-    "OwnExport",
-    "Parsed",
-    "Source",
-    "Touch",
-]
-
 EXPORT_FORMAT: Final = "memory-mcp"
 EXPORT_VERSION: Final = 1
 
@@ -37,23 +20,9 @@ ExportFormat = Literal["json", "markdown"]
 Touch = Literal["erases", "hides", "replaces"]
 """What an import may do to memories that are here."""
 
-Source = Literal[
-    "memory-server", "claude-code", "claude-md", "basic-memory", "mem0", "claude-mem", "memory-mcp"
-]
-
-SOURCES: Final[dict[Source, str]] = {
-    "memory-server": "memory.jsonl of the reference memory server",
-    "claude-code": "a folder of Claude Code's auto memory (MEMORY.md and other notes)",
-    "claude-md": "a CLAUDE.md file",
-    "basic-memory": "a folder of basic-memory notes, or one note",
-    "mem0": "memories of mem0 as JSON",
-    "claude-mem": "an export of claude-mem",
-    "memory-mcp": "an export of this program, JSON or Markdown",
-}
-
 
 @dataclass(frozen=True)
-class Document:
+class SourceFile:
     """A file of a source: its name below the source's folder, its text, its last change."""
 
     name: str
@@ -76,14 +45,14 @@ class Material:
     `times` is by how much what is the user's own may be larger than what a repository brings.
     """
 
-    documents: tuple[Document, ...]
+    documents: tuple[SourceFile, ...]
     folder: bool = False
     left_out: tuple[LeftOut, ...] = ()
     times: int = 1
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignMemory:
     """A memory as another program kept it.
 
     `identity` names it within its kind of source, wherever the file lies: the same memory has the
@@ -127,8 +96,8 @@ class OwnExport:
 class Parsed:
     """What a source holds: memories, items that are none, and what is to be said of all of it."""
 
-    source: Source
-    memories: tuple[Foreign, ...] = ()
+    source: str
+    memories: tuple[ForeignMemory, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     own: OwnExport | None = None
@@ -148,7 +117,7 @@ class Imported:
     hide, `replaces` those that its memories supersede; `touched` names the first of each.
     """
 
-    source: Source
+    source: str
     dry: bool
     read: int
     stored: int

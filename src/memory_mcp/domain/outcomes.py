@@ -9,36 +9,6 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.domain.views import Hit
 
-__all__ = [
-    "AddOutcome",
-    "Added",
-    "AlreadyKnown",
-    "BacktrackOutcome",
-    "Backtracked",
-    "Branched",
-    "Captured",
-    "CheckpointOutcome",
-    "CheckpointState",
-    "Contradiction",
-    "Decided",
-    "Declined",
-    "EpisodeOutcome",
-    "Forgotten",
-    "Found",
-    "HeadReport",
-    "LineState",
-    "NotMoved",
-    "PhaseSealed",
-    "Preview",
-    "Redaction",
-    "Rejected",
-    "Saved",
-    "Similar",
-    "Skipped",
-    "TrustReport",
-    "Waited",
-]
-
 
 @dataclass(frozen=True)
 class Skipped:
@@ -304,3 +274,23 @@ class HeadReport:
     warnings: tuple[str, ...] = field(default=())
     mirrored: Tally | None = None
     phase_sealed: bool = False
+
+
+@dataclass(frozen=True)
+class WholeCheckpoint:
+    """A checkpoint, what a backtrack to it would hide, and the newest of what was closed with it.
+
+    Without a `preview` nobody goes back to it: it is pending, or the session only reads.
+    """
+
+    checkpoint: Checkpoint
+    preview: Preview | None
+    closed: Sequence[Record]
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What happened on a line, newest first, and how much there is of it in all."""
+
+    records: Sequence[Record]
+    total: int

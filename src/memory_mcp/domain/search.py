@@ -10,7 +10,7 @@ __all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked", "
 
 
 class Fields(NamedTuple):
-    """What of a record is searched: terms with spaces between them, as `retrieval.analysis` has it.
+    """What of a record is searched: terms with spaces between them, as `ranking.analysis` has it.
 
     `body` is title and text, `names` who speaks, `dates` the days that are named or meant ("last
     week"), `extra` tags, category and the parts of identifiers. `day` is the day that the text

@@ -23,18 +23,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-__all__ = [
-    "IDS_NOTED_MAX",
-    "INBOX_FOLDER",
-    "SESSIONS_FOLDER",
-    "amend_session",
-    "drop",
-    "known_ids",
-    "read_session",
-    "session_file",
-    "write_session",
-]
-
 INBOX_FOLDER: Final = "inbox"
 SESSIONS_FOLDER: Final = "sessions"
 SESSION_BYTES_MAX: Final = 65_536
@@ -55,7 +43,7 @@ _REPLACE_TRIES: Final = 10
 _REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
-def drop(machine: str, event: Mapping[str, Any]) -> None:
+def leave_event(machine: str, event: Mapping[str, Any]) -> None:
     """Leave an event in the inbox, durably; it carries when it happened.
 
     Raises:
@@ -121,17 +109,17 @@ def session_file(machine: str, session: str) -> str:
 
 def _folder(machine: str, folder: str) -> None:
     """Make the folder and what is above it, for this user alone."""
-    _made(machine, _OWN_FOLDER)
-    _made(folder, _OWN_FOLDER)
+    _make_folder(machine, _OWN_FOLDER)
+    _make_folder(folder, _OWN_FOLDER)
 
 
-def _made(folder: str, mode: int = 0o777) -> None:
+def _make_folder(folder: str, mode: int = 0o777) -> None:
     """Make the folder exist, durably, parents included."""
     if os.path.isdir(folder):
         return
     above = os.path.dirname(folder)
     if above != folder:  # a drive that is not there is its own parent
-        _made(above)
+        _make_folder(above)
     with suppress(FileExistsError):  # another hook was quicker, or a file is in the way
         os.mkdir(folder, mode)
     _sync_folder(above)

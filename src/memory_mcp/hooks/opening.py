@@ -1,4 +1,4 @@
-"""What a session opens with: the rendered bootstrap if it still holds, and what time it is."""
+"""The text that opens a session: the rendered bootstrap if still valid, and the present time."""
 
 import os
 import re
@@ -9,8 +9,6 @@ from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
 from memory_mcp.locations import plain_path
-
-__all__ = ["ASK_FIRST", "COMPACTED", "opening", "shown_ids"]
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows at most 10,000 units of UTF-16, as JavaScript counts; of more, it shows the
@@ -31,7 +29,7 @@ _ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
 _AWAY: Final = re.compile(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
 
 
-def opening(place: Place) -> str:
+def opening_text(place: Place) -> str:
     """The bootstrap with the present time; what may show what no longer holds is not shown."""
     if not place.machine:
         return ASK_FIRST
@@ -41,7 +39,7 @@ def opening(place: Place) -> str:
     text = found["text"].strip()
     if not _fenced(text):  # nothing but data is printed
         return ASK_FIRST
-    return _closed(text.removesuffix(CLOSE).rstrip(), _now_line(found["zone"]))
+    return _end_fence(text.removesuffix(CLOSE).rstrip(), _now_line(found["zone"]))
 
 
 def shown_ids(text: str) -> list[str]:
@@ -79,25 +77,25 @@ def _fenced(text: str) -> bool:
     return first == OPEN and within != rest and not holds_fence(within)
 
 
-def _closed(text: str, now: str) -> str:
+def _end_fence(text: str, now: str) -> str:
     """The time as the last line within the fence; what is beyond the limit gives way to it."""
-    room = CONTEXT_UNITS_MAX - _units(now) - len(CLOSE) - 2
+    room = CONTEXT_UNITS_MAX - _utf16_units(now) - len(CLOSE) - 2
     kept: list[str] = []
     for line in text.split("\n"):
-        room -= _units(line) + 1
+        room -= _utf16_units(line) + 1
         if room < 0 and kept:
             break
         kept.append(line)
     return "\n".join((*kept, now, CLOSE))
 
 
-def _units(text: str) -> int:
+def _utf16_units(text: str) -> int:
     """How long JavaScript says that it is: what lies beyond 16 bits counts twice."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def _now_line(zone: str) -> str:
-    """As `context.profile.now_line` has it."""
+    """The same as `render.profile.now_line`."""
     there = _zone(zone)
     now = datetime.now(there or UTC)
     return f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({zone if there else 'UTC'})"

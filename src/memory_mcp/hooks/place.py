@@ -1,8 +1,7 @@
-"""Where a hook finds the project's memory, and whether it may leave anything there.
+"""Find the project's memory for a hook, and whether the hook may write there.
 
-The same answers as `settings` and `places` give, for a process that may import neither: a hook must
-be done before they would be loaded. What only they can tell (whether a value means anything) is
-left to the server, which says so in each answer.
+Gives the same answers as `settings` and `places`, which take longer to import than a hook may run.
+Invalid values are left to the server, which reports them in each answer.
 """
 
 import os
@@ -18,8 +17,6 @@ from memory_mcp.locations import (
     state_home,
     why_unusable,
 )
-
-__all__ = ["INTERVAL_USUAL", "Place", "find_place"]
 
 INTERVAL_USUAL: Final = 10
 _INTERVAL_MAX: Final = 1_000
@@ -82,44 +79,44 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         state=state,
         machine=machine_folder(state_home(environment, home), state, project) if state else "",
         branch=branch if _BRANCH.fullmatch(branch) else "main",
-        interval=_whole(given("MEMORY_CHECKPOINT_INTERVAL")),
-        user=_plain(given("MEMORY_USER") or _login(environment)),
+        interval=_parse_interval(given("MEMORY_CHECKPOINT_INTERVAL")),
+        user=_plain(given("MEMORY_USER") or _user_name(environment)),
         home=_plain(home),
         work_tree=work_tree,
         project=project,
-        client=_whole_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
+        client=_full_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
     )
 
 
 def _work_tree(given: Any, environment: Mapping[str, str], event: Mapping[str, Any]) -> str:
     if project := given("MEMORY_PROJECT_DIR"):
-        folder = _whole_path(project, environment)
+        folder = _full_path(project, environment)
         if os.path.isdir(folder):
             return folder
         if given("MEMORY_STATE_DIR"):
             return ""
         raise ValueError(f"MEMORY_PROJECT_DIR {project!r} is no folder that exists")
     if project := environment.get("CLAUDE_PROJECT_DIR", "").strip():
-        return _whole_path(project)
+        return _full_path(project)
     here = event.get("cwd")
-    return find_work_tree(_whole_path(here) if isinstance(here, str) and here else os.getcwd())
+    return find_work_tree(_full_path(here) if isinstance(here, str) and here else os.getcwd())
 
 
 def _own_folder(name: str, path: str, environment: Mapping[str, str]) -> str:
-    whole = _whole_path(path, environment)
+    whole = _full_path(path, environment)
     if must := why_unusable(path, whole):
         raise ValueError(f"{name} is {path!r}; it must be {must}")
     return whole
 
 
-def _whole_path(path: str, environment: Mapping[str, str] | None = None) -> str:
+def _full_path(path: str, environment: Mapping[str, str] | None = None) -> str:
     """As the server has it: a relative path is one in the project that Claude Code names."""
     project = (environment or {}).get("CLAUDE_PROJECT_DIR", "").strip()
     path = os.path.join(os.path.expanduser(project), os.path.expanduser(path))
     return os.path.abspath(path)
 
 
-def _login(environment: Mapping[str, str]) -> str:
+def _user_name(environment: Mapping[str, str]) -> str:
     """As `getpass.getuser` has it, which takes longer to import than to ask."""
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         if user := environment.get(name):
@@ -136,7 +133,7 @@ def _plain(value: str) -> str:
     return value.encode(errors="backslashreplace").decode()
 
 
-def _whole(value: str) -> int:
+def _parse_interval(value: str) -> int:
     try:
         number = int(value)
     except ValueError:

@@ -1,1 +1,1 @@
-"""The face to MCP clients: thin. Only here and in `cli` is MCP known."""
+"""Serve MCP clients. MCP is known only here and in `cli`."""

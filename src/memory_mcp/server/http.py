@@ -27,8 +27,6 @@ from memory_mcp.domain.limits import (
     HTTP_SESSIONS_MAX,
 )
 
-__all__ = ["Gate", "refusal", "serve_http"]
-
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -67,7 +65,7 @@ def serve_http(
         Gate(inner, host),
         host=host,
         port=port,
-        http=_Connection,
+        http=_ImpatientConnection,
         ws="none",
         log_level=log_level.lower(),
         limit_concurrency=HTTP_CONNECTIONS_MAX,
@@ -75,7 +73,7 @@ def serve_http(
     uvicorn.Server(config).run()
 
 
-def refusal(headers: Headers, host: str) -> tuple[int, str] | None:
+def refuse_foreign_request(headers: Headers, host: str) -> tuple[int, str] | None:
     """The status and the reason, if not a program or page of this machine asks.
 
     One Host, one Origin or none, each of them exactly a name of this machine with or without a
@@ -139,20 +137,20 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if refused := refusal(scope["headers"], self._host):
+        if refused := refuse_foreign_request(scope["headers"], self._host):
             await _answer(send, *refused)
             return
-        if _declared(scope) > HTTP_BODY_BYTES_MAX:
+        if _declared_length(scope) > HTTP_BODY_BYTES_MAX:
             await _answer(send, 413, "Request body too large")
             return
         try:
             async with asyncio.timeout(self._body_seconds):
-                body = await _whole_body(receive)
+                body = await _read_body(receive)
         except TimeoutError:
             _LOG.warning("A request over HTTP was given up: its body took too long.")
             await _answer(send, 408, "Request body took too long")
             return
-        except _TooLongError:
+        except _BodyTooLongError:
             await _answer(send, 413, "Request body too large")
             return
         if body is None:
@@ -162,8 +160,8 @@ class Gate:
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
         """Let the inner application answer, and note what session it is for."""
-        named = _named(scope)
-        if named is None and _opens(scope, body):
+        named = _session_in_request(scope)
+        if named is None and _opens_session(scope, body):
             await self._open(scope, receive, send)
             return
         use = self._sessions.pop(named, None) if named else None
@@ -207,7 +205,7 @@ class Gate:
         async def watched(message: Message) -> None:
             if use.closed.is_set():  # it is told that its client left; there is nobody to answer
                 return
-            if session is None and (name := _name_in(message)):
+            if session is None and (name := _session_in_answer(message)):
                 opened(name)
             await send(message)
 
@@ -242,7 +240,7 @@ class Gate:
             "scheme": "http", "path": "/mcp", "raw_path": b"/mcp", "root_path": "",
             "query_string": b"", "headers": headers, "client": None, "server": None,
         }  # fmt: skip
-        await self._app(request, _replay(b"", _never), _nobody)
+        await self._app(request, _replay(b"", _never), _discard)
         return True
 
     def _tell_closed(self) -> None:
@@ -258,17 +256,17 @@ class Gate:
             )
 
 
-class _TooLongError(Exception):
+class _BodyTooLongError(Exception):
     """More than the longest request."""
 
 
-def _declared(scope: Scope) -> int:
+def _declared_length(scope: Scope) -> int:
     """How many bytes the body is said to have; nothing where it is not said."""
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
     return max((int(value[:20]) for value in lengths if value.isdigit()), default=0)
 
 
-async def _whole_body(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """The body; None if the client left before it was complete."""
     body = bytearray()
     while True:
@@ -277,7 +275,7 @@ async def _whole_body(receive: Receive) -> bytes | None:
             return None
         body += message.get("body", b"")
         if len(body) > HTTP_BODY_BYTES_MAX:
-            raise _TooLongError
+            raise _BodyTooLongError
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -312,7 +310,7 @@ def _until(closed: asyncio.Event, receive: Receive) -> Receive:
     return awaited
 
 
-def _named(scope: Scope) -> bytes | None:
+def _session_in_request(scope: Scope) -> bytes | None:
     """The session that a request is for."""
     for name, value in scope["headers"]:
         if name == _SESSION:
@@ -321,7 +319,7 @@ def _named(scope: Scope) -> bytes | None:
     return found[1] if found else None
 
 
-def _name_in(message: Message) -> bytes | None:
+def _session_in_answer(message: Message) -> bytes | None:
     """The name of the session that this part of an answer opens."""
     if name := dict(message.get("headers", ())).get(_SESSION):
         return name
@@ -329,7 +327,7 @@ def _name_in(message: Message) -> bytes | None:
     return found[1] if found else None
 
 
-def _opens(scope: Scope, body: bytes) -> bool:
+def _opens_session(scope: Scope, body: bytes) -> bool:
     """Whether it opens a session: `initialize`, or the stream of the older transport."""
     if scope["method"] == "GET":
         return scope["path"] == "/sse"
@@ -353,11 +351,11 @@ async def _never() -> Message:
     raise AssertionError("nothing comes after a request of our own")
 
 
-async def _nobody(_message: Message) -> None:
+async def _discard(_message: Message) -> None:
     """Answers to a request of our own."""
 
 
-class _Connection(H11Protocol):
+class _ImpatientConnection(H11Protocol):
     """A connection that is closed when the head of a request takes too long."""
 
     _patience: asyncio.TimerHandle | None = None

@@ -1,4 +1,4 @@
-"""Building and running the server: one process, one transport, one set of rooms."""
+"""Build and run the server: one process, one transport, one workspace."""
 
 import asyncio
 import errno
@@ -22,12 +22,10 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.server.faces import show_faces
-from memory_mcp.server.notifications import Telling
+from memory_mcp.server.handlers import add_handlers
+from memory_mcp.server.subscriptions import Telling
 from memory_mcp.server.tools import default_tools, toolset
 from memory_mcp.text.drafts import check_branch
-
-__all__ = ["INSTRUCTIONS", "Transport", "make_server", "serve"]
 
 Transport = Literal["stdio", "sse", "streamable-http"]
 
@@ -94,7 +92,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
             # a client that was killed has us cancelled, and then every wait of ours would be cut
             # short: the databases would stay open, and their threads keep the process alive
             with CancelScope(shield=True):
-                await _left([upkeep, *beside])
+                await _end_tasks([upkeep, *beside])
                 await built.aclose()
 
     server = MCPServer[Rooms](
@@ -107,7 +105,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         subscriptions=telling.bus,
         middleware=[telling.hear],
     )
-    show_faces(server, telling)
+    add_handlers(server, telling)
     return server
 
 
@@ -135,11 +133,11 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
     from memory_mcp.server.http import serve_http  # noqa: PLC0415  # only where it is used
 
     if transport == "sse":
-        logging.getLogger("uvicorn.error").addFilter(_is_news)
+        logging.getLogger("uvicorn.error").addFilter(_is_not_sse_noise)
     serve_http(server, transport, host, port, log_level=settings.log_level)
 
 
-async def _left(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
     """Wait until work beside the calls has ended, as it was asked to, or else end it.
 
     The first is upkeep, which cannot be cut short: a connection that is just being opened cannot be
@@ -153,7 +151,7 @@ async def _left(tasks: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.wait(beside)
 
 
-class _LeavingError(Exception):
+class _EndingError(Exception):
     """The client is gone: upkeep ends after the batch at hand, the next start goes on."""
 
 
@@ -162,7 +160,7 @@ async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> N
 
     def stop_between_batches(_done: int, _total: int) -> None:
         if leaving.is_set():
-            raise _LeavingError
+            raise _EndingError
 
     if not enabled:
         return
@@ -170,7 +168,7 @@ async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> N
         await app.catch_up(rooms, stop_between_batches)
     except MemoryMcpError as error:
         _LOG.warning("%s", error)
-    except _LeavingError:
+    except _EndingError:
         pass
 
 
@@ -195,7 +193,7 @@ async def _work_off(rooms: Rooms, leaving: asyncio.Event) -> None:
         await app.keep_worked_off(rooms, leaving)
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_not_sse_noise(record: logging.LogRecord) -> bool:
     """Not that the SDK answers a second time once a stream of SSE has ended: it always does."""
     error = record.exc_info[1] if record.exc_info else None
     return not (isinstance(error, RuntimeError) and "http.response.start" in str(error))

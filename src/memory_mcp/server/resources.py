@@ -1,7 +1,7 @@
 """The resources: what a client can read, list and attach without a tool call.
 
-Descriptions are written for the model that chooses among them. Everything that was recalled comes
-fenced as data. The list is short and hardly changes: people choose from it with `@`.
+Descriptions are written for the model that chooses among them. Recalled text comes fenced as data.
+The list is short and rarely changes: people choose from it with `@`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,33 +15,14 @@ from memory_mcp import app
 from memory_mcp.app.history import happened
 from memory_mcp.app.rooms import Rooms
 from memory_mcp.app.whole import valid_checkpoints, whole_checkpoint, whole_memory
-from memory_mcp.context.head_text import head_text
-from memory_mcp.context.render import Block
-from memory_mcp.context.whole import checkpoint_text, history_text, memory_text, profile_text
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
-from memory_mcp.domain.outcomes import HeadReport, Skipped
-from memory_mcp.domain.profile import Profile
-from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.record import iso
 from memory_mcp.domain.timeline import Checkpoint
-from memory_mcp.domain.whole import Happened, WholeCheckpoint
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-
-__all__ = [
-    "CHECKPOINT",
-    "CONTEXT",
-    "HEAD",
-    "HISTORY",
-    "MEMORY",
-    "PROFILE",
-    "RESOURCES",
-    "TEMPLATES",
-    "UnknownResourceError",
-    "listed",
-    "mime_type_of",
-    "read",
-    "templates",
-]
+from memory_mcp.render.reports import (
+    outcome_text,
+)
 
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"
@@ -62,7 +43,7 @@ class UnknownResourceError(InvalidRequestError):
 
 
 @dataclass(frozen=True)
-class _Described:
+class _Listed:
     """A resource, or a template of some, as a client lists it."""
 
     uri: str
@@ -79,14 +60,14 @@ class _Described:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Whole(_Described):
+class _FixedResource(_Listed):
     """A resource that there is always."""
 
     read: Callable[[Rooms], Awaitable[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Named(_Described):
+class _ResourceById(_Listed):
     """Resources that are told apart by an id."""
 
     read: Callable[[Rooms, str], Awaitable[str]]
@@ -97,50 +78,31 @@ class _Named(_Described):
 
 
 async def _context(rooms: Rooms) -> str:
-    return _said(await app.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens))
+    return outcome_text(await app.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens))
 
 
 async def _head(rooms: Rooms) -> str:
-    return _said(await app.memory_head(rooms))
+    return outcome_text(await app.memory_head(rooms))
 
 
 async def _profile(rooms: Rooms) -> str:
-    return _said(await app.user_profile(rooms))
+    return outcome_text(await app.user_profile(rooms))
 
 
 async def _history(rooms: Rooms) -> str:
-    return _said(await happened(rooms, HISTORY_RECORDS_MAX))
+    return outcome_text(await happened(rooms, HISTORY_RECORDS_MAX))
 
 
 async def _memory(rooms: Rooms, memory_id: str) -> str:
-    return _said(await whole_memory(rooms, memory_id))
+    return outcome_text(await whole_memory(rooms, memory_id))
 
 
 async def _checkpoint(rooms: Rooms, checkpoint_id: str) -> str:
-    return _said(await whole_checkpoint(rooms, checkpoint_id))
+    return outcome_text(await whole_checkpoint(rooms, checkpoint_id))
 
 
-_Shown = Block | HeadReport | Profile | Happened | Record | WholeCheckpoint
-
-
-def _said(outcome: _Shown | Skipped) -> str:
-    match outcome:
-        case Block(text=text) | Skipped(text):
-            return text
-        case HeadReport():
-            return head_text(outcome)
-        case Profile():
-            return profile_text(outcome)
-        case Happened():
-            return history_text(outcome)
-        case Record():
-            return memory_text(outcome)
-        case WholeCheckpoint():
-            return checkpoint_text(outcome)
-
-
-RESOURCES: Final[tuple[_Whole, ...]] = (
-    _Whole(
+RESOURCES: Final[tuple[_FixedResource, ...]] = (
+    _FixedResource(
         CONTEXT,
         "context",
         "What matters now",
@@ -150,7 +112,7 @@ RESOURCES: Final[tuple[_Whole, ...]] = (
         audience=("assistant",),
         read=_context,
     ),
-    _Whole(
+    _FixedResource(
         HEAD,
         "head",
         "Where the project stands",
@@ -160,7 +122,7 @@ RESOURCES: Final[tuple[_Whole, ...]] = (
         mime_type="text/plain",
         read=_head,
     ),
-    _Whole(
+    _FixedResource(
         PROFILE,
         "profile",
         "Who the user is",
@@ -168,7 +130,7 @@ RESOURCES: Final[tuple[_Whole, ...]] = (
         priority=0.5,
         read=_profile,
     ),
-    _Whole(
+    _FixedResource(
         HISTORY,
         "history",
         "What happened",
@@ -179,8 +141,8 @@ RESOURCES: Final[tuple[_Whole, ...]] = (
     ),
 )
 
-TEMPLATES: Final[tuple[_Named, ...]] = (
-    _Named(
+TEMPLATES: Final[tuple[_ResourceById, ...]] = (
+    _ResourceById(
         MEMORY,
         "memory",
         "One memory, whole",
@@ -189,7 +151,7 @@ TEMPLATES: Final[tuple[_Named, ...]] = (
         priority=0.6,
         read=_memory,
     ),
-    _Named(
+    _ResourceById(
         CHECKPOINT,
         "checkpoint",
         "One checkpoint",
@@ -201,7 +163,7 @@ TEMPLATES: Final[tuple[_Named, ...]] = (
 )
 
 
-async def read(rooms: Rooms, uri: str) -> str:
+async def read_resource(rooms: Rooms, uri: str) -> str:
     """The text of a resource. A memory that is off says so, which is no error.
 
     Raises:
@@ -224,7 +186,7 @@ def mime_type_of(uri: str) -> str:
     return next((each.mime_type for each in RESOURCES if each.uri == uri), "text/markdown")
 
 
-async def listed(rooms: Rooms) -> list[Resource]:
+async def list_resources(rooms: Rooms) -> list[Resource]:
     """What there is always, and the newest checkpoints one can go back to."""
     always = [
         Resource(
@@ -244,7 +206,7 @@ async def listed(rooms: Rooms) -> list[Resource]:
     return [*always, *(_restore_point(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]
 
 
-def templates() -> Sequence[ResourceTemplate]:
+def list_templates() -> Sequence[ResourceTemplate]:
     """The forms of URI that take an id."""
     return [
         ResourceTemplate(

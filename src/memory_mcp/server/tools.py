@@ -1,49 +1,505 @@
-"""Which tools there are, in the order a model should meet them."""
+"""The tools, and the toolsets that list them. Their docstrings are written for the model.
 
-from mcp_types import ToolAnnotations
+A new tool is a function here and a line in `default_tools` or `toolset`.
+"""
 
-from memory_mcp.server.hook_tools import prompt_context
-from memory_mcp.server.memory_tools import (
-    add_memory,
-    forget_memory,
-    memory_context,
-    search_memories,
-    update_memory,
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+from mcp.server.elicitation import (
+    AcceptedElicitation,
+    CancelledElicitation,
+    DeclinedElicitation,
+    ElicitationResult,
 )
-from memory_mcp.server.session_tools import consolidate, episodic_capture
-from memory_mcp.server.speak import SpeakingTool, speaking
-from memory_mcp.server.timeline_tools import backtrack, checkpoint, memory_head, switch_branch
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Resolve
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import to_json
 
-__all__ = ["default_tools", "toolset"]
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.domain.consolidation import ToConsolidate
+from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.given import Given, spoken
+from memory_mcp.domain.hook_limits import PROMPT_SECONDS_MAX
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.limits import RESULTS_DEFAULT
+from memory_mcp.domain.outcomes import Branched, Preview, Skipped
+from memory_mcp.domain.record import Approval as RecordApproval
+from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.render.receipts import (
+    added_fields,
+    backtrack_fields,
+    checkpoint_fields,
+    consolidation_fields,
+    episode_fields,
+    forgotten_fields,
+    found_fields,
+)
+from memory_mcp.render.reports import outcome_text
+from memory_mcp.server.calls import AnsweringTool, answer, make_tool, prose
+from memory_mcp.server.elicitation import (
+    Approval,
+    BacktrackChoice,
+    DecisionMade,
+    NotAsked,
+    TrustChoice,
+    ask_approval,
+    ask_backtrack,
+    ask_trust,
+    make_closeout,
+    rooms_for,
+)
+
+GivenKind = Literal[
+    "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
+]
+HappenedKind = Literal["checkpoint", "closeout", "summary", "episode"]
+AnyKind = Literal[GivenKind, HappenedKind]
+"""One list of names: a union would cost every session two."""
+Rs = Context[Rooms]
+
+REMINDER: Final = (
+    "Much was stored without a restore point: if a piece of work is done, call checkpoint; if not, "
+    "consolidate."
+)
+"""What receipts say where no hook says it."""
+
+
+class Metadata(Given):
+    """What describes a memory."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = ""
+    category: str = ""
+    tags: list[str] = Field(default_factory=list[str])
+    importance: int = Field(default=3, description="1-5")
+    pinned: bool = False
+    expires_at: datetime | None = None
+
+
+async def add_memory(
+    *,
+    content: Annotated[str, Field(description="One self-contained statement, ≤ 8000 characters")],
+    ctx: Rs,
+    metadata: Metadata | None = None,
+    kind: GivenKind = "fact",
+    scope: Annotated[
+        Literal["project", "user"], Field(description="user: holds in every project")
+    ] = "project",
+    supersedes: Annotated[
+        list[str] | None, Field(description="memoryIds that this replaces")
+    ] = None,
+    phase: int | None = None,
+    gate: Annotated[bool, Field(description="store it only if it is worth keeping")] = False,
+) -> CallToolResult:
+    """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
+
+    preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
+    Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
+    """
+    about = metadata or Metadata()
+    draft = Draft(
+        content=content,
+        kind=kind,
+        title=about.title,
+        category=about.category,
+        tags=tuple(about.tags),
+        importance=about.importance,
+        pinned=about.pinned,
+        expires_at=_aware(about.expires_at),
+        phase=phase,
+        supersedes=tuple(supersedes or ()),
+        reach=scope,
+    )
+    rooms = rooms_for(ctx)
+    return _receipt(rooms, added_fields(await app.add_memory(rooms, draft, gate=gate)))
+
+
+async def search_memories(
+    *,
+    ctx: Rs,
+    query: Annotated[str, Field(description="empty: the newest")] = "",
+    limit: Annotated[int, Field(description="1-10")] = RESULTS_DEFAULT,
+    category: str = "",
+    tags: Annotated[list[str] | None, Field(description="all must match")] = None,
+    key: Annotated[str, Field(description="user:preferences:name or user:*")] = "",
+    kind: AnyKind | None = None,
+    phase: int | None = None,
+    scope: Annotated[Reach | None, Field(description="default: both")] = None,
+    branch: Annotated[str, Field(description="written on it")] = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    min_score: Annotated[float, Field(description="0.5: more likely relevant than not")] = 0.0,
+    diverse: Annotated[bool, Field(description="leave out near twins")] = False,
+    why: Annotated[bool, Field(description="show each score's parts")] = False,
+) -> CallToolResult:
+    """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
+
+    Never returns what was abandoned, superseded or forgotten, or has expired. An empty list:
+    nothing relevant is known.
+    """
+    filters = Filters(
+        category=category,
+        key=key.strip(),
+        tags=tuple(tags or ()),
+        kinds=frozenset({kind} if kind else ()),
+        phase=phase,
+        branch=BranchName(branch) if branch else None,
+        reach=scope,
+        since=_aware(since),
+        until=_aware(until),
+    )
+    wish = Wish(min_score=min_score, diverse=diverse)
+    found = await app.search_memories(rooms_for(ctx), query, filters, limit, wish)
+    return answer(found_fields(found, why=why, keys=bool(key)))
+
+
+async def memory_context(
+    *,
+    ctx: Rs,
+    task: Annotated[str, Field(description="What you are about to do")] = "",
+    budget_tokens: int | None = None,
+    since: Annotated[
+        str, Field(description="Only what changed: since=… of an earlier context, or a time")
+    ] = "",
+) -> CallToolResult:
+    """What matters now, within a token budget. Call it first in a session.
+
+    Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
+    """
+    return prose(outcome_text(await app.memory_context(rooms_for(ctx), task, budget_tokens, since)))
+
+
+async def update_memory(
+    *,
+    memory_id: str,
+    content: Annotated[str, Field(description="The whole new text")],
+    ctx: Rs,
+    title: str = "",
+    reason: Annotated[str, Field(description="Why the old text is wrong")] = "",
+) -> CallToolResult:
+    """Correct a memory: the new text replaces the old one."""
+    rooms = rooms_for(ctx)
+    outcome = await app.update_memory(rooms, memory_id, content, title, reason)
+    return _receipt(rooms, added_fields(outcome))
+
+
+async def forget_memory(
+    *,
+    memory_id: str,
+    ctx: Rs,
+    mode: Annotated[
+        Literal["erase", "hide"], Field(description="hide: it no longer holds, but keep it")
+    ] = "erase",
+    reason: Annotated[str, Field(description="Why it is wrong, if it is")] = "",
+) -> CallToolResult:
+    """Erase one memory everywhere, for good; or hide it from here on."""
+    rooms = rooms_for(ctx)
+    outcome = await app.forget_memory(rooms, memory_id, reason, erase=mode == "erase")
+    return _receipt(rooms, forgotten_fields(outcome))
+
+
+def _receipt(rooms: Rooms, fields: Mapping[str, Any]) -> CallToolResult:
+    """What came of a call that writes; every now and then with a reminder to sum up."""
+    interval = rooms.policy.opening.interval if rooms.policy.reminds else 0
+    if fields.get("success", True) and interval:
+        written = rooms.conversations.wrote(rooms.caller.conversation)
+        if written and written % interval == 0:
+            return answer({**fields, "reminder": REMINDER})
+    return answer(fields)
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+
+
+def _as_text(given: object) -> object:
+    """A phase as it is written; some clients know no whole numbers."""
+    if isinstance(given, float) and given.is_integer():
+        return str(int(given))
+    return str(given) if isinstance(given, int) else given
+
+
+# exactly `str` to the SDK, which would parse "null" or "[1]" for any other type
+Target = Annotated[
+    str,
+    BeforeValidator(_as_text),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+    Field(description="checkpoint id, phase, left line, or 'start'"),
+]
+
+
+# one is given bare as often as in a list; the schema need not say so
+Several = BeforeValidator(lambda given: [given] if isinstance(given, str | dict) else given)
+
+
+async def memory_head(
+    *, ctx: Rs, answered: Annotated[ElicitationResult[TrustChoice | NotAsked], Resolve(ask_trust)]
+) -> CallToolResult:
+    """Where the project stands.
+
+    Phase, checkpoints and what a backtrack to each would hide, approvals pending, lines to restore.
+    """
+    rooms = rooms_for(ctx)
+    match answered:
+        case AcceptedElicitation(data=NotAsked()):
+            pass
+        case AcceptedElicitation(data=TrustChoice(choice="trust")):
+            await app.trust_project(rooms)
+        case _:
+            app.leave_untrusted(rooms)
+    return prose(outcome_text(await app.memory_head(rooms)))
+
+
+async def checkpoint(
+    *,
+    ctx: Rs,
+    answered: Annotated[ElicitationResult[Approval | NotAsked], Resolve(ask_approval)],
+    summary: Annotated[str, Field(description="What was reached and decided")] = "",
+    phase: int | None = None,
+    decisions: Annotated[
+        Sequence[DecisionMade],
+        Several,
+        Field(description="Decided in it, worth recalling, with why"),
+    ] = (),
+    artifacts: Annotated[Sequence[str], Several, Field(description="Files and results made")] = (),
+    issues: Annotated[Sequence[str], Several, Field(description="Still open")] = (),
+    agents: Annotated[Sequence[str], Several, Field(description="Who took part")] = (),
+    pending: Annotated[str, Field(description="Decide this pending checkpoint instead")] = "",
+    decision: Annotated[
+        Literal["save", "edit", "skip", ""], Field(description="The user's word on it")
+    ] = "",
+    again: Annotated[bool, Field(description="Seal a phase sealed before")] = False,
+) -> CallToolResult:
+    """Seal a restore point when a phase or a piece of work is done. The user approves it."""
+    rooms = rooms_for(ctx)
+    if bool(pending) != bool(decision):
+        raise InvalidRequestError(
+            "pending and decision go together: pending names the checkpoint, decision is what the "
+            "user chose (save, edit with the new summary, or skip). A new checkpoint takes neither."
+        )
+    closeout = make_closeout(decisions, artifacts, issues, agents)
+    if pending and closeout:
+        raise InvalidRequestError(
+            "decisions, artifacts, issues and agents belong to a new checkpoint. What came with a "
+            "pending one is stored already; add what is new with add_memory."
+        )
+    if pending and decision:
+        return answer(
+            checkpoint_fields(await app.decide(rooms, pending, decision, summary, again=again))
+        )
+    approval, summary = _read_approval(answered, summary, auto=rooms.policy.approval == "auto")
+    if approval == "skipped":
+        return answer({"success": True, "status": approval, "message": "Skipped by the user."})
+    sealed = await app.checkpoint(
+        rooms, summary, phase, again=again, approval=approval, closeout=closeout
+    )
+    rooms.conversations.handed_on(rooms.caller.conversation)
+    return answer(checkpoint_fields(sealed))
+
+
+def _read_approval(
+    answered: ElicitationResult[Approval | NotAsked], summary: str, *, auto: bool
+) -> tuple[RecordApproval, str]:
+    """What the user's answer means for the checkpoint, and the summary to seal it with.
+
+    A summary that was changed counts, whether or not edit was chosen as well.
+    """
+    match answered:
+        case AcceptedElicitation(data=Approval(decision="skip")) | DeclinedElicitation():
+            return "skipped", summary
+        case AcceptedElicitation(data=Approval(decision=decision, summary=edited)):
+            if decision == "edit" and not edited.strip():
+                raise InvalidRequestError(
+                    "The user chose edit and left the summary empty. Ask again, or call "
+                    "checkpoint with the summary they want."
+                )
+            return "approved", edited if edited.strip() else summary
+        case AcceptedElicitation() | CancelledElicitation():
+            return ("auto" if auto else "pending"), summary
+
+
+async def backtrack(
+    *,
+    to: Target,
+    ctx: Rs,
+    answered: Annotated[ElicitationResult[BacktrackChoice | NotAsked], Resolve(ask_backtrack)],
+    mode: Annotated[
+        Literal["continue", "forget", "abort", ""],
+        Field(description="The user's choice; leave out to ask"),
+    ] = "",
+    lesson: Annotated[
+        str, Field(description="What was tried and why it failed; kept for good")
+    ] = "",
+    confirm: Annotated[str, Field(description="Token of the earlier answer")] = "",
+) -> CallToolResult:
+    """Go back to a checkpoint or phase when the user gives up what came after it.
+
+    That is no longer recalled anywhere. Naming an invalidated checkpoint or a left line restores
+    it.
+    """
+    rooms = rooms_for(ctx)
+    choice, token = mode, confirm
+    match answered:
+        case AcceptedElicitation(data=BacktrackChoice(choice=chosen) as given):
+            choice, token = chosen, given.asked_about
+        case DeclinedElicitation():
+            choice = "abort"
+        case AcceptedElicitation() | CancelledElicitation():
+            if not mode and rooms.policy.approval == "auto":
+                choice = "continue"
+    if choice:
+        outcome = await app.backtrack(rooms, to, choice, lesson=lesson, token=token)
+    else:
+        outcome = await app.preview_backtrack(rooms, to, lesson)
+    fields = backtrack_fields(outcome)
+    if lesson.strip() and isinstance(outcome, Preview):
+        fields["message"] += " Give the lesson again with it."
+    return answer(fields)
+
+
+async def switch_branch(
+    *,
+    name: str,
+    ctx: Rs,
+    create: bool = False,
+    at: Annotated[str, Field(description="checkpoint or phase to begin at; empty: here")] = "",
+) -> CallToolResult:
+    """Put this session on another branch of the memory, or begin one."""
+    rooms = rooms_for(ctx)
+    match await (app.fork(rooms, name, at) if create else app.switch(rooms, name)):
+        case Branched(branch, begun):
+            await app.note_branch(rooms)
+            message = f"This session is on branch {branch} now."
+            return answer({"success": True, "branch": branch, "at": begun, "message": message})
+        case Skipped(reason):
+            return answer({"success": False, "message": reason})
+
+
+class Message(Given):
+    """One message of the session."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["user", "assistant"]
+    content: str
+    at: datetime | None = None
+
+
+async def episodic_capture(
+    *,
+    turns: Annotated[
+        list[Message],
+        BeforeValidator(spoken),
+        Field(description="The last dozen messages, oldest first, without tool output"),
+    ],
+    turn: Annotated[int, Field(description="Number of the last one in the session, from 1")],
+    ctx: Context[Rooms],
+    final: Annotated[bool, Field(description="The session ends here")] = False,
+) -> CallToolResult:
+    """Write down what the last messages were about, as an episode.
+
+    Call it now and then, and at the end: it sums up, leaves out small talk and what was recalled,
+    and waits by itself if it is too early.
+    """
+    given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
+    outcome = await app.episodic_capture(rooms_for(ctx), given, turn, final=final)
+    return answer(episode_fields(outcome))
+
+
+async def consolidate(
+    *,
+    ctx: Context[Rooms],
+    history_entry: Annotated[str, Field(description="What happened, as one paragraph")] = "",
+    memory_update: Annotated[str, Field(description="What is true now")] = "",
+    insights: Annotated[
+        str | list[str],
+        Field(description="All that was learnt"),
+    ] = "",
+    session_id: Annotated[str, Field(description="If not yours")] = "",
+    final: Annotated[bool, Field(description="It ends here")] = False,
+) -> CallToolResult:
+    """Hand on what a later session needs, now and then and at the end.
+
+    memory_update and insights replace this session's earlier ones. Without text it answers
+    what was handed on last.
+    """
+    texts = [insights] if isinstance(insights, str) else insights
+    given = ToConsolidate(
+        history_entry=history_entry,
+        memory_update=memory_update,
+        insights=tuple(text for text in texts if text.strip()),
+        session=session_id.strip(),
+        final=final,
+    )
+    rooms = rooms_for(ctx)
+    outcome = await app.consolidate(rooms, given)
+    if history_entry or memory_update or given.insights:
+        rooms.conversations.handed_on(rooms.caller.conversation)
+    return answer(consolidation_fields(outcome))
+
+
+_LOG: Final = logging.getLogger("memory_mcp.hooks")
+
+
+async def prompt_context(
+    *,
+    prompt: Annotated[str, Field(description="As the user typed it")],
+    session_id: Annotated[str, Field(description="The client's name for the session")] = "",
+    ctx: Context[Rooms],
+) -> CallToolResult:
+    """Called by hooks with each prompt, never by you: use search_memories or memory_context."""
+    said = ""
+    try:
+        async with asyncio.timeout(PROMPT_SECONDS_MAX):
+            said = await app.prompt_context(rooms_for(ctx), prompt, session_id)
+    except MemoryMcpError as error:
+        _LOG.warning("nothing was recalled for a prompt: %s", error)
+    except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory
+        _LOG.warning("nothing was recalled for a prompt", exc_info=True)
+    if not said:
+        return prose("{}")
+    context = {"hookEventName": "UserPromptSubmit", "additionalContext": said}
+    return prose(to_json({"hookSpecificOutput": context}).decode())
+
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 _ERASES = ToolAnnotations(destructive_hint=True, open_world_hint=False)
 
 
-def default_tools() -> list[SpeakingTool]:
+def default_tools() -> list[AnsweringTool]:
     """The tools every client gets."""
     return [
-        speaking(add_memory, _ADDS),
-        speaking(search_memories, _READS),
-        speaking(memory_context, _READS, "prose"),
-        speaking(memory_head, _READS, "prose"),
-        speaking(checkpoint, _ADDS),
-        speaking(backtrack, _ERASES),
-        speaking(update_memory, _ADDS),
-        speaking(forget_memory, _ERASES),
-        speaking(consolidate, _ADDS),
+        make_tool(add_memory, _ADDS),
+        make_tool(search_memories, _READS),
+        make_tool(memory_context, _READS, "prose"),
+        make_tool(memory_head, _READS, "prose"),
+        make_tool(checkpoint, _ADDS),
+        make_tool(backtrack, _ERASES),
+        make_tool(update_memory, _ADDS),
+        make_tool(forget_memory, _ERASES),
+        make_tool(consolidate, _ADDS),
     ]
 
 
-def toolset(name: str) -> list[SpeakingTool]:
+def toolset(name: str) -> list[AnsweringTool]:
     """The tools of a further toolset."""
     match name:
         case "branches":
-            return [speaking(switch_branch, _ADDS)]
+            return [make_tool(switch_branch, _ADDS)]
         case "session":
-            return [speaking(episodic_capture, _ADDS)]
+            return [make_tool(episodic_capture, _ADDS)]
         case "hooks":
-            return [speaking(prompt_context, _READS, "prose")]
+            return [make_tool(prompt_context, _READS, "prose")]
         case _:
             raise AssertionError(name)  # the settings know the toolsets

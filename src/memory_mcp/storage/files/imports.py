@@ -30,7 +30,7 @@ from memory_mcp.domain.limits import (
     IMPORT_OWN_TIMES,
     IMPORT_VALUES_MAX,
 )
-from memory_mcp.domain.moving import Document, LeftOut, Material
+from memory_mcp.domain.moving import LeftOut, Material, SourceFile
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
 from memory_mcp.domain.strict_json import load_json
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
@@ -81,7 +81,7 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> M
         raise unavailable(error, path, "read") from error
 
 
-def _piped(times: int) -> Document:
+def _piped(times: int) -> SourceFile:
     """What is piped in; the bytes themselves, so that what is no text in UTF-8 is noticed."""
     bytes_max = times * IMPORT_BYTES_MAX
     data = sys.stdin.buffer.read(bytes_max + 1)
@@ -90,11 +90,11 @@ def _piped(times: int) -> Document:
             f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
         )
     _refuse_values(_size_of(data), "stdin", times)
-    return Document("stdin", _decoded(data, "stdin"), datetime.now(UTC))
+    return SourceFile("stdin", _decoded(data, "stdin"), datetime.now(UTC))
 
 
 def _folder(root: Path, only: Collection[str], times: int) -> Material:
-    documents: list[Document] = []
+    documents: list[SourceFile] = []
     left_out: list[LeftOut] = []
     size = _Size(0, 0)
     for path in _notes_below(root):
@@ -148,7 +148,7 @@ def _refuse_values(size: _Size, name: str, times: int) -> None:
         )
 
 
-def _document(path: Path, name: str, bytes_max: int) -> tuple[Document, _Size]:
+def _document(path: Path, name: str, bytes_max: int) -> tuple[SourceFile, _Size]:
     about = path.stat()
     if about.st_size > bytes_max:
         raise InvalidRequestError(
@@ -157,7 +157,7 @@ def _document(path: Path, name: str, bytes_max: int) -> tuple[Document, _Size]:
     if not path.is_file():
         raise InvalidRequestError(f"{name} is no plain file.")
     data = read_file(str(path), bytes_max)
-    document = Document(name, _decoded(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
+    document = SourceFile(name, _decoded(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
     return document, _size_of(data)
 
 

@@ -35,7 +35,7 @@ from memory_mcp.hooks.files import (
     read_session,
     session_file,
 )
-from memory_mcp.hooks.tail import is_transcript, tail
+from memory_mcp.hooks.transcript import is_transcript, read_tail
 
 _ASIDE: Final = "aside"
 _ASIDE_MAX: Final = 100
@@ -223,6 +223,6 @@ def _end_of(ended: Ended, trees: Collection[str]) -> bytes | None:
     if not is_transcript(ended.transcript_path, ended.session, trees):
         return None
     try:
-        return tail(ended.transcript_path, hook_limits.TRANSCRIPT_BYTES_MAX)[0]
+        return read_tail(ended.transcript_path, hook_limits.TRANSCRIPT_BYTES_MAX)[0]
     except (OSError, ValueError):
         return None

@@ -1,0 +1,108 @@
+"""`memory-mcp reindex`, `doctor` and `trust`: rebuild, check, and trust what came along."""
+
+import argparse
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.cli import show
+from memory_mcp.config.settings import Settings, home_folder
+from memory_mcp.disk import Disk
+from memory_mcp.domain.outcomes import TrustReport
+from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.render.receipts import trust_text
+from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
+
+
+async def reindex(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+    """Make the index anew from the records, with its vectors."""
+    del given
+    if skipped := app.reads_refused(rooms):
+        return show.Output({"success": False, "message": skipped.reason})
+    with show.progress("Indexing") as advance:
+        done = await app.reindex(rooms, advance)
+    said = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
+    encoded = 0
+    try:
+        with show.progress("Encoding") as advance:
+            encoded = await app.encode_all(rooms, advance)
+    except ModelUnavailableError as error:
+        said.append(f"Not encoded: {error}")
+    if encoded:
+        said.append(f"{encoded} records encoded.")
+    return show.Output(
+        {
+            "success": True,
+            "indexed": done.adopted,
+            "erased": done.erased,
+            "encoded": encoded,
+            "message": " ".join(said),
+        }
+    )
+
+
+async def doctor(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+    """Check every invariant, and prove how memories are found."""
+    if skipped := app.reads_refused(rooms):
+        return show.Output({"success": False, "message": skipped.reason})
+    found = await app.doctor(rooms, repair=given.repair)
+    probed = await app.probe(rooms)
+    found += probed.findings
+    left = [finding for finding in found if not finding.repaired]
+    fields = {
+        "success": not any(finding.severity == "must" for finding in left),
+        "findings": [vars(finding) for finding in found],
+        "search": probed.mode,
+        "proof": probed.proof,
+        "message": show.summarise_findings(len(found), len(found) - len(left)),
+    }
+    return show.Output(fields, show.findings)
+
+
+_ANSWERS = ("yes", "no")
+
+
+def trusted_list(settings: Settings) -> show.Output:
+    """The projects and clouds that the user trusts."""
+    every = TrustedProjects(home_folder(settings), Disk()).every()
+    clouds = trusted_clouds(home_folder(settings))
+    lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in every.items()]
+    lines += [f"the cloud at {address}" for address in clouds]
+    projects = [{"records": folder, "name": name} for folder, name in every.items()]
+    fields = {"success": True, "projects": projects, "clouds": clouds,
+              "message": "No project is trusted."}  # fmt: skip
+    return show.Output(fields, lambda fields: "\n".join(lines) or str(fields["message"]))
+
+
+async def trust(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+    """Show what waits for the user's trust, ask for it, and write the answer down."""
+    if given.revoke:
+        revoked = await app.revoke_trust(rooms)
+        said = (
+            "This project is trusted no longer: of it only what this machine wrote counts, and "
+            "nothing more comes in from a cloud, here or elsewhere. What came into your user scope "
+            "from there stays: look at it (`memory-mcp export --scope user`) and forget it."
+        )
+        said = said if revoked else "This project was not trusted."
+        return show.Output({"success": True, "trusted": False, "message": said})
+    report = await app.trust_report(rooms)
+    if report.trusted and not report.waiting and not report.cloud:
+        return _trust_output(report, "This project is trusted already.")
+    if not given.yes:
+        if getattr(given, "json", False) or not show.can_ask():
+            said = f"{trust_text(report)} Nothing was changed: to say yes, repeat with --yes."
+            return _trust_output(report, said, success=False)
+        if show.ask(trust_text(report), _ANSWERS) == "no":
+            return _trust_output(report, "Nothing was changed.", success=False)
+    granted = await app.trust_project(rooms)
+    taken = f" {report.waiting} record(s) of others count now." if report.waiting else ""
+    return _trust_output(
+        granted, f"This project is trusted.{taken} `memory-mcp trust --revoke` ends it."
+    )
+
+
+def _trust_output(report: TrustReport, said: str, *, success: bool = True) -> show.Output:
+    fields = {"success": success, "trusted": report.trusted, "name": report.remote or None,
+              "waiting": report.waiting, "first": list(report.titles),
+              "wouldErase": list(report.erases), "cloud": report.cloud or None,
+              "message": said}  # fmt: skip
+    return show.Output(fields)

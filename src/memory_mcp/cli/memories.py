@@ -1,0 +1,103 @@
+"""`memory-mcp add`, `search`, `update` and `forget`."""
+
+import argparse
+from datetime import UTC, datetime
+from typing import cast, get_args
+
+from memory_mcp import app
+from memory_mcp.app.rooms import Rooms
+from memory_mcp.cli import show
+from memory_mcp.cli.show import Output, read_stdin
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.record import Kind
+from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.receipts import added_fields, forgotten_fields, found_fields
+
+
+async def search(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+    """Find what holds."""
+    filters = Filters(
+        category=given.category,
+        key=given.key.strip(),
+        tags=tuple(given.tags),
+        kinds=frozenset({parse_kind(given.kind)} if given.kind else ()),
+        phase=given.phase,
+        branch=BranchName(given.on_branch) if given.on_branch else None,
+        reach=given.scope,
+        since=parse_time("--since", given.since),
+        until=parse_time("--until", given.until),
+    )
+    wish = Wish(min_score=given.min_score, diverse=given.diverse)
+    found = await app.search_memories(rooms, given.query, filters, given.limit, wish)
+    return show.Output(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
+
+
+def parse_kind(given: str) -> Kind:
+    """A kind of memory as given.
+
+    Raises:
+        InvalidRequestError: there is no such kind.
+    """
+    if given not in get_args(Kind):
+        raise InvalidRequestError(f"--kind {given!r}: choose one of {', '.join(get_args(Kind))}.")
+    return cast("Kind", given)
+
+
+def parse_time(option: str, given: str) -> datetime | None:
+    """A time as given; without a zone it is UTC.
+
+    Raises:
+        InvalidRequestError: it is no time.
+    """
+    if not given:
+        return None
+    try:
+        time = datetime.fromisoformat(given)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"{option} {given!r} is no time. Write it like 2026-12-31 or 2026-12-31T18:00+01:00."
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+Given = argparse.Namespace
+
+
+async def add(rooms: Rooms, given: Given) -> Output:
+    """Remember one thing."""
+    draft = Draft(
+        content=read_text(given.content),
+        kind=parse_kind(given.kind),
+        title=given.title,
+        category=given.category,
+        tags=tuple(given.tags),
+        importance=given.importance,
+        pinned=given.pinned,
+        expires_at=parse_time("--expires", given.expires),
+        phase=given.phase,
+        supersedes=tuple(given.supersedes),
+        reach=given.scope,
+    )
+    return Output(added_fields(await app.add_memory(rooms, draft, gate=given.gate)))
+
+
+async def update(rooms: Rooms, given: Given) -> Output:
+    """Replace what a memory says."""
+    outcome = await app.update_memory(
+        rooms, given.memory_id, read_text(given.content), given.title, given.reason
+    )
+    return Output(added_fields(outcome))
+
+
+async def forget(rooms: Rooms, given: Given) -> Output:
+    """Erase one memory for good, or hide it."""
+    erase = not given.hide
+    outcome = await app.forget_memory(rooms, given.memory_id, given.reason, erase=erase)
+    return Output(forgotten_fields(outcome))
+
+
+def read_text(given: str) -> str:
+    """What was typed, or piped in for a dash."""
+    return read_stdin() if given == "-" else given

@@ -1,0 +1,247 @@
+"""`memory-mcp login`, `logout`, `status` and `sync`: the key of the cloud, and delivery to it.
+
+A key comes from a prompt without echo or through a pipe: as an argument it would stay in the
+shell's history and be seen in the list of processes. `status` uses neither network nor keyring.
+"""
+
+import argparse
+import getpass
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+
+from memory_mcp import app
+from memory_mcp.app.rooms import MEMORY_OFF, Rooms
+from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.cli import show
+from memory_mcp.cli.show import Fields, Output
+from memory_mcp.config.settings import Settings
+from memory_mcp.config.values import key_in, on_this_machine
+from memory_mcp.ending import interruptible
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.receipts import pluralise
+from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
+
+_OFF: Final = Output({"success": False, "message": MEMORY_OFF})
+_HOW: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
+_ORIGINS: Final[dict[KeyOrigin, str]] = {
+    "environment": "from SUPERMEMORY_API_KEY",
+    "keyring": "from the system's keyring (memory-mcp login)",
+    "none": "none",
+}
+
+
+def login(settings: Settings) -> Output:
+    """Store the key that is typed or piped in, and say what happens next."""
+    if not settings.enabled:
+        return _OFF
+    url = settings.base_url
+    if settings.cloud_off.endswith("_URL"):  # the key would be kept for another address
+        raise InvalidRequestError(f"{settings.cloud_off} is wrong. Correct it, and log in then.")
+    key = key_in("The key", _ask_for_key(url))
+    if key is None:
+        raise InvalidRequestError(
+            "No key was given, so nothing was changed. Type it at the prompt, or pipe it in: "
+            "memory-mcp login < FILE."
+        )
+    keyring = system_keyring(settings).store(url, key)
+    message = f"The key for {url} is in the system's keyring ({keyring}). {_key_message(settings)}"
+    return Output({"success": True, "baseUrl": url, "keyring": keyring, "message": message})
+
+
+def _key_message(settings: Settings) -> str:
+    source = cloud_key(settings)
+    if settings.cloud_off:
+        return f"{settings.cloud_off} is wrong, so it is not used until that is corrected."
+    if not cloud_chosen(settings, source):
+        return "MEMORY_PROVIDER is local, so it is not used until that changes."
+    if source.origin == "environment":
+        return "SUPERMEMORY_API_KEY is set too, and comes first."
+    return "Sessions that start from now on use it; `memory-mcp status` shows how things stand."
+
+
+def _ask_for_key(url: str) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.read(2 * KEY_CHARS_MAX)  # enough to see that it is too long
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            with interruptible():
+                return getpass.getpass(f"Key for {url} (not shown): ")
+    except getpass.GetPassWarning:
+        raise InvalidRequestError(
+            "This terminal would show the key. Pipe it in: memory-mcp login < FILE."
+        ) from None
+    except EOFError:
+        return ""
+
+
+def logout(settings: Settings) -> Output:
+    """Remove the key from the keyring; that there was none is fine, and said."""
+    if not settings.enabled:
+        return _OFF
+    url = settings.base_url
+    removed = system_keyring(settings).remove(url)
+    message = f"The key for {url} is removed." if removed else f"There was no key for {url}."
+    if settings.api_key is not None:
+        message += " SUPERMEMORY_API_KEY is still set."
+    elif removed:
+        message += " Sessions that are running keep it until they end."
+    return Output({"success": True, "baseUrl": url, "removed": removed, "message": message})
+
+
+def status(settings: Settings) -> Output:
+    """Which provider is chosen, and why; and what judges."""
+    if not settings.enabled:
+        return _OFF
+    return Output(status_fields(settings, cloud_key(settings)), _status_text)
+
+
+def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
+    """What `status` tells; no key, only where it comes from."""
+    judge = settings.language
+    return {
+        "success": True,
+        "provider": "supermemory" if cloud_chosen(settings, source) else "local",
+        "setting": settings.provider,
+        "why": _why(settings, source.origin),
+        "key": source.origin,
+        "baseUrl": settings.base_url,
+        "container": settings.container_tag or None,
+        "extraction": settings.extraction,
+        "timeoutSeconds": settings.remote_timeout,
+        "judge": "model" if judge else "rules",
+        "judgeModel": judge.model if judge else None,
+        "judgeUrl": judge.url if judge else None,
+        "warnings": list(settings.warnings),
+    }
+
+
+def _why(settings: Settings, origin: KeyOrigin) -> str:
+    keyless = origin == "none" and not on_this_machine(settings.base_url)
+    match settings.provider:
+        case "local":
+            return "MEMORY_PROVIDER is local: nothing is sent"
+        case _ if settings.cloud_off:
+            return f"{settings.cloud_off} is wrong: nothing is sent until it is corrected"
+        case "supermemory":
+            but = f", but there is no key, so all stays here: {_HOW}" if keyless else ""
+            return f"MEMORY_PROVIDER is supermemory{but}"
+        case "auto" if keyless:
+            return f"there is no key for the cloud; to use it, {_HOW}"
+        case "auto" if origin == "none":
+            return "SUPERMEMORY_BASE_URL is on this machine, where no key is needed"
+        case "auto":
+            return "there is a key"
+
+
+def _container(tag: str | None) -> str:
+    if tag is None:
+        return "one for each user and project"
+    return f"{tag}, for the project's memories (SUPERMEMORY_CONTAINER_TAG)"
+
+
+def _status_text(fields: Fields) -> str:
+    lines = {
+        "Provider": f"{fields['provider']} ({fields['why']})",
+        "Key": _ORIGINS[fields["key"]],
+        "Address": fields["baseUrl"],
+        "Container": _container(fields["container"]),
+        "Extraction": "on" if fields["extraction"] else "off",
+        "Timeout": f"{fields['timeoutSeconds']:g} s",
+        "Judge": "rules (MEMORY_LLM_MODEL is not set)",
+    }
+    if fields["judge"] == "model":
+        lines["Judge"] = f"{fields['judgeModel']} at {fields['judgeUrl']}; rules, when it fails"
+    return "\n".join(f"{name + ':':12}{value}" for name, value in lines.items())
+
+
+async def sync(rooms: Rooms, given: argparse.Namespace) -> Output:
+    """Show what the outboxes hold, or empty them."""
+    if skipped := app.reads_refused(rooms) if given.status else app.writes_refused(rooms):
+        return Output({"success": False, "message": skipped.reason})
+    if given.erase:  # what came from a cloud may wait here long after it was left
+        return Output(_sync_fields(await app.erase_forgotten_elsewhere(rooms)), _sync_text)
+    if not rooms.mirrored:
+        why = " ".join(await app.strangers_note(rooms))
+        why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
+        return Output({"success": False, "message": why})
+    if given.status:
+        return Output(_sync_fields(await app.sync_status(rooms)), _sync_text)
+    with show.progress("Supermemory") as advance:
+        done = await app.sync(rooms, advance, push_all=given.push_all, pull_all=given.pull)
+    fields = _sync_fields(done)
+    if given.pull and done.kept_out:  # what was asked for did not happen
+        fields = {**fields, "success": False}
+    return Output(fields, _sync_text)
+
+
+def _sync_fields(done: app.Synced) -> Fields:
+    tally = done.tally
+    return {
+        "success": not done.stopped,
+        "pending": tally.pending,
+        "quiet": tally.quiet,
+        "checking": tally.checking,
+        "delivered": tally.delivered,
+        "refused": tally.dead,
+        "undelivered": [
+            {"memoryId": u.record, "op": u.op, "error": u.error} for u in tally.undelivered
+        ],
+        "unmirrored": done.unmirrored,
+        "takenIn": done.taken_in.records,
+        "unreadable": list(done.taken_in.unreadable),
+        "waitingToBeErased": [{"memoryId": w.id, "title": w.title} for w in done.waiting],
+        "erased": [{"memoryId": w.id, "title": w.title} for w in done.erased],
+        "keptOut": done.kept_out or None,
+        "blocked": tally.standing.blocked or None,
+        "stopped": done.stopped or None,
+    }
+
+
+def _sync_text(fields: Fields) -> str:
+    return "\n".join(_sync_lines(fields))
+
+
+def _count_records(number: int) -> str:
+    return pluralise(number, "record", "records")
+
+
+def _sync_lines(fields: Fields) -> Iterator[str]:
+    if fields["takenIn"]:
+        yield f"{_count_records(fields['takenIn'])} taken in."
+    if fields["unreadable"]:
+        names = ", ".join(fields["unreadable"])
+        yield f"Left there, changed or not of this version: {names}."
+    if fields["erased"]:
+        yield f"{_count_records(len(fields['erased']))} erased:"
+        yield from (f"- {each['memoryId']}: {each['title']}" for each in fields["erased"])
+    if fields["waitingToBeErased"]:
+        waiting = fields["waitingToBeErased"]
+        yield (
+            f"{_count_records(len(waiting))} that another machine forgot, hidden here and still on "
+            "this disk. `memory-mcp sync --erase` erases:"
+        )
+        yield from (f"- {each['memoryId']}: {each['title']}" for each in waiting)
+    if fields["keptOut"]:
+        yield fields["keptOut"]
+    state = f"sync pending ({fields['pending']})" if fields["pending"] else "Nothing is pending"
+    working = pluralise(fields["checking"], "change", "changes")
+    also = f", and is processing {working}" if fields["checking"] else ""
+    yield f"{state}. Supermemory holds {_count_records(fields['delivered'])}{also}."
+    if fields["quiet"]:
+        yield f"{pluralise(fields['quiet'], 'move', 'moves')} will go along with the next memory."
+    if fields["refused"]:
+        yield f"Refused for good ({fields['refused']}); the memories are safe here:"
+        yield from (
+            f"- {dead['op']} of {dead['memoryId']}: {dead['error']}"
+            for dead in fields["undelivered"]
+        )
+    if fields["unmirrored"]:
+        yield (
+            f"{_count_records(fields['unmirrored'])} written without the cloud stay here only: "
+            "`memory-mcp sync --push-all` sends them too."
+        )
+    if fields["stopped"] or fields["blocked"]:
+        yield f"Stopped: {fields['stopped'] or fields['blocked']}"

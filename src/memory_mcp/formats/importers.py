@@ -1,0 +1,84 @@
+"""Find out which importer reads a source, and let it read."""
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Protocol, cast
+
+from memory_mcp.domain.moving import LeftOut, Material, Parsed
+from memory_mcp.domain.shown import GENERATED
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.formats.sources import OWN_EXPORT, SOURCES
+from memory_mcp.formats.values import is_markdown, refuse_broken_json
+
+
+class Importer(Protocol):
+    """A module of this package that reads the files of one program."""
+
+    def matches(self, material: Material) -> bool:
+        """Whether the file or folder looks like one of that program's."""
+        ...
+
+    def read(self, material: Material) -> Parsed:
+        """Every memory in it, and what is left out.
+
+        Raises:
+            InvalidRequestError: it cannot be read.
+        """
+        ...
+
+
+def read_source(material: Material, source: str | None, name: str) -> Parsed:
+    """Read a source; without its kind, as the kind that it looks like.
+
+    Raises:
+        InvalidRequestError: it is none of them, it could be several, or it cannot be read.
+    """
+    if not material.documents:
+        raise InvalidRequestError(f"There is nothing to read in {name!r}: no Markdown, no JSON.")
+    material = _drop_own_pages(material)
+    if not material.documents:
+        raise InvalidRequestError(
+            f"{name!r} holds only what this program wrote of its own memories: there is nothing "
+            "to take in."
+        )
+    return _load(source or _identify(material, name)).read(material)
+
+
+def _load(source: str) -> Importer:
+    return cast("Importer", import_module(f"memory_mcp.formats.{SOURCES[source].module}"))
+
+
+def _drop_own_pages(material: Material) -> Material:
+    """Leave out the pages that this program renders: they repeat what is remembered already."""
+    ours = [d for d in material.documents if d.text.startswith(GENERATED)]
+    return replace(
+        material,
+        documents=tuple(d for d in material.documents if d not in ours),
+        left_out=(
+            *material.left_out,
+            *(LeftOut(d.name, "was written by this program, of its own memories") for d in ours),
+        ),
+    )
+
+
+def _identify(material: Material, name: str) -> str:
+    """The kind of source that the material looks like.
+
+    Raises:
+        InvalidRequestError: like none, or a folder like several; the message names the choices.
+    """
+    if _load(OWN_EXPORT).matches(material):
+        return OWN_EXPORT
+    found: list[str] = []
+    for source in SOURCES:
+        if source != OWN_EXPORT and _load(source).matches(material):
+            found.append(source)
+            if not material.folder:
+                break
+    if len(found) == 1:
+        return found[0]
+    if not material.folder and not is_markdown(material.documents[0].name):
+        refuse_broken_json(material.documents[0])
+    known = "; ".join(f"{source}: {each.title}" for source, each in SOURCES.items())
+    doubt = f"could be {' or '.join(found)}" if found else "looks like no source that is known"
+    raise InvalidRequestError(f"{name!r} {doubt}. Say which with --from. Known are {known}.")

@@ -1,0 +1,156 @@
+"""Read values out of JSON that others wrote; a value of another form counts as absent."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from posixpath import basename
+from typing import Any, Final, cast
+
+from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
+from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, SourceFile
+from memory_mcp.errors import InvalidRequestError
+
+Fields = Mapping[str, Any]
+
+_MARKDOWN: Final = (".md", ".markdown")
+_MILLISECONDS_FROM: Final = 100_000_000_000
+"""A number of seconds this large would be the year 5138: from here on it counts milliseconds."""
+
+
+class Collector:
+    """What a reader finds, item by item: memories, and what is none."""
+
+    def __init__(self, material: Material) -> None:
+        self.memories: list[ForeignMemory] = []
+        self.left_out = list(material.left_out)
+        self._times = material.times
+
+    def add(self, found: ForeignMemory | LeftOut) -> None:
+        """Keep one more.
+
+        Raises:
+            InvalidRequestError: there are too many to be held at once.
+        """
+        refuse_too_many_items(len(self.memories) + len(self.left_out) + 1, self._times)
+        if isinstance(found, ForeignMemory):
+            self.memories.append(found)
+        else:
+            self.left_out.append(found)
+
+
+def refuse_too_many_items(count: int, times: int) -> None:
+    """Require that so many items can be held at once: so many times what a repository may bring.
+
+    Raises:
+        InvalidRequestError: they cannot.
+    """
+    most = times * IMPORT_ITEMS_MAX
+    if count > most:
+        raise InvalidRequestError(
+            f"There are more than {most:,} items in it, and no more are taken in at once. Import "
+            "it in parts; nothing was changed."
+        )
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The value that a text is.
+
+    Raises:
+        InvalidRequestError: it is no JSON; the message says where it breaks off.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRequestError(
+            f"{name} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            "Was it cut short? Nothing was changed."
+        ) from error
+    except (RecursionError, ValueError) as error:  # nested without end, or a number without end
+        raise InvalidRequestError(f"{name} is no JSON that can be read: {error}.") from error
+
+
+def refuse_broken_json(document: SourceFile) -> None:
+    """Raise if the text begins as JSON does and breaks off, or is wrong somewhere.
+
+    Raises:
+        InvalidRequestError: it is; the message says where.
+    """
+    try:
+        json.loads(document.text)
+    except json.JSONDecodeError as error:
+        if document.text.lstrip()[:1] in ("{", "[") and not error.msg.startswith("Extra data"):
+            parse_json(document.text, basename(document.name).casefold())
+    except (ValueError, RecursionError):
+        pass
+
+
+def json_of(text: str, *hints: str) -> Any:
+    """The value of a text that holds one of the hints; None if it has none or is no JSON."""
+    if not any(hint in text for hint in hints):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_markdown(name: str) -> bool:
+    """Whether a file is Markdown, by its name."""
+    return name.casefold().endswith(_MARKDOWN)
+
+
+def fields_of(value: object) -> Fields | None:
+    """The fields of an object."""
+    if isinstance(value, Mapping):
+        return cast("Fields", value)
+    return None
+
+
+def note_lost_fields(names: Collection[str]) -> tuple[str, ...]:
+    """A note about fields for which no memory here has a place, if there are any."""
+    if not names:
+        return ()
+    return (f"Fields that no memory here has were not carried over: {', '.join(sorted(names))}.",)
+
+
+def as_items(value: object) -> Sequence[Any]:
+    """The items of a list; a list may also stand there as JSON in a text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ()
+    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+
+
+def as_texts(value: object) -> list[str]:
+    """The texts of a list; one that stands alone may hold several, separated by commas."""
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        value = value.split(",")
+    return [item.strip() for item in as_items(value) if isinstance(item, str) and item.strip()]
+
+
+def text_of(value: object) -> str:
+    """A text, or what a number says; nothing else is one. Half a character is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode(errors="replace").decode()
+    return text.strip()  # the same object, where there is nothing to mend: texts are long
+
+
+def time_of(value: object) -> datetime | None:
+    """A time as ISO 8601, or as seconds or milliseconds since 1970; without a zone it is UTC."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
+            return datetime.fromtimestamp(seconds, UTC)
+        if isinstance(value, str) and value.strip():
+            at = datetime.fromisoformat(value.strip())
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
