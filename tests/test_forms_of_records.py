@@ -1,13 +1,12 @@
 """What no tool of ours would have written is not read, field by field, and the file is named."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from depth import depth
-from fakes import Scribe, fake_rooms
+from fakes import Scribe, called, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
@@ -162,7 +161,7 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
     content: str, title: str, category: str, tags: list[str], client: str
 ) -> None:
     """The check on reading is never stricter than the one on writing."""
-    rooms = replace(fake_rooms(), client=client)
+    rooms = called(fake_rooms(), client=client)
     draft = Draft(content, title=title, category=category, tags=tuple(tags))
     try:
         outcome = await app.add_memory(rooms, draft)

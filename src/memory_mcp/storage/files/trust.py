@@ -21,6 +21,7 @@ back the erased file; the log of erased ids stays.
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,11 +83,15 @@ class _SmallFile(Generic[T]):
 
 
 class Ledger:
-    """The files below one project that this machine wrote, in any process."""
+    """The files below one project that this machine wrote, in any process.
+
+    Any number of threads may ask at once: records are read and written beside the event loop.
+    """
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._path = folder / _LEDGER_FILE
         self._disk = disk
+        self._reading = threading.Lock()
         self._known: dict[str, list[str]] = {}
         self._read_until = 0
         self._file: tuple[int, int] | None = None
@@ -106,15 +111,17 @@ class Ledger:
         Raises:
             StoreUnavailableError: the file system refused.
         """
-        return digest in self._refreshed().get(name, ())
+        with self._reading:
+            return digest in self._refreshed().get(name, ())
 
-    def names(self) -> Collection[str]:
+    def names(self) -> frozenset[str]:
         """The names of all files that this machine ever wrote here.
 
         Raises:
             StoreUnavailableError: the file system refused.
         """
-        return self._refreshed().keys()
+        with self._reading:
+            return frozenset(self._refreshed())
 
     def _refreshed(self) -> dict[str, list[str]]:
         """What is known, with what any process has noted since the last look."""

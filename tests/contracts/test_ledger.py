@@ -1,0 +1,40 @@
+"""The ledger of what this machine wrote: asked by many threads, written by many processes."""
+
+import sys
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from depth import depth
+
+from memory_mcp.disk import Disk
+from memory_mcp.storage.files.trust import Ledger
+
+LINES_AT_ONCE = 40
+ASKING = 8
+
+
+@pytest.fixture
+def switching_often() -> Generator[None]:
+    """Threads take turns so often that two of them meet in any few lines."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switching_often")
+def test_threads_that_ask_at_once_miss_nothing_that_another_process_noted(tmp_path: Path) -> None:
+    """A name that is missed is a record that counts as a stranger's, and leaves every answer."""
+    ours, theirs = (Ledger(tmp_path, Disk()) for _ in range(2))
+    noted: set[str] = set()
+    with ThreadPoolExecutor(ASKING) as threads:
+        for number in range(depth(10, 200)):
+            fresh = {f"{number}-{line}" for line in range(LINES_AT_ONCE)}
+            for name in sorted(fresh):
+                theirs.note(name, "d" * 32)
+            noted |= fresh
+            asking = [threads.submit(ours.names) for _ in range(ASKING)]
+
+            assert all(asked.result() == noted for asked in asking)
