@@ -378,11 +378,25 @@ async def switch_branch(
     rooms = rooms_for(ctx)
     match await (app.fork(rooms, name, at) if create else app.switch(rooms, name)):
         case Branched(branch, begun):
-            await app.note_branch(rooms)
+            conversation = rooms.caller.conversation
+            if conversation is None:
+                return answer(_left_where_it_is(branch, begun, created=create))
+            rooms.conversations.put_on(conversation, branch)
+            await app.note_branch(rooms.at(branch))
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):
             return answer({"success": False, "message": reason})
+
+
+def _left_where_it_is(branch: str, begun: str | None, *, created: bool) -> dict[str, Any]:
+    """The answer to a client whose requests belong to no session that could be on a branch."""
+    what = f"Branch {branch} is there now, but" if created else "Nothing was changed:"
+    message = (
+        f"{what} this client keeps no session that could be put on it. Connect to the server's "
+        f"address with ?branch={branch} to work there."
+    )
+    return {"success": created, "branch": branch, "at": begun, "message": message}
 
 
 class Message(Given):
