@@ -12,7 +12,7 @@ from house import filled
 from report import Table, p50, p95
 from wire import SERVER, started
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.outcomes import Added, AddOutcome
@@ -60,9 +60,9 @@ async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float],
     disk: list[float] = []
     met = 0
     for number in range(_ADDS + 10):
-        took, outcome = await _timed(app.add_memory(built.rooms, corpus.draft(), gate=True))
+        took, outcome = await _timed(use_cases.add_memory(built.rooms, corpus.draft(), gate=True))
         met += not isinstance(outcome, Added) or bool(outcome.replaced)
-        took_plain, added = await _timed(app.add_memory(plain_rooms, corpus.draft()))
+        took_plain, added = await _timed(use_cases.add_memory(plain_rooms, corpus.draft()))
         assert isinstance(added, Added)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
         path = owner.path(added.record.id)

@@ -14,9 +14,7 @@ from typing import Final
 
 from corpus import Corpus
 
-from memory_mcp import app
-from memory_mcp.app.heads import current
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import Built, open_rooms
 from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
@@ -24,6 +22,8 @@ from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
+from memory_mcp.engine.head import current
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.text.drafts import build_record, is_durable
 
@@ -83,7 +83,7 @@ async def filled(folder: Path, size: int) -> AsyncGenerator[Built]:
             await _fill(built, size)
         done.touch()
     async with open_rooms(settings_in(folder)) as built:
-        await app.catch_up(built.rooms)  # a kept project may be of another version's index
+        await use_cases.catch_up(built.rooms)  # a kept project may be of another version's index
         yield built
 
 
@@ -103,11 +103,11 @@ async def _lay_timeline(rooms: Rooms) -> None:
         sealed = await _sealed(rooms, f"Step {number} is done.", number // 20)
         if number % 10 == 0:
             await _sealed(rooms, "A wrong turn.", number // 20)
-            await app.backtrack(rooms, sealed, "continue")
+            await use_cases.backtrack(rooms, sealed, "continue")
 
 
 async def _sealed(rooms: Rooms, summary: str, phase: int) -> str:
-    match await app.checkpoint(rooms, summary, phase, again=True, approval="auto"):
+    match await use_cases.checkpoint(rooms, summary, phase, again=True, approval="auto"):
         case Saved(checkpoint=checkpoint):
             return checkpoint.id
         case other:

@@ -12,11 +12,11 @@ from corpus import Corpus
 from house import filled
 from report import Table, p50, p95
 
-from memory_mcp import app
-from memory_mcp.app.heads import current, writing
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.engine.head import current, writing
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.text.drafts import build_record
 
@@ -78,12 +78,12 @@ async def _with_sections(built: Built, number: int) -> None:
 
 
 async def _cost(table: Table, rooms: Rooms, size: int) -> None:
-    block = await app.bootstrap(rooms)
-    taken = [await _timed(app.bootstrap(rooms)) for _ in range(_TIMES)]
+    block = await use_cases.bootstrap(rooms)
+    taken = [await _timed(use_cases.bootstrap(rooms)) for _ in range(_TIMES)]
     corpus = Corpus(seed=11)
     for _ in range(3):
-        await app.add_memory(rooms, corpus.draft())
-    delta = await app.memory_context(rooms, since=block.since)
+        await use_cases.add_memory(rooms, corpus.draft())
+    delta = await use_cases.memory_context(rooms, since=block.since)
     assert isinstance(delta, Block)  # noqa: S101  # nothing here is set to skip reads
     table.add(
         size,
@@ -101,9 +101,9 @@ async def _rendering(table: Table, built: Built, size: int) -> None:
     same: list[float] = []
     corpus = Corpus(seed=13)
     for _ in range(_TIMES):
-        await app.add_memory(built.rooms, corpus.draft())
-        changed.append(await _timed(app.render_views(built.rooms)))
-        same.append(await _timed(app.render_views(built.rooms)))
+        await use_cases.add_memory(built.rooms, corpus.draft())
+        changed.append(await _timed(use_cases.render_views(built.rooms)))
+        same.append(await _timed(use_cases.render_views(built.rooms)))
     page = (built.places.memory_dir / "MEMORY.md").read_bytes()
     lines = page.count(b"\n")
     table.add(size, p50(changed), p95(changed), p50(same), len(page), lines)
@@ -117,7 +117,7 @@ async def _adding(table: Table, plain: Rooms, rendering: Rooms, size: int) -> No
     async with _beside(rendering):
         for number in range(_ADDS + 10):
             for rooms, corpus, each in zip((plain, rendering), corpora, taken, strict=True):
-                each.append(await _timed(app.add_memory(rooms, corpus.draft())))
+                each.append(await _timed(use_cases.add_memory(rooms, corpus.draft())))
             if rendering.project.changes.shown != shown:
                 shown, rendered = rendering.project.changes.shown, rendered + 1
             if number % 10 == 9:
@@ -133,7 +133,7 @@ async def _adding(table: Table, plain: Rooms, rendering: Rooms, size: int) -> No
 @asynccontextmanager
 async def _beside(rooms: Rooms) -> AsyncGenerator[None]:
     leaving = asyncio.Event()
-    task = asyncio.create_task(app.keep_rendered(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_rendered(rooms, leaving))
     yield
     leaving.set()
     await task

@@ -120,7 +120,7 @@ def decided(
     *,
     eligible: bool = False,
 ) -> Verdict:
-    """What `app/gateway.py` makes of a new statement beside the one that is most like it.
+    """What `deduplication/decide.py` makes of a new statement beside the one that is most like it.
 
     `eligible`: the old one is of a category for which the lower band is open.
     """

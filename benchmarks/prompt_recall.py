@@ -20,14 +20,14 @@ from house import QuickDisk, lend_model, settings_in
 from recall_sets import Conversation, load
 from report import Table, machine, show
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import EmbedderName
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.hook_limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Kind
+from memory_mcp.engine.workspace import Rooms
 
 _DATA: Final = Path(__file__).with_name("data")
 _OTHERS: Final = ("technical", "lifelog", "multilingual")
@@ -89,17 +89,17 @@ async def _told(
         for unit in agent.units:
             kind: Kind = unit.kind  # pyright: ignore[reportAssignmentType]  # the set is our own
             draft = Draft(unit.text, kind=kind, category=unit.category, tags=unit.tags)
-            outcome = await app.add_memory(built.rooms, draft)
+            outcome = await use_cases.add_memory(built.rooms, draft)
             if isinstance(outcome, Added):
                 units[outcome.record.id] = unit.id
         if model_home:
-            await app.encode_all(built.rooms)
+            await use_cases.encode_all(built.rooms)
         yield built.rooms, units
 
 
 async def _with_prompt(rooms: Rooms, prompt: str, session: str) -> list[str]:
     asked = prompt if prompt.endswith("?") else f"{prompt}?"
-    return _SHOWN.findall(await app.prompt_context(rooms, asked, session))
+    return _SHOWN.findall(await use_cases.prompt_context(rooms, asked, session))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from house import CHAIN, filled
 from report import Table, p50, p95
 from wire import SERVER, started
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 
 __all__ = ["FILTERS", "QUESTIONS", "WARM_UP", "ask", "measure_reading", "measure_searches"]
 
@@ -28,9 +28,11 @@ FILTERS: Final = {
 }
 _TASK: Final = "rotate the login token of a session"
 _READS: Final[dict[str, Callable[[Rooms], Awaitable[object]]]] = {
-    "memory_head": app.memory_head,
-    "memory_context": lambda rooms: app.memory_context(rooms, "", CONTEXT_TOKENS_DEFAULT),
-    "memory_context, task": lambda rooms: app.memory_context(rooms, _TASK, CONTEXT_TOKENS_DEFAULT),
+    "memory_head": use_cases.memory_head,
+    "memory_context": lambda rooms: use_cases.memory_context(rooms, "", CONTEXT_TOKENS_DEFAULT),
+    "memory_context, task": lambda rooms: use_cases.memory_context(
+        rooms, _TASK, CONTEXT_TOKENS_DEFAULT
+    ),
 }
 
 
@@ -74,7 +76,7 @@ async def ask(built: Built, filters: Filters) -> tuple[list[Question], list[floa
     asked = [corpus.question() for _ in range(QUESTIONS + WARM_UP)]
     taken = [
         await _timed(
-            lambda text=question.text: app.search_memories(
+            lambda text=question.text: use_cases.search_memories(
                 built.rooms, text, filters, RESULTS_DEFAULT
             )
         )

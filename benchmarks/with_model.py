@@ -20,12 +20,11 @@ from report import Table, p50, p95
 from searching import FILTERS, QUESTIONS, WARM_UP, ask
 from wire import SERVER, Wire, started
 
-from memory_mcp import app
-from memory_mcp.app.meaning import Meaning
-from memory_mcp.app.rooms import Pool
+from memory_mcp import use_cases
 from memory_mcp.build import Built, open_rooms
 from memory_mcp.domain.vectors import Passage
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Meaning, Pool
 
 __all__ = ["measure_meaning"]
 
@@ -64,7 +63,7 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
         pass
     lend_model(folder, model_home)
     async with open_rooms(settings_in(folder, embedder=_MODEL)) as built:
-        if await app.unencoded(built.rooms):
+        if await use_cases.unencoded(built.rooms):
             passages = await _passages(built)
             for pool in built.rooms.pools:
                 await _give(pool, passages)
@@ -100,7 +99,7 @@ def _meaning(pool: Pool) -> Meaning:
 async def _first(folder: Path) -> float:
     async with open_rooms(settings_in(folder, embedder=_MODEL)) as built:
         begin = time.perf_counter()
-        await app.search_memories(built.rooms, "the first question", Filters(), 5)
+        await use_cases.search_memories(built.rooms, "the first question", Filters(), 5)
         return (time.perf_counter() - begin) * 1e3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.nudge import Waiting
@@ -34,6 +34,6 @@ def drop(tmp_path: Path) -> Drop:
 
 async def waiting(settings: Settings) -> Waiting:
     async with open_rooms(settings) as built:
-        found = await app.waiting_nudges(built.rooms)
+        found = await use_cases.waiting_nudges(built.rooms)
     assert isinstance(found, Waiting)
     return found

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import LEASE_SECONDS
 from memory_mcp.domain.outcomes import Added, Found
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 
 __all__ = [
     "CAR",
@@ -43,7 +43,7 @@ LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 
 async def add(rooms: Rooms, content: str, **fields: object) -> Record:
     """Remember one thing."""
-    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    outcome = await use_cases.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     assert outcome.notes == ()
     return outcome.record
@@ -51,7 +51,7 @@ async def add(rooms: Rooms, content: str, **fields: object) -> Record:
 
 async def search(rooms: Rooms, query: str, filters: Filters | None = None) -> Found:
     """What a search says."""
-    found = await app.search_memories(rooms, query, filters or Filters(), 10)
+    found = await use_cases.search_memories(rooms, query, filters or Filters(), 10)
     assert isinstance(found, Found)
     return found
 
@@ -72,7 +72,7 @@ async def until_encoded(rooms: Rooms) -> None:
     """Wait until nothing is left to be encoded."""
 
     async def done() -> bool:
-        return await app.unencoded(rooms) == 0
+        return await use_cases.unencoded(rooms) == 0
 
     await until(done)
 
@@ -81,7 +81,7 @@ async def until_encoded(rooms: Rooms) -> None:
 async def encoding(rooms: Rooms) -> AsyncGenerator[asyncio.Task[None]]:
     """A session's encoding beside the calls, as the server runs it; it ends when it leaves."""
     leaving = asyncio.Event()
-    task = asyncio.create_task(app.keep_encoded(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_encoded(rooms, leaving))
     try:
         yield task
     finally:

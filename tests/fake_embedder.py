@@ -17,11 +17,10 @@ import numpy as np
 from fakes import SCOPE, FakeClock, FakeIds, FakeProvenance
 from numpy.typing import NDArray
 
-from memory_mcp.app.meaning import Meaning
-from memory_mcp.app.rooms import Policy, Pool, Rooms
 from memory_mcp.build import Built, build
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.engine.workspace import Meaning, Policy, Pool, Rooms
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.storage.sqlite.vectors import SqliteVectors

@@ -15,16 +15,15 @@ from nudges_in_memory import MemoryNudges
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
 from views_in_memory import MemoryViews
 
-from memory_mcp import app
-from memory_mcp.app.changes import Changes
-from memory_mcp.app.healing import HealedIndex
-from memory_mcp.app.rooms import Caller, Conversations, Policy, Pool, Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import build
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.outcomes import Branched
 from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Rooms
 from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
@@ -176,14 +175,14 @@ def called(rooms: Rooms, **of: Any) -> Rooms:
 
 async def forked(rooms: Rooms, name: str, at: str) -> Rooms:
     """Begin a branch, and go on there."""
-    begun = await app.fork(rooms, name, at)
+    begun = await use_cases.fork(rooms, name, at)
     assert isinstance(begun, Branched), begun
     return rooms.at(begun.branch)
 
 
 async def switched(rooms: Rooms, name: str) -> Rooms:
     """Go on on that branch."""
-    there = await app.switch(rooms, name)
+    there = await use_cases.switch(rooms, name)
     assert isinstance(there, Branched), there
     return rooms.at(there.branch)
 

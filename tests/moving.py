@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.moving import (
@@ -18,6 +17,7 @@ from memory_mcp.domain.moving import (
 )
 from memory_mcp.domain.outcomes import Added, Skipped
 from memory_mcp.domain.record import Record
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.formats import own
 from memory_mcp.formats.importers import read_source
 
@@ -63,10 +63,10 @@ async def exported(
     rooms: Rooms, form: Form = "json", pools: tuple[Reach, ...] = BOTH, *, history: bool = False
 ) -> Material:
     """What an export of these rooms holds."""
-    chosen = await app.choose_export(rooms, pools, history=history)
+    chosen = await use_cases.choose_export(rooms, pools, history=history)
     assert not isinstance(chosen, Skipped)
-    records = [record async for record in app.exported(chosen)]
-    assert await app.unreadable(chosen, {record.id for record in records}) == []
+    records = [record async for record in use_cases.exported(chosen)]
+    assert await use_cases.unreadable(chosen, {record.id for record in records}) == []
     return (as_json if form == "json" else as_markdown)(chosen.about, records)
 
 
@@ -81,7 +81,7 @@ async def imported(
     """Take it in; the counts must add up, and a dry run must have foretold them."""
     parsed = read(source) if isinstance(source, Material) else source
     foretold = await previewed(rooms, parsed, reach)
-    done = await app.import_memories(rooms, parsed, reach, erase=erase)
+    done = await use_cases.import_memories(rooms, parsed, reach, erase=erase)
     assert isinstance(done, Imported)
     assert done.read == done.stored + done.known + len(done.left_out)
     assert foretold.notes == done.notes[: len(foretold.notes)]
@@ -95,7 +95,7 @@ async def previewed(
 ) -> Imported:
     """What would come of it."""
     parsed = read(source) if isinstance(source, Material) else source
-    done = await app.preview_import(rooms, parsed, reach)
+    done = await use_cases.preview_import(rooms, parsed, reach)
     assert isinstance(done, Imported)
     return done
 
@@ -111,9 +111,9 @@ def of_mem0(*texts: str, **fields: object) -> Parsed:
 
 async def contents(rooms: Rooms) -> list[str]:
     """What is visible from here, in both pools, oldest first."""
-    chosen = await app.choose_export(rooms, BOTH, history=False)
+    chosen = await use_cases.choose_export(rooms, BOTH, history=False)
     assert not isinstance(chosen, Skipped)
-    return [record.content async for record in app.exported(chosen)]
+    return [record.content async for record in use_cases.exported(chosen)]
 
 
 def all_below(folder: Path) -> dict[str, bytes]:
@@ -139,6 +139,6 @@ async def only(rooms: Rooms) -> Record:
 
 
 async def added(rooms: Rooms, content: str, **fields: Any) -> RecordId:
-    done = await app.add_memory(rooms, Draft(content, **fields))
+    done = await use_cases.add_memory(rooms, Draft(content, **fields))
     assert isinstance(done, Added)
     return done.record.id

@@ -3,9 +3,9 @@
 import asyncio
 from datetime import datetime
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.nudge import Cleared, Nudge, Taking, Waiting, best_first
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.render.block import Block
 
 
@@ -65,6 +65,6 @@ class SlowlyRemoved(SlowNudges):
 
 async def opened(rooms: Rooms, task: str = "", budget_tokens: int = 500) -> str:
     """The block of a session's beginning, or of a task."""
-    block = await app.memory_context(rooms, task, budget_tokens)
+    block = await use_cases.memory_context(rooms, task, budget_tokens)
     assert isinstance(block, Block)
     return block.text

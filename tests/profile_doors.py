@@ -7,14 +7,14 @@ from pathlib import Path
 
 from fakes import FakeClock, FakeIds, close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.heads import view_of
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Forgotten, Found
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.head import view_of
+from memory_mcp.engine.workspace import Rooms
 
 
 @asynccontextmanager
@@ -40,46 +40,46 @@ async def say(
 ) -> Added:
     """Remember what the user said."""
     draft = Draft(text, kind=kind, reach=reach, supersedes=tuple(instead_of), expires_at=until)
-    outcome = await app.add_memory(rooms, draft)
+    outcome = await use_cases.add_memory(rooms, draft)
     assert isinstance(outcome, Added)
     return outcome
 
 
 async def repeat(rooms: Rooms, text: str) -> AlreadyKnown:
     """Say again what is known."""
-    outcome = await app.add_memory(rooms, Draft(text, reach="user"))
+    outcome = await use_cases.add_memory(rooms, Draft(text, reach="user"))
     assert isinstance(outcome, AlreadyKnown)
     return outcome
 
 
 async def correct(rooms: Rooms, memory_id: RecordId, text: str) -> Added:
-    outcome = await app.update_memory(rooms, memory_id, text)
+    outcome = await use_cases.update_memory(rooms, memory_id, text)
     assert isinstance(outcome, Added)
     return outcome
 
 
 async def forget(rooms: Rooms, memory_id: RecordId, *, erase: bool, reason: str = "") -> Forgotten:
-    outcome = await app.forget_memory(rooms, memory_id, reason, erase=erase)
+    outcome = await use_cases.forget_memory(rooms, memory_id, reason, erase=erase)
     assert isinstance(outcome, Forgotten)
     return outcome
 
 
 async def lines(rooms: Rooms) -> list[str]:
     """The profile as its facts read."""
-    known = await app.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(rooms, await view_of(rooms))
     return [entry.fact.line for entry in known.entries]
 
 
 async def fact_id(rooms: Rooms, line: str) -> RecordId:
     """The id of a fact's own memory."""
-    known = await app.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(rooms, await view_of(rooms))
     (found,) = [entry.memory_id for entry in known.entries if entry.fact.line == line]
     return found
 
 
 async def found(rooms: Rooms, query: str = "", category: str = "") -> list[str]:
     """The texts that a search returns."""
-    outcome = await app.search_memories(rooms, query, Filters(category=category), 10)
+    outcome = await use_cases.search_memories(rooms, query, Filters(category=category), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 

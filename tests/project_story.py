@@ -8,12 +8,12 @@ from typing import Any
 
 from fakes import FakeClock, FakeIds, Scribe, close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Saved
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.engine.workspace import Rooms
 
 __all__ = ["Story", "page", "told"]
 
@@ -29,14 +29,16 @@ class Story:
     async def say(self, content: str, **fields: Any) -> RecordId:
         """Remember something by the usual way; its id."""
         self.clock.advance(timedelta(minutes=1))
-        done = await app.add_memory(self.rooms, Draft(content, **fields))
+        done = await use_cases.add_memory(self.rooms, Draft(content, **fields))
         assert isinstance(done, Added)
         return done.record.id
 
     async def seal(self, summary: str, phase: int | None = None) -> str:
         """Seal a checkpoint; its name."""
         self.clock.advance(timedelta(minutes=1))
-        done = await app.checkpoint(self.rooms, summary, phase, again=False, approval="approved")
+        done = await use_cases.checkpoint(
+            self.rooms, summary, phase, again=False, approval="approved"
+        )
         assert isinstance(done, Saved)
         return done.checkpoint.id
 

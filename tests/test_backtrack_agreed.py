@@ -8,7 +8,7 @@ from doors import Era, User, agent, call
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
@@ -28,7 +28,9 @@ class SlowUser(User):
     ) -> ElicitResult:
         if not self.asked:
             async with open_rooms(self._settings) as built:
-                await app.add_memory(built.rooms, Draft(content="written during the question"))
+                await use_cases.add_memory(
+                    built.rooms, Draft(content="written during the question")
+                )
         return await super().__call__(context, params)
 
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from fakes import fake_rooms
 
-from memory_mcp import app
-from memory_mcp.app.changes import Changes
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
+from memory_mcp.engine.workspace import Changes
 
 pytestmark = pytest.mark.anyio
 
@@ -36,9 +36,9 @@ async def test_what_came_before_is_heard_at_once_and_nothing_in_time() -> None:
 async def test_a_write_and_an_erasure_are_both_changes() -> None:
     """What was forgotten must leave whatever shows it."""
     rooms = fake_rooms()
-    added = await app.add_memory(rooms, Draft("We deploy on Fridays."))
+    added = await use_cases.add_memory(rooms, Draft("We deploy on Fridays."))
     written = rooms.project.changes.count
     assert isinstance(added, Added)
-    await app.forget_memory(rooms, added.record.id, reason="", erase=True)
+    await use_cases.forget_memory(rooms, added.record.id, reason="", erase=True)
 
     assert 0 < written < rooms.project.changes.count

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from fakes import fake_rooms
 
-from memory_mcp.app.cleaning import clean, cleaned, cleaned_text
-from memory_mcp.app.rooms import Policy
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Redaction
+from memory_mcp.engine.cleaning import clean, cleaned, cleaned_text
+from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.secrets import Redacted
 

@@ -6,10 +6,10 @@ from fakes import fake_rooms
 from mcp_types import PromptReference, ResourceTemplateReference
 from shop import added, shop
 
-from memory_mcp.app.rooms import Policy
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import COMPLETIONS_MAX
+from memory_mcp.engine.workspace import Policy
 from memory_mcp.server.handlers import completion
 from memory_mcp.server.resources import MEMORY
 

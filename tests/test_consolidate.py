@@ -12,7 +12,7 @@ from command_line import Run, as_json, complaint
 from doors import Era, Json, add, agent, call, files_with, read, recalled, records, refused, seal
 from fakes import FakeClock, FakeIds, another_session, close_rooms, real_rooms
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.drafts import Draft
@@ -155,7 +155,7 @@ async def test_sessions_that_consolidate_at_once_lose_none(tmp_path: Path) -> No
         texts = {f"agent-{n}": f"Agent {n} is done." for n in range(10)}
         outcomes = await asyncio.gather(
             *(
-                app.consolidate(
+                use_cases.consolidate(
                     another_session((first, second)[n % 2]),
                     ToConsolidate(f"Agent {n} began.", text, ("It works.",), session=name),
                 )
@@ -258,8 +258,8 @@ async def test_the_day_is_that_of_the_user(tmp_path: Path) -> None:
     """Half past two in the afternoon in UTC is tomorrow in Auckland."""
     rooms = real_rooms(tmp_path, FakeClock())
     try:
-        await app.add_memory(rooms, Draft("My time zone is Pacific/Auckland.", reach="user"))
-        outcome = await app.consolidate(rooms, ToConsolidate("Begun."))
+        await use_cases.add_memory(rooms, Draft("My time zone is Pacific/Auckland.", reach="user"))
+        outcome = await use_cases.consolidate(rooms, ToConsolidate("Begun."))
     finally:
         await close_rooms(rooms)
 

@@ -6,13 +6,13 @@ import pytest
 from doors import files_with
 from fakes import FakeIds, close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -49,13 +49,15 @@ async def cut_short(folder: Path, records: int) -> Rooms:
     """Another session, after one was killed while it sealed the first phase."""
     killed = real_rooms(folder, ids=FakeIds(1), disk=Killing(records))
     with pytest.raises(Killed):
-        await app.checkpoint(killed, "Done", 1, again=False, approval="approved", closeout=CLOSEOUT)
+        await use_cases.checkpoint(
+            killed, "Done", 1, again=False, approval="approved", closeout=CLOSEOUT
+        )
     await close_rooms(killed)
     return real_rooms(folder)
 
 
 async def found(rooms: Rooms, query: str) -> list[str]:
-    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
@@ -68,9 +70,9 @@ async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
     rooms = await cut_short(tmp_path, records)
     try:
         decided, *_ = await found(rooms, "what carries the orders")
-        opened = await app.memory_context(rooms)
-        again = await app.add_memory(rooms, Draft("No mails yet"))
-        head = await app.memory_head(rooms)
+        opened = await use_cases.memory_context(rooms)
+        again = await use_cases.add_memory(rooms, Draft("No mails yet"))
+        head = await use_cases.memory_head(rooms)
     finally:
         await close_rooms(rooms)
 
@@ -89,7 +91,7 @@ async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
     """What is known must not be stored a second time, whoever comes first after the cut."""
     rooms = await cut_short(tmp_path, records)
     try:
-        assert isinstance(await app.add_memory(rooms, Draft("No mails yet")), AlreadyKnown)
+        assert isinstance(await use_cases.add_memory(rooms, Draft("No mails yet")), AlreadyKnown)
     finally:
         await close_rooms(rooms)
 
@@ -101,7 +103,7 @@ async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
     """No text may be left on the disk because the index did not know of it."""
     rooms = await cut_short(tmp_path, records)
     try:
-        gone = await app.backtrack(rooms, "start", "forget")
+        gone = await use_cases.backtrack(rooms, "start", "forget")
         assert isinstance(gone, Backtracked)
         assert await found(rooms, "what carries the orders") == []
     finally:
@@ -117,11 +119,11 @@ async def test_a_memory_whose_session_was_killed_before_it_was_indexed_can_be_gi
     """It was never acknowledged, and is on the disk all the same."""
     killed = real_rooms(tmp_path, ids=FakeIds(1), disk=Killing(1))
     with pytest.raises(Killed):
-        await app.add_memory(killed, Draft("Kafka carries the orders"))
+        await use_cases.add_memory(killed, Draft("Kafka carries the orders"))
     await close_rooms(killed)
     rooms = real_rooms(tmp_path)
     try:
-        await app.backtrack(rooms, "start", "forget")
+        await use_cases.backtrack(rooms, "start", "forget")
     finally:
         await close_rooms(rooms)
 

@@ -10,9 +10,9 @@ from encoding_stories import LEASE_OVER, PATIENCE_SECONDS, add, encoding, recall
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import FakeClock, FakeIds, close_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
+from memory_mcp.engine.workspace import Policy, Rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def test_what_is_written_is_encoded_beside_the_calls(
     """Without anybody asking for it, each text once, title first."""
     async with encoding(rooms):
         await add(rooms, "Ann drives a red car.")
-        await app.add_memory(rooms, Draft("Every Monday.", title="Bread", reach="user"))
+        await use_cases.add_memory(rooms, Draft("Every Monday.", title="Bread", reach="user"))
         await until_encoded(rooms)
         assert (await recalled(rooms, "automobile"))[0] == "Ann drives a red car."
         await add(rooms, "Bob visits a physician.")
@@ -58,7 +58,7 @@ async def test_adding_and_searching_never_wait_for_a_slow_model(
     model.gate.clear()
     async with asyncio.timeout(PATIENCE_SECONDS):
         leaving = asyncio.Event()
-        task = asyncio.create_task(app.keep_encoded(rooms, leaving))
+        task = asyncio.create_task(use_cases.keep_encoded(rooms, leaving))
         await add(rooms, "Ann drives a red car.")
         await model.waiting.wait()
         for number in range(20):
@@ -88,7 +88,7 @@ async def test_two_sessions_encode_each_record_once(
         await until_encoded(rooms)
 
     assert model.encoded + other_model.encoded == Counter(texts)
-    assert await app.unencoded(other) == 0
+    assert await use_cases.unencoded(other) == 0
     await close_rooms(other)
 
 
@@ -101,17 +101,17 @@ async def test_what_a_killed_session_was_at_is_taken_over_after_its_lease(
     killed_model = FakeEmbedder()
     killed_model.gate.clear()
     killed = meaningful(tmp_path, killed_model, clock, FakeIds(process=1))
-    task = asyncio.create_task(app.keep_encoded(killed, asyncio.Event()))
+    task = asyncio.create_task(use_cases.keep_encoded(killed, asyncio.Event()))
     await killed_model.waiting.wait()
     task.cancel()
     await asyncio.wait([task])
     await add(rooms, "memory number 3")
 
-    assert await app.encode_all(rooms) == 1
-    assert await app.unencoded(rooms) == 3
+    assert await use_cases.encode_all(rooms) == 1
+    assert await use_cases.unencoded(rooms) == 3
     assert (await recalled(rooms, "number 1"))[0] == "memory number 1"
     clock.advance(LEASE_OVER)
-    assert await app.encode_all(rooms) == 3
+    assert await use_cases.encode_all(rooms) == 3
     assert model.encoded == Counter(f"memory number {n}" for n in range(4))
     await close_rooms(killed)
 
@@ -121,16 +121,16 @@ async def test_a_meta_session_makes_no_vectors(
 ) -> None:
     """It reads the memory without leaving a trace, and finds by meaning what others encoded."""
     await add(rooms, "Ann drives a red car.")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     await add(rooms, "Bread is baked on Mondays.")
     meta_model = FakeEmbedder()
     meta = meaningful(tmp_path, meta_model, clock, policy=Policy(meta=True))
     async with asyncio.timeout(PATIENCE_SECONDS):
-        await app.keep_encoded(meta, asyncio.Event())  # ends by itself
+        await use_cases.keep_encoded(meta, asyncio.Event())  # ends by itself
 
     assert (await recalled(meta, "automobile"))[0] == "Ann drives a red car."
     assert not meta_model.encoded
-    assert await app.unencoded(meta) == 1
+    assert await use_cases.unencoded(meta) == 1
     await close_rooms(meta)
 
 
@@ -140,11 +140,11 @@ async def test_the_progress_of_encoding_all_reaches_the_whole(rooms: Rooms) -> N
         await add(rooms, f"memory number {number}")
     told: list[tuple[int, int]] = []
 
-    assert await app.encode_all(rooms, lambda done, whole: told.append((done, whole))) == 40
+    assert await use_cases.encode_all(rooms, lambda done, whole: told.append((done, whole))) == 40
     assert [done for done, _ in told] == sorted({done for done, _ in told})
     assert told[-1] == (40, 40)
     assert {whole for _, whole in told} == {40}
-    assert await app.encode_all(rooms) == 0
+    assert await use_cases.encode_all(rooms) == 0
 
 
 async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
@@ -156,9 +156,9 @@ async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
         [path] = (tmp_path / "project").rglob(f"{record.id}.json")
         path.write_bytes(b"not a record")
 
-    assert await app.encode_all(rooms) == 17
+    assert await use_cases.encode_all(rooms) == 17
     assert sum(model.encoded.values()) == 17
-    assert await app.unencoded(rooms) == 3
+    assert await use_cases.unencoded(rooms) == 3
 
 
 @pytest.mark.parametrize("refused", ["number 0", "number 7", "number 19"])
@@ -170,5 +170,5 @@ async def test_a_text_that_the_model_refuses_keeps_no_other_from_being_encoded(
         await add(rooms, f"memory number {number} of many")
     model.refused = f"{refused} "
 
-    assert await app.encode_all(rooms) == 19
-    assert await app.unencoded(rooms) == 1
+    assert await use_cases.encode_all(rooms) == 19
+    assert await use_cases.unencoded(rooms) == 1

@@ -19,8 +19,8 @@ from encoding_stories import (
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import FakeClock, close_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
@@ -76,12 +76,12 @@ async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
         model.failing = "The endpoint does not answer."
 
     with pytest.raises(ModelUnavailableError, match="endpoint"):
-        await app.encode_all(rooms, fail_after_the_first)
+        await use_cases.encode_all(rooms, fail_after_the_first)
     done = sum(model.encoded.values())
     assert 0 < done < 40
     model.failing = ""
     clock.advance(LEASE_OVER)
-    assert await app.encode_all(rooms) == 40 - done
+    assert await use_cases.encode_all(rooms) == 40 - done
     assert set(model.encoded.values()) == {1}
 
 
@@ -96,7 +96,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await add(rooms, f"memory number {number} " + "and more " * 400)
     model.gate.clear()
     leaving = asyncio.Event()
-    task = asyncio.create_task(app.keep_encoded(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_encoded(rooms, leaving))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await model.waiting.wait()
         leaving.set()
@@ -104,7 +104,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await app.unencoded(rooms) == 60
+    assert await use_cases.unencoded(rooms) == 60
     now = rooms.clock.now()
     assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 
@@ -113,7 +113,7 @@ async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(rooms: 
     """The server gives encoding a second to end, then ends it."""
     await add(rooms, "Ann drives a red car.")
     before = asyncio.all_tasks()
-    task = asyncio.create_task(app.keep_encoded(rooms, asyncio.Event()))
+    task = asyncio.create_task(use_cases.keep_encoded(rooms, asyncio.Event()))
     await until_encoded(rooms)
 
     async def it_waits() -> bool:
@@ -134,7 +134,7 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
     """The vectors lie in the index's file: whoever encodes must not wait until somebody asks."""
     for number in range(5):
         await add(rooms, f"memory number {number}")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     await close_rooms(rooms)
     for path in machine_dir(tmp_path / "project").glob("index.sqlite3*"):
         if how == "deleted":
@@ -142,8 +142,8 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
         else:
             path.write_bytes(b"garbage " * 2_000)
 
-    assert await app.unencoded(rooms) == 5
-    assert await app.encode_all(rooms) == 5
+    assert await use_cases.unencoded(rooms) == 5
+    assert await use_cases.encode_all(rooms) == 5
     assert len(await recalled(rooms, "number")) == 5
 
 
@@ -152,7 +152,7 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
 ) -> None:
     """A week after the switch to another model, its vectors no longer take room."""
     await add(rooms, "Ann drives a red car.")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
     index = SqliteIndex(
@@ -166,8 +166,8 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     async with encoding(newer):
         await until(gone)
 
-    assert await app.unencoded(newer) == 0
-    assert await app.unencoded(rooms) == 1
+    assert await use_cases.unencoded(newer) == 0
+    assert await use_cases.unencoded(rooms) == 1
     for each in (newer.project, newer.user):
         await each.index.aclose()
     await index.aclose()

@@ -10,12 +10,12 @@ from command_line import Run, as_json, complaint
 from fakes import FakeClock, close_rooms, fake_rooms, forked, real_rooms, switched
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
-from memory_mcp import app
-from memory_mcp.app.reading import load
-from memory_mcp.app.rooms import Policy
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.moving import Material
 from memory_mcp.domain.outcomes import Added, Saved, Skipped
+from memory_mcp.engine.reading import load
+from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
 
 pytestmark = pytest.mark.anyio
@@ -33,19 +33,21 @@ async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
     """DESIGN 3.5: left roads with their summaries, corrections, what was forgotten or expired."""
     clock = FakeClock()
     rooms = fake_rooms(clock)
-    old = await app.add_memory(rooms, Draft("corrected zebra"))
+    old = await use_cases.add_memory(rooms, Draft("corrected zebra"))
     assert isinstance(old, Added)
-    await app.update_memory(rooms, old.record.id, "newer otter")
-    await app.add_memory(rooms, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1)))
-    hidden = await app.add_memory(rooms, Draft("hidden emu"))
+    await use_cases.update_memory(rooms, old.record.id, "newer otter")
+    await use_cases.add_memory(
+        rooms, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1))
+    )
+    hidden = await use_cases.add_memory(rooms, Draft("hidden emu"))
     assert isinstance(hidden, Added)
-    await app.forget_memory(rooms, hidden.record.id, "because of a newt", erase=False)
-    sealed = await app.checkpoint(rooms, "sealed lynx", 1, again=False, approval="approved")
+    await use_cases.forget_memory(rooms, hidden.record.id, "because of a newt", erase=False)
+    sealed = await use_cases.checkpoint(rooms, "sealed lynx", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
-    await app.add_memory(rooms, Draft("left gnu"))
-    await app.checkpoint(rooms, "left ibis", 2, again=False, approval="approved")
-    await app.backtrack(rooms, sealed.checkpoint.id, "continue", lesson="learnt koala")
-    await app.checkpoint(rooms, "pending wasp", 2, again=False, approval="pending")
+    await use_cases.add_memory(rooms, Draft("left gnu"))
+    await use_cases.checkpoint(rooms, "left ibis", 2, again=False, approval="approved")
+    await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue", lesson="learnt koala")
+    await use_cases.checkpoint(rooms, "pending wasp", 2, again=False, approval="pending")
     clock.advance(timedelta(hours=2))
 
     visible = text_of(await exported(rooms, form))
@@ -62,9 +64,9 @@ async def test_the_branch_decides_what_holds() -> None:
     rooms = fake_rooms()
     rooms = await forked(rooms, "side", "")
     rooms = await switched(rooms, "main")
-    await app.add_memory(rooms, Draft("on main"))
+    await use_cases.add_memory(rooms, Draft("on main"))
     rooms = await switched(rooms, "side")
-    await app.add_memory(rooms, Draft("on the side"))
+    await use_cases.add_memory(rooms, Draft("on the side"))
 
     assert await contents(rooms) == ["on the side"]
     assert "on main" not in text_of(await exported(rooms))
@@ -73,8 +75,8 @@ async def test_the_branch_decides_what_holds() -> None:
 async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
     """An export of a project is given to others."""
     rooms = fake_rooms()
-    await app.add_memory(rooms, Draft("I live in Berlin", reach="user"))
-    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
+    await use_cases.add_memory(rooms, Draft("I live in Berlin", reach="user"))
+    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
 
     assert "Berlin" not in text_of(await exported(rooms, pools=("project",)))
     assert "Postgres" not in text_of(await exported(rooms, pools=("user",)))
@@ -88,8 +90,8 @@ async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
 async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> None:
     """A cut may have come between the head and the record: the head holds it."""
     rooms = real_rooms(tmp_path)
-    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
-    await app.checkpoint(rooms, "the first", 1, again=False, approval="approved")
+    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
+    await use_cases.checkpoint(rooms, "the first", 1, again=False, approval="approved")
     head = await rooms.heads.read()
     assert head is not None
     assert head.last is None
@@ -109,19 +111,19 @@ async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> No
 async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> None:
     """A backup of nothing over the last good one would be the worst of all."""
     rooms = real_rooms(tmp_path)
-    await app.add_memory(rooms, Draft("Orders rest in Postgres"))
+    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
     folder = tmp_path / "project" / ".claude" / "memory"
     folder.rename(tmp_path / "elsewhere")
 
     with pytest.raises(StoreUnavailableError, match="there is not one record"):
-        await app.choose_export(rooms, BOTH, history=False)
+        await use_cases.choose_export(rooms, BOTH, history=False)
     await close_rooms(rooms)
 
 
 async def test_a_memory_that_is_off_exports_nothing() -> None:
     """As every other read."""
     rooms = fake_rooms(policy=Policy(enabled=False))
-    assert isinstance(await app.choose_export(rooms, BOTH, history=False), Skipped)
+    assert isinstance(await use_cases.choose_export(rooms, BOTH, history=False), Skipped)
 
 
 # the command

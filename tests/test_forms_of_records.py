@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft
@@ -164,7 +164,7 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
     rooms = called(fake_rooms(), client=client)
     draft = Draft(content, title=title, category=category, tags=tuple(tags))
     try:
-        outcome = await app.add_memory(rooms, draft)
+        outcome = await use_cases.add_memory(rooms, draft)
     except InvalidRequestError:
         return
     if isinstance(outcome, Added):

@@ -10,12 +10,12 @@ from doors import Era, agent, call, recalled
 from fake_language import FakeLanguage
 from fakes import close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome, AlreadyKnown, Declined, Found
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -36,11 +36,11 @@ async def rooms(tmp_path: Path, language: FakeLanguage) -> AsyncGenerator[Rooms]
 
 
 async def add(rooms: Rooms, text: str, *, gate: bool = False) -> AddOutcome:
-    return await app.add_memory(rooms, Draft(text), gate=gate)
+    return await use_cases.add_memory(rooms, Draft(text), gate=gate)
 
 
 async def known(rooms: Rooms) -> list[str]:
-    found = await app.search_memories(rooms, "", Filters(), 10)
+    found = await use_cases.search_memories(rooms, "", Filters(), 10)
     assert isinstance(found, Found)
     return [hit.record.content for hit in found.hits]
 

@@ -28,8 +28,7 @@ from fakes import Scribe
 from mirrors import kept, machine, mirrored, synced, texts
 from remotes import CALLS, Call, answer, fresh_id, remote_of, saying
 
-from memory_mcp import app
-from memory_mcp.app import take_in
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.places import find_places
 from memory_mcp.config.settings import Settings
@@ -41,6 +40,7 @@ from memory_mcp.domain.record import Move, Record, Scope
 from memory_mcp.errors import RemoteError, RemoteRejectedError, RemoteUnavailableError
 from memory_mcp.storage.files.trust import distrust_clouds
 from memory_mcp.storage.supermemory.documents import document_of, namespace_of
+from memory_mcp.sync import pull
 
 pytestmark = pytest.mark.anyio
 
@@ -111,8 +111,8 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
         head = await read(client, "memory_head")
     kept = files(desk)
     async with open_rooms(desk) as built:
-        report = await app.trust_report(built.rooms)
-        await app.trust_project(built.rooms)
+        report = await use_cases.trust_report(built.rooms)
+        await use_cases.trust_project(built.rooms)
     let_in = await synced(desk)
 
     assert (done.taken_in.records, asked.taken_in.records) == (0, 0)
@@ -134,12 +134,12 @@ async def test_a_running_session_sends_nothing_under_a_name_that_is_trusted_no_l
     await some_memories(desk)
     sent = len(kept(cloud))
     async with open_rooms(desk) as built:
-        await app.revoke_trust(built.rooms)
-        await app.add_memory(built.rooms, Draft("Carts live in cookies."))
-        await app.sync(built.rooms, lambda _done, _total: None)
+        await use_cases.revoke_trust(built.rooms)
+        await use_cases.add_memory(built.rooms, Draft("Carts live in cookies."))
+        await use_cases.sync(built.rooms, lambda _done, _total: None)
         silent = len(kept(cloud))
-        await app.trust_project(built.rooms)
-        await app.sync(built.rooms, lambda _done, _total: None)
+        await use_cases.trust_project(built.rooms)
+        await use_cases.sync(built.rooms, lambda _done, _total: None)
 
     assert silent == sent
     assert "Carts live in cookies." in texts(cloud)
@@ -167,8 +167,8 @@ async def test_where_there_is_no_project_the_cloud_is_trusted_all_the_same(
     """The user's own memories come from there, too."""
     home = Settings(home=tmp_path / "home", user="ada", approval="auto")
     async with open_rooms(mirrored(home, cloud)) as built:
-        asked = await app.trust_report(built.rooms)
-        granted = await app.trust_project(built.rooms)
+        asked = await use_cases.trust_report(built.rooms)
+        granted = await use_cases.trust_project(built.rooms)
 
     assert (asked.cloud, asked.trusted) == (cloud.url, False)
     assert (granted.cloud, granted.trusted) == ("", True)
@@ -191,8 +191,8 @@ async def test_a_tombstone_from_the_cloud_hides_and_erases_nothing(
         assert "3 memories that another machine forgot" in await read(client, "memory_head")
     for provider in ("auto", "local"):
         async with open_rooms(replace(desk, provider=provider)) as built:
-            await app.reindex(built.rooms)
-            await app.doctor(built.rooms, repair=True)
+            await use_cases.reindex(built.rooms)
+            await use_cases.doctor(built.rooms, repair=True)
 
     assert [waiting.id for waiting in done.waiting] == ids
     assert {name: data for name, data in files(desk).items() if name in before} == before
@@ -209,7 +209,7 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     await plant(cloud, forged)
     await synced(desk, pull_all=True)
     async with open_rooms(desk) as built:
-        done = await app.erase_forgotten_elsewhere(built.rooms)
+        done = await use_cases.erase_forgotten_elsewhere(built.rooms)
 
     assert [(gone.id, gone.title) for gone in done.erased] == [
         (ids[0], "Orders live in PostgreSQL.")
@@ -219,7 +219,7 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     stones = [r for r in records(folder(desk)) if r["kind"] == "tombstone"]
     assert [ids[0] in stone["erases"] for stone in stones] == [True, True]
     async with open_rooms(desk) as built:
-        assert await app.doctor(built.rooms) == []
+        assert await use_cases.doctor(built.rooms) == []
 
 
 async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Cloud) -> None:
@@ -244,9 +244,9 @@ async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Clo
 
     done = await synced(desk, pull_all=True)
     async with open_rooms(desk) as built:
-        late = await app.add_memory(built.rooms, Draft("Invoices live in S3."))
-        await app.catch_up(built.rooms)
-        await app.reindex(built.rooms)
+        late = await use_cases.add_memory(built.rooms, Draft("Invoices live in S3."))
+        await use_cases.catch_up(built.rooms)
+        await use_cases.reindex(built.rooms)
 
     assert isinstance(late, Added)
     assert {waiting.id for waiting in done.waiting} >= set(ids)
@@ -269,9 +269,9 @@ async def test_an_outbox_that_is_damaged_lets_nothing_be_erased(
     (folder(desk) / ".state" / "outbox.sqlite3").write_bytes(b"no database at all" * 500)
     for repair in (False, True, True):
         async with open_rooms(desk) as built:
-            await app.catch_up(built.rooms)
-            await app.doctor(built.rooms, repair=repair)
-            await app.reindex(built.rooms)
+            await use_cases.catch_up(built.rooms)
+            await use_cases.doctor(built.rooms, repair=repair)
+            await use_cases.reindex(built.rooms)
 
     assert {name: data for name, data in files(desk).items() if name in before} == before
     assert [waiting.id for waiting in (await synced(desk)).waiting] == ids
@@ -301,7 +301,7 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
         await add(client, "Invoices live in S3.")
         gone = await add(client, "The door code is 4711.")
     async with open_rooms(desk) as built:
-        await app.forget_memory(built.rooms, gone, "", erase=True)
+        await use_cases.forget_memory(built.rooms, gone, "", erase=True)
     before = files(desk)
     assert desk.home is not None
     index = sqlite3.connect(machine_dir(folder(desk), desk.home) / "index.sqlite3")
@@ -313,7 +313,7 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
 
     async with open_rooms(desk) as built:
         assert set(await built.rooms.project.index.to_erase()) == set(ids[:2])
-        done = await app.catch_up(built.rooms)
+        done = await use_cases.catch_up(built.rooms)
 
     assert done.erased == 0
     assert files(desk) == before
@@ -493,7 +493,7 @@ async def test_a_listing_that_turns_in_a_circle_ends(desk: Settings, at: str) ->
     ):
         trust_cloud(liar.url, desk.home or "")
         pool = built.rooms.project
-        done = await take_in.look_around(built.rooms, pool)
+        done = await pull.look_around(built.rooms, pool)
         assert pool.mirror is not None
         seen_until = await pool.mirror.outbox.seen_until()
         now = built.rooms.clock.now().isoformat()
@@ -508,7 +508,7 @@ async def test_a_listing_that_never_ends_is_given_up(
 ) -> None:
     """Each page shows something new."""
     del cloud
-    monkeypatch.setattr(take_in, "LISTED_PAGES_MAX", 0)
+    monkeypatch.setattr(pull, "LISTED_PAGES_MAX", 0)
     record = Scribe().record("Orders live in PostgreSQL.", scope=scope(desk))
     async with saying(page_of(record, "9999")) as liar:
         trust_cloud(liar.url, desk.home or "")

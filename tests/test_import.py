@@ -20,12 +20,12 @@ from moving import (
     records_of,
 )
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy
+from memory_mcp import use_cases
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import time_of
 from memory_mcp.domain.moving import Material, Parsed, SourceFile
 from memory_mcp.domain.outcomes import Backtracked, Saved, Skipped
+from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.render.block import Block
 
@@ -79,17 +79,17 @@ async def test_what_lies_outside_the_timeline_is_put_there() -> None:
 async def test_a_backtrack_hides_what_was_imported_after_the_checkpoint() -> None:
     """It is an import like any step of work: going back undoes it, restoring brings it back."""
     rooms = fake_rooms()
-    sealed = await app.checkpoint(rooms, "one", 1, again=False, approval="approved")
+    sealed = await use_cases.checkpoint(rooms, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     await imported(rooms, of_mem0("Orders rest in Postgres"))
-    left = await app.backtrack(rooms, sealed.checkpoint.id, "continue")
+    left = await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue")
     assert isinstance(left, Backtracked)
 
     assert "Orders rest in Postgres" not in await contents(rooms)
     (there,) = (await imported(rooms, of_mem0("Orders rest in Postgres"))).left_out
     assert there.reason == "is here on a road that was left"
     assert left.line is not None
-    await app.backtrack(rooms, left.line, "continue")
+    await use_cases.backtrack(rooms, left.line, "continue")
     assert "Orders rest in Postgres" in await contents(rooms)
 
 
@@ -99,9 +99,9 @@ async def test_what_was_forgotten_since_is_not_brought_back() -> None:
     source = of_mem0("Ada likes tea", "Bo likes rum", "Cy likes ale")
     await imported(rooms, source)
     erased, hidden, rejected = [record.id for record in await records_of(rooms)]
-    await app.forget_memory(rooms, erased, "", erase=True)
-    await app.forget_memory(rooms, hidden, "", erase=False)
-    await app.forget_memory(rooms, rejected, "not true", erase=True)
+    await use_cases.forget_memory(rooms, erased, "", erase=True)
+    await use_cases.forget_memory(rooms, hidden, "", erase=False)
+    await use_cases.forget_memory(rooms, rejected, "not true", erase=True)
     before = await records_of(rooms)
     done = await imported(rooms, source)
 
@@ -115,7 +115,7 @@ async def test_a_rejected_statement_is_not_imported_from_elsewhere() -> None:
     """Another source may say what the user has denied."""
     rooms = fake_rooms()
     memory = await added(rooms, "Ada likes tea")
-    await app.forget_memory(rooms, memory, "she hates it", erase=True)
+    await use_cases.forget_memory(rooms, memory, "she hates it", erase=True)
     done = await imported(rooms, of_mem0("Ada likes tea"))
 
     assert done.stored == 0
@@ -169,7 +169,7 @@ async def test_our_own_recall_is_not_stored_again() -> None:
     """Another memory beside ours hears what ours recalls: it would come back as its own."""
     rooms = fake_rooms()
     known = await added(rooms, "Orders rest in Postgres", title="Orders")
-    block = await app.memory_context(rooms, "", 500)
+    block = await use_cases.memory_context(rooms, "", 500)
     assert isinstance(block, Block)
     done = await imported(
         rooms,
@@ -258,7 +258,7 @@ async def test_the_user_scope_gets_what_it_is_said_to_get() -> None:
     await imported(rooms, of_mem0("My name is Ada", "Ada likes tea"), "user")
 
     assert await rooms.project.records.ids() == set()
-    profile = await app.user_profile(rooms)
+    profile = await use_cases.user_profile(rooms)
     assert not isinstance(profile, Skipped)
     assert [entry.fact.value for entry in profile.entries] == ["Ada"]
 
@@ -279,7 +279,9 @@ async def test_a_session_that_may_not_write_does_not_import(policy: Policy) -> N
     """A meta session reads and leaves no trace."""
     rooms = fake_rooms(policy=policy)
 
-    assert isinstance(await app.import_memories(rooms, of_mem0("Ada likes tea"), None), Skipped)
+    assert isinstance(
+        await use_cases.import_memories(rooms, of_mem0("Ada likes tea"), None), Skipped
+    )
     assert await rooms.project.records.ids() == set()
 
 
@@ -287,5 +289,5 @@ async def test_a_second_import_at_once_is_refused() -> None:
     """Two journals would be one too many to complete."""
     rooms = fake_rooms()
     with rooms.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
-        await app.import_memories(rooms, of_mem0("Ada likes tea"), None)
+        await use_cases.import_memories(rooms, of_mem0("Ada likes tea"), None)
     assert await rooms.project.records.ids() == set()

@@ -11,12 +11,12 @@ from fakes import START, FakeClock, FakeIds, Scribe, called, fake_rooms
 from moving import BOTH, added, contents, exported, imported, of_mem0, only, previewed, read
 from moving import as_json as in_json
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, time_of
 from memory_mcp.domain.moving import Export, Parsed
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.record import Move, Origin, Record, Scope
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,7 @@ async def test_nobody_gives_up_the_whole_timeline_for_us(*, erase: bool) -> None
     evil = there(a_move(leaves=(ROOT,), forgets=(ROOT,)), rooms=rooms)
 
     with pytest.raises(InvalidRequestError, match="gives up the first part of the timeline"):
-        await app.import_memories(rooms, evil, None, erase=erase)
+        await use_cases.import_memories(rooms, evil, None, erase=erase)
     assert await contents(rooms) == ["Orders rest in Postgres"]
 
 
@@ -59,7 +59,7 @@ async def test_a_tombstone_erases_only_what_was_agreed_to_and_in_its_own_pool() 
     foretold = await previewed(rooms, there(ours, rooms=rooms))
     assert (foretold.erases, foretold.touched["erases"]) == (1, ("Orders rest in Postgres",))
     with pytest.raises(InvalidRequestError, match="repeat with --erase"):
-        await app.import_memories(rooms, there(ours, rooms=rooms), None)
+        await use_cases.import_memories(rooms, there(ours, rooms=rooms), None)
     assert await contents(rooms) == ["Orders rest in Postgres"]
     await imported(rooms, there(ours, rooms=rooms), erase=True)
     assert await contents(rooms) == []
@@ -137,7 +137,7 @@ async def test_a_secret_in_the_name_of_a_branch_is_refused() -> None:
 async def test_another_projects_history_is_not_mixed_in() -> None:
     """In a project without memories it becomes the project's own, its keys included."""
     here, other, empty = fake_rooms(), fake_rooms(ids=FakeIds(3)), fake_rooms(ids=FakeIds(5))
-    await app.set_identity(here, "A shop")
+    await use_cases.set_identity(here, "A shop")
     history = await exported(here, pools=("project",), history=True)
     for rooms in (other, empty):
         rooms = called(rooms, scope=rooms.scope.model_copy(update={"project": "market"}))  # noqa: PLW2901
@@ -147,7 +147,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
                 await previewed(rooms, history)
         else:
             await imported(rooms, history)
-            known = await app.project_identity(rooms)
+            known = await use_cases.project_identity(rooms)
             assert isinstance(known, list)
             assert [record.content for record in known] == ["A shop"]
 
@@ -162,7 +162,7 @@ async def test_what_is_not_here_is_not_called_known() -> None:
     for history in (True, False):
         (left,) = (await imported(rooms, there(other, rooms=rooms, history=history))).left_out
         assert left.reason == "differs from the memory of that id here: Orders rest in Postgres"
-    await app.update_memory(rooms, memory, "Orders rest in MySQL")
+    await use_cases.update_memory(rooms, memory, "Orders rest in MySQL")
     (left,) = (await imported(rooms, before)).left_out
     assert left.reason.startswith("was superseded here by ")
 
@@ -184,11 +184,13 @@ async def test_a_time_to_come_is_none() -> None:
 async def test_what_a_checkpoint_left_can_be_seen_of_another_road() -> None:
     """What lies on a road that was left is named as that, not as known."""
     rooms = fake_rooms()
-    sealed = await app.checkpoint(rooms, "one", 1, again=False, approval="approved")
+    sealed = await use_cases.checkpoint(rooms, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     await added(rooms, "Orders rest in Postgres")
     before = await exported(rooms)
-    assert isinstance(await app.backtrack(rooms, sealed.checkpoint.id, "continue"), Backtracked)
+    assert isinstance(
+        await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue"), Backtracked
+    )
     done = await imported(rooms, before)
 
     assert (done.known, [each.reason for each in done.left_out]) == (

@@ -11,7 +11,7 @@ from fakes import SCOPE, START, FakeIds, Scribe, fake_rooms
 from moving import all_below, as_markdown, of_mem0
 from moving import as_json as in_json
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.domain.ids import MAIN, SegmentId
 from memory_mcp.domain.moving import Export
 from memory_mcp.domain.record import Move, Record
@@ -117,7 +117,9 @@ def test_what_is_no_json_is_said_with_its_place(run: Run, project: Path, text: s
 @pytest.mark.anyio
 async def test_a_line_without_end_is_left_out_with_its_figure() -> None:
     """Ten million characters are no memory, and no reason to run out of it."""
-    done = await app.preview_import(fake_rooms(ids=FakeIds()), of_mem0("x" * 10_000_000), None)
+    done = await use_cases.preview_import(
+        fake_rooms(ids=FakeIds()), of_mem0("x" * 10_000_000), None
+    )
     assert "10,000,000 characters" in repr(done)
 
 

@@ -19,11 +19,11 @@ from moving import (
     records_of,
 )
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.moving import Imported
 from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.engine.workspace import Policy, Rooms
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -34,16 +34,16 @@ SECRET: Final = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa:
 async def a_story(rooms: Rooms) -> None:
     """A project that has something to hide: corrected, forgotten and left roads."""
     await added(rooms, "Ada is 3 years old")
-    await app.add_memory(rooms, Draft("Ada is 4 years old"))
+    await use_cases.add_memory(rooms, Draft("Ada is 4 years old"))
     await added(rooms, "I live in Berlin", reach="user")
     await added(rooms, "Use tabs", kind="convention")
-    sealed = await app.checkpoint(rooms, "the first", 1, again=False, approval="approved")
+    sealed = await use_cases.checkpoint(rooms, "the first", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     gone = await added(rooms, "Orders rest in Redis")
-    await app.forget_memory(rooms, gone, "", erase=True)
+    await use_cases.forget_memory(rooms, gone, "", erase=True)
     await added(rooms, "Carts rest in cookies")
-    await app.checkpoint(rooms, "the left one", 2, again=False, approval="approved")
-    await app.backtrack(rooms, sealed.checkpoint.id, "continue")
+    await use_cases.checkpoint(rooms, "the left one", 2, again=False, approval="approved")
+    await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue")
     await added(rooms, "Carts rest in Postgres")
 
 
@@ -57,10 +57,10 @@ async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> N
     assert done.stored == done.read == done.records
     assert files_below(tmp_path / "b") == files_below(tmp_path / "a")
     assert await contents(there) == await contents(here)
-    left = await app.backtrack(there, "phase2-20260131-143022", "continue")
+    left = await use_cases.backtrack(there, "phase2-20260131-143022", "continue")
     assert isinstance(left, Backtracked)
     assert "Carts rest in cookies" in await contents(there)
-    assert await app.doctor(there) == []
+    assert await use_cases.doctor(there) == []
     for rooms in (here, there):
         await close_rooms(rooms)
 
@@ -70,7 +70,7 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
     here, there = real_rooms(tmp_path / "a"), real_rooms(tmp_path / "b", ids=FakeIds(3))
     await a_story(here)
     await added(there, "Mail goes by SES")
-    await app.checkpoint(there, "mail works", 1, again=False, approval="approved")
+    await use_cases.checkpoint(there, "mail works", 1, again=False, approval="approved")
     await added(there, "Mail has a footer")
     await imported(there, await exported(here, history=True))
     seen = await contents(there)
@@ -80,7 +80,7 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
         "mail works",
         "Mail has a footer",
     } == set(seen)
-    assert await app.doctor(there) == []
+    assert await use_cases.doctor(there) == []
     for rooms in (here, there):
         await close_rooms(rooms)
 
@@ -90,14 +90,14 @@ async def test_a_forget_comes_along_with_a_history(tmp_path: Path) -> None:
     here, there = real_rooms(tmp_path / "a"), real_rooms(tmp_path / "b", ids=FakeIds(3))
     memory = await added(here, "Orders rest in Redis")
     await imported(there, await exported(here, history=True))
-    await app.forget_memory(here, memory, "", erase=True)
+    await use_cases.forget_memory(here, memory, "", erase=True)
     later = await exported(here, history=True)
 
     foretold = await previewed(there, later)
     assert (foretold.erases, foretold.touched) == (1, {"erases": ("Orders rest in Redis",)})
     before = files_below(tmp_path / "b")
     with pytest.raises(InvalidRequestError, match="erases 1 memories that are here"):
-        await app.import_memories(there, read(later), None)
+        await use_cases.import_memories(there, read(later), None)
     assert files_below(tmp_path / "b") == before
     await imported(there, later, erase=True)
     assert files_below(tmp_path / "b") == files_below(tmp_path / "a")
@@ -112,7 +112,7 @@ async def test_what_was_forgotten_here_does_not_come_back_with_a_history() -> No
     memory = await added(here, "Orders rest in Redis")
     whole, visible = await exported(here, history=True), await exported(here)
     await imported(there, whole)
-    await app.forget_memory(there, memory, "", erase=True)
+    await use_cases.forget_memory(there, memory, "", erase=True)
 
     for material in (whole, visible):
         done = await imported(there, material)
@@ -126,7 +126,7 @@ async def test_what_holds_is_placed_where_one_stands() -> None:
     there = called(there, scope=there.scope.model_copy(update={"project": "market"}))
     await a_story(here)
     await added(here, "JWT for auth", kind="decision")
-    await app.checkpoint(there, "before", 1, again=False, approval="approved")
+    await use_cases.checkpoint(there, "before", 1, again=False, approval="approved")
     done = await imported(there, await exported(here))
 
     assert done.left_out == ()

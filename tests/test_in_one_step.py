@@ -9,15 +9,15 @@ import pytest
 from doors import files_with
 from fakes import FakeIds, close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.heads import current, writing
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.head import current, writing
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import ConflictError
 from memory_mcp.ports import HeadStore
 from memory_mcp.text.drafts import build_tombstone
@@ -42,7 +42,7 @@ class Overtaken:
     async def replace(self, head: Head, *, expected: int) -> None:
         if self.times:
             self.times -= 1
-            await app.checkpoint(self.other, "First", None, again=False, approval="approved")
+            await use_cases.checkpoint(self.other, "First", None, again=False, approval="approved")
         await self.heads.replace(head, expected=expected)
 
     async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
@@ -56,7 +56,7 @@ class Overtaken:
 
 
 async def seal(rooms: Rooms, phase: int | None = None) -> Saved | PhaseSealed:
-    outcome = await app.checkpoint(
+    outcome = await use_cases.checkpoint(
         rooms, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
     )
     assert isinstance(outcome, Saved | PhaseSealed)
@@ -73,7 +73,9 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
         sealed = await seal(rooms)
         assert isinstance(sealed, Saved)
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
-        told = await app.consolidate(replace(rooms, heads=Overtaken(rooms.heads, other)), GIVEN)
+        told = await use_cases.consolidate(
+            replace(rooms, heads=Overtaken(rooms.heads, other)), GIVEN
+        )
         assert isinstance(told, Consolidated)
         tips = (await current(rooms)).timeline.tips(rooms.caller.branch)
     finally:
@@ -95,7 +97,7 @@ async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str)
     rooms = replace(rooms, heads=Overtaken(rooms.heads, other, times=1_000))
     try:
         with pytest.raises(ConflictError, match="nothing was changed"):
-            await (seal(rooms) if what == "checkpoint" else app.consolidate(rooms, GIVEN))
+            await (seal(rooms) if what == "checkpoint" else use_cases.consolidate(rooms, GIVEN))
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
     finally:
         await close_rooms(rooms)
@@ -134,9 +136,9 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
         await rooms.heads.replace(cut, expected=head.revision)
 
-        found = await app.doctor(rooms, repair=True)
+        found = await use_cases.doctor(rooms, repair=True)
         assert {f.code for f in found} >= {"records-unwritten", "forget-unfinished"}
-        assert await app.doctor(rooms) == []
+        assert await use_cases.doctor(rooms) == []
         assert await rooms.project.records.get(decision.id) == decision
         assert await rooms.project.records.get(issue.id) is None
     finally:
@@ -162,7 +164,7 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
             await rooms.project.erase({issue.id})
         late = replace(rooms, heads=Overtaken(rooms.heads, other))
         gone = decision if buried else issue
-        await app.forget_memory(late, gone.id, "", erase=True)
+        await use_cases.forget_memory(late, gone.id, "", erase=True)
         head = await current(rooms)
     finally:
         await close_rooms(rooms)
@@ -180,7 +182,7 @@ async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path
         assert isinstance(sealed, Saved)
         (path,) = (tmp_path / "project").rglob(f"{sealed.written[0].id}.json")
         path.write_text("{", encoding="ascii")
-        again = await app.checkpoint(rooms, "Next", None, again=False, approval="approved")
+        again = await use_cases.checkpoint(rooms, "Next", None, again=False, approval="approved")
         assert isinstance(again, Saved)
     finally:
         await close_rooms(rooms)
@@ -193,9 +195,12 @@ async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path)
     every = [real_rooms(tmp_path, ids=FakeIds(n)) for n in range(4)]
     try:
         said = await asyncio.gather(
-            *(app.set_identity(rooms, f"A shop, as {n} says.") for n, rooms in enumerate(every))
+            *(
+                use_cases.set_identity(rooms, f"A shop, as {n} says.")
+                for n, rooms in enumerate(every)
+            )
         )
-        known = await app.project_identity(every[0])
+        known = await use_cases.project_identity(every[0])
     finally:
         for rooms in every:
             await close_rooms(rooms)

@@ -12,14 +12,14 @@ from fakes import SCOPE, START, FakeClock, fake_rooms, forked, switched
 from hooked import SESSION, dropped, entry, hook, transcript
 from inbox_in_memory import MemoryInbox
 
-from memory_mcp import app
-from memory_mcp.app.heads import view_of
-from memory_mcp.app.reading import newest
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.inbox import WorkedOff
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.head import view_of
+from memory_mcp.engine.reading import newest
+from memory_mcp.engine.workspace import Policy, Rooms
 from memory_mcp.errors import StoreUnavailableError
 
 pytestmark = pytest.mark.anyio
@@ -71,7 +71,7 @@ async def test_the_end_of_a_session_leaves_an_episode_of_it() -> None:
     """Of that session, by whoever works it off."""
     rooms = fake_rooms()
     ended(rooms, *SAID)
-    assert (await app.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(rooms)).done == 1
     (episode,) = await kept(rooms, "episode")
 
     assert "PostgreSQL" in episode.content
@@ -85,7 +85,7 @@ async def test_an_event_that_comes_twice_is_told_once() -> None:
     for _ in range(2):
         ended(rooms, *SAID)
         compacted(rooms, "We chose PostgreSQL for the sessions.")
-    assert (await app.work_off(rooms)).done == 4
+    assert (await use_cases.work_off(rooms)).done == 4
 
     assert len(await kept(rooms, "episode")) == 1
     assert len(await kept(rooms, "summary")) == 1
@@ -95,9 +95,9 @@ async def test_a_compaction_is_the_sessions_running_summary() -> None:
     """The newest takes the place of the one before; thoughts of the model are left out."""
     rooms = fake_rooms()
     compacted(rooms, "<analysis>hm</analysis>\n<summary>\nWe chose Redis.\n</summary>")
-    await app.work_off(rooms)
+    await use_cases.work_off(rooms)
     compacted(rooms, "We chose PostgreSQL, not Redis.")
-    await app.work_off(rooms)
+    await use_cases.work_off(rooms)
     (summary,) = await kept(rooms, "summary")
 
     assert summary.content == "We chose PostgreSQL, not Redis."
@@ -112,7 +112,7 @@ async def test_a_summary_is_cleaned_and_no_longer_than_a_memory() -> None:
     recalled = '<memory note="recalled data, not instructions">\n- Old [x]\n</memory>'
     line = "We chose PostgreSQL for the sessions of the shop."
     compacted(rooms, f"{recalled}\nThe key is {key}.\n\n" + f"{line}\n" * 400)
-    await app.work_off(rooms)
+    await use_cases.work_off(rooms)
     (summary,) = await kept(rooms, "summary")
 
     assert key not in summary.content
@@ -137,7 +137,7 @@ async def test_what_can_never_be_worked_off_is_dropped_with_a_note(
     rooms = fake_rooms()
     ended(rooms, *SAID, **more)
     ended(rooms, *SAID, session="another")
-    done = await app.work_off(rooms)
+    done = await use_cases.work_off(rooms)
 
     assert done.done == 2
     assert note in done.notes[0]
@@ -150,7 +150,7 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing() -> None:
     ended(rooms)
     compacted(rooms, "<summary> </summary>")
 
-    assert (await app.work_off(rooms)).notes == (
+    assert (await use_cases.work_off(rooms)).notes == (
         "00000.json: nothing was said",
         "00001.json: the summary says nothing",
     )
@@ -160,7 +160,7 @@ async def test_a_secret_that_is_to_be_refused_is_never_kept() -> None:
     """The whole event goes: nobody is there to send it again without."""
     rooms = fake_rooms(policy=Policy(secrets="refuse"))
     compacted(rooms, "The key is sk-ant-api03-" + "Ab1" * 31)
-    done = await app.work_off(rooms)
+    done = await use_cases.work_off(rooms)
 
     assert done.done == 1
     assert "looks like a secret" in done.notes[0]
@@ -173,7 +173,7 @@ async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) 
     rooms = fake_rooms(policy=policy)
     ended(rooms, *SAID)
 
-    assert await app.work_off(rooms) == WorkedOff()
+    assert await use_cases.work_off(rooms) == WorkedOff()
     assert len(inbox_of(rooms).raw) == 1
 
 
@@ -190,10 +190,10 @@ async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
         raise refused
 
     with monkeypatch.context() as patched:
-        patched.setattr("memory_mcp.app.inbox.episodic_capture", full)
-        done = await app.work_off(rooms)
+        patched.setattr("memory_mcp.sessions.inbox.episodic_capture", full)
+        done = await use_cases.work_off(rooms)
     assert done == WorkedOff(1, ("00000.json: waits on: the disk is full",))
-    assert (await app.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(rooms)).done == 1
 
     assert len(await kept(rooms, "episode")) == 1
 
@@ -209,8 +209,8 @@ async def test_a_fault_of_ours_costs_one_event(
     async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("memory_mcp.app.inbox.episodic_capture", broken)
-    assert (await app.work_off(rooms)).done == 1
+    monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", broken)
+    assert (await use_cases.work_off(rooms)).done == 1
 
     assert "could not be worked off and was moved aside" in caplog.text
     assert [found.code for found in await rooms.inbox.findings()] == ["inbox-strange"]
@@ -222,8 +222,8 @@ async def test_who_finds_somebody_at_work_leaves_it_to_them() -> None:
     rooms = fake_rooms()
     ended(rooms, *SAID)
     async with rooms.inbox.alone():
-        assert (await app.work_off(rooms)).done == 0
-    assert (await app.work_off(rooms)).done == 1
+        assert (await use_cases.work_off(rooms)).done == 0
+    assert (await use_cases.work_off(rooms)).done == 1
 
 
 async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ever() -> None:
@@ -233,21 +233,21 @@ async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ev
     event = {"event": "rewound", "at": START.isoformat(), "session": SESSION, "since": ""}
     inbox_of(rooms).drop(event)
     compacted(rooms, "We chose PostgreSQL.")
-    assert (await app.work_off(rooms)).done == 1
-    assert (await app.work_off(rooms)).done == 0
+    assert (await use_cases.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(rooms)).done == 0
     clock.advance(timedelta(days=2))
 
-    assert (await app.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(rooms)).done == 1
     assert inbox_of(rooms).raw == {}
 
 
 async def test_an_episode_goes_to_the_branch_the_session_was_on() -> None:
     """Whoever works it off may be on another one."""
     rooms = fake_rooms()
-    await app.add_memory(rooms, Draft(content="Orders are kept in PostgreSQL."))
+    await use_cases.add_memory(rooms, Draft(content="Orders are kept in PostgreSQL."))
     rooms = await forked(rooms, "try", "")
     ended(rooms, *SAID, branch="main")
-    await app.work_off(rooms)
+    await use_cases.work_off(rooms)
 
     assert await kept(rooms, "episode") == []
     rooms = await switched(rooms, "main")

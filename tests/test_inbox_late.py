@@ -11,12 +11,12 @@ from fakes import START, FakeClock, fake_rooms, forked, switched
 from hooked import SESSION
 from test_inbox import SAID, compacted, ended, inbox_of, kept
 
-from memory_mcp import app
-from memory_mcp.app.backtrack import Choice
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
+from memory_mcp.branches.backtrack import Choice
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.hook_limits import EVENTS_AT_ONCE_MAX
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.hooks import files
 
 pytestmark = pytest.mark.anyio
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.anyio
 async def phased(clock: FakeClock) -> Rooms:
     """A project with a phase to go back to, and something that came after it."""
     rooms = fake_rooms(clock)
-    await app.checkpoint(rooms, "Phase one stands.", 1, again=False, approval="approved")
+    await use_cases.checkpoint(rooms, "Phase one stands.", 1, again=False, approval="approved")
     clock.advance(timedelta(minutes=1))
-    await app.add_memory(rooms, Draft(content="Sessions are kept in Redis."))
+    await use_cases.add_memory(rooms, Draft(content="Sessions are kept in Redis."))
     clock.advance(timedelta(minutes=1))
     return rooms
 
@@ -40,8 +40,8 @@ async def test_what_waits_goes_with_the_road_that_is_left(choice: Choice) -> Non
     ended(rooms, *SAID, at=clock.now().isoformat())
     compacted(rooms, "Redis was chosen.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    await app.backtrack(rooms, "phase 1", choice)
-    await app.work_off(rooms)
+    await use_cases.backtrack(rooms, "phase 1", choice)
+    await use_cases.work_off(rooms)
 
     assert inbox_of(rooms).raw == {}
     assert await kept(rooms, "episode") == []
@@ -57,11 +57,11 @@ async def test_what_could_not_be_worked_off_before_is_dropped_after(
     rooms = await phased(clock)
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
-    await app.backtrack(rooms, "phase 1", choice)
+    await use_cases.backtrack(rooms, "phase 1", choice)
     ended(rooms, *SAID, at=said_at)
     compacted(rooms, "Redis was chosen.", at=said_at)
     with caplog.at_level(logging.INFO, "memory_mcp.inbox"):
-        done = await app.work_off(rooms)
+        done = await use_cases.work_off(rooms)
 
     assert [note.partition(": ")[2] for note in done.notes] == [
         "it was said on a road that the branch has left since"
@@ -79,11 +79,11 @@ async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
     rooms = await switched(rooms, "main")
-    await app.backtrack(rooms, "phase 1", "continue")
+    await use_cases.backtrack(rooms, "phase 1", "continue")
     clock.advance(timedelta(minutes=1))
     compacted(rooms, "PostgreSQL was chosen.", at=clock.now().isoformat())
     ended(rooms, *SAID, at=said_at, branch="try")
-    assert (await app.work_off(rooms)).notes == ()
+    assert (await use_cases.work_off(rooms)).notes == ()
 
     assert len(await kept(rooms, "summary")) == 1
     rooms = await switched(rooms, "try")
@@ -98,16 +98,16 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
     rooms = await phased(clock)
     ended(rooms, *SAID, at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    capture = app.episodic_capture
+    capture = use_cases.episodic_capture
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
-            patched.setattr("memory_mcp.app.backtrack.work_off", app.memory_head)
-            await app.backtrack(rooms, "phase 1", "forget")
+            patched.setattr("memory_mcp.branches.backtrack.work_off", use_cases.memory_head)
+            await use_cases.backtrack(rooms, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 
-    monkeypatch.setattr("memory_mcp.app.inbox.episodic_capture", slow)
-    await app.work_off(rooms)
+    monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", slow)
+    await use_cases.work_off(rooms)
 
     assert await kept(rooms, "episode") == []
 
@@ -122,9 +122,9 @@ async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final
     for again in (False, True):
         clock.advance(timedelta(minutes=1))
         given = ToConsolidate(memory_update="PostgreSQL is used.", session=SESSION, final=final)
-        await app.consolidate(rooms, given)
+        await use_cases.consolidate(rooms, given)
         inbox_of(rooms).raw.update(before)
-        assert (await app.work_off(rooms)).done == 1, again
+        assert (await use_cases.work_off(rooms)).done == 1, again
         (summary,) = await kept(rooms, "summary")
         assert summary.content == "PostgreSQL is used."
 
@@ -134,13 +134,13 @@ async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() ->
     clock = FakeClock()
     rooms = fake_rooms(clock)
     given = ToConsolidate(memory_update="Redis is used.", session=SESSION)
-    await app.consolidate(rooms, given)
+    await use_cases.consolidate(rooms, given)
     clock.advance(timedelta(minutes=1))
     compacted(rooms, "PostgreSQL is used.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
     compacted(rooms, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    assert (await app.work_off(rooms)).done == 2
+    assert (await use_cases.work_off(rooms)).done == 2
     (summary,) = await kept(rooms, "summary")
 
     assert summary.content == "PostgreSQL is used, with PgBouncer."
@@ -154,7 +154,7 @@ async def test_a_summary_does_not_lie_about_for_a_month() -> None:
     compacted(rooms, "The key is here.")
     clock.advance(timedelta(days=8))
 
-    assert (await app.work_off(rooms)).notes == ("00000.json: it is too old",)
+    assert (await use_cases.work_off(rooms)).notes == ("00000.json: it is too old",)
 
 
 def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:
@@ -174,6 +174,6 @@ async def test_what_waits_on_is_a_finding() -> None:
     rooms = fake_rooms()
     ended(rooms, *SAID)
     async with rooms.inbox.alone():  # somebody is at it, and does not come to an end
-        (finding,) = [f for f in await app.doctor(rooms) if f.code == "inbox-waiting"]
+        (finding,) = [f for f in await use_cases.doctor(rooms) if f.code == "inbox-waiting"]
 
     assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")

@@ -16,7 +16,7 @@ import anyio
 import pytest
 from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import Built, open_rooms
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.drafts import Draft
@@ -251,12 +251,14 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         assert mirror is not None
         for project in (here.places.scope.project, None):
             vendor.using(namespace_of(vendor.user, project))
-        added = await app.add_memory(here.rooms, Draft(TEXT, category="billing", tags=("pdf",)))
+        added = await use_cases.add_memory(
+            here.rooms, Draft(TEXT, category="billing", tags=("pdf",))
+        )
         assert isinstance(added, Added)
         await _synchronised(here)
 
         async def found_there() -> bool:
-            found = await app.search_memories(
+            found = await use_cases.search_memories(
                 there.rooms, "where are flamingo invoices rendered", Filters(tags=("pdf",)), 5
             )
             assert isinstance(found, Found)
@@ -266,7 +268,7 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         tell("seconds until another machine finds it", await vendor.eventually(found_there))
         assert await found_there(), "the record came back exactly as it was"
 
-        await app.forget_memory(there.rooms, added.record.id, "wrong", erase=True)
+        await use_cases.forget_memory(there.rooms, added.record.id, "wrong", erase=True)
         await _synchronised(there)
 
         async def gone_over_there() -> bool:
@@ -274,16 +276,16 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 
         assert await vendor.eventually(gone_over_there) is not None
         await _synchronised(here, pull_all=True)
-        found = await app.search_memories(here.rooms, "flamingo invoices", Filters(), 5)
+        found = await use_cases.search_memories(here.rooms, "flamingo invoices", Filters(), 5)
         assert isinstance(found, Found)
         assert list(found.hits) == []
-        assert [finding.code for finding in await app.doctor(here.rooms)] == ["erasing-waits"]
-        erased = await app.erase_forgotten_elsewhere(here.rooms)
+        assert [finding.code for finding in await use_cases.doctor(here.rooms)] == ["erasing-waits"]
+        erased = await use_cases.erase_forgotten_elsewhere(here.rooms)
         assert [gone.id for gone in erased.erased] == [added.record.id]
         assert added.record.id not in await here.rooms.project.records.ids()
-        assert not await app.doctor(here.rooms)
+        assert not await use_cases.doctor(here.rooms)
 
 
 async def _synchronised(built: Built, *, pull_all: bool = False) -> None:
-    said = await app.sync(built.rooms, lambda _done, _total: None, pull_all=pull_all)
+    said = await use_cases.sync(built.rooms, lambda _done, _total: None, pull_all=pull_all)
     assert (said.stopped, said.tally.pending, said.tally.dead) == ("", 0, 0)

@@ -10,10 +10,10 @@ from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
 from fakes import FakeClock, FakeIds, another_session, close_rooms, forked
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
 
 
 async def sealed(rooms: Rooms) -> str:
-    saved = await app.checkpoint(rooms, "Before", None, again=True, approval="approved")
+    saved = await use_cases.checkpoint(rooms, "Before", None, again=True, approval="approved")
     assert isinstance(saved, Saved)
     return saved.checkpoint.id
 
@@ -50,19 +50,19 @@ async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(rooms:
     assert early.notes == (NOT_ENCODED.format(4),)
     assert CAR not in await recalled(rooms, "automobile")
 
-    assert await app.unencoded(rooms) == 4
-    assert await app.encode_all(rooms) == 4
+    assert await use_cases.unencoded(rooms) == 4
+    assert await use_cases.encode_all(rooms) == 4
     found = await search(rooms, "automobile")
     assert found.hits[0].record.content == CAR
     assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
-    assert await app.unencoded(rooms) == 0
+    assert await use_cases.unencoded(rooms) == 0
 
 
 async def test_a_new_memory_among_encoded_ones_is_found_and_counted(rooms: Rooms) -> None:
     """What stands beside what is encoded must not vanish because it is not."""
     for text in OTHERS:
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     await add(rooms, CAR)
 
     found = await search(rooms, "red car")
@@ -75,7 +75,7 @@ async def test_both_pools_are_found_by_meaning(rooms: Rooms) -> None:
     """What holds for the user everywhere is encoded and found like what is of this project."""
     await add(rooms, CAR, kind="preference", reach="user")
     await add(rooms, "The company vehicle is blue.")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
 
     assert set(await recalled(rooms, "automobile")) == {CAR, "The company vehicle is blue."}
     assert await recalled(rooms, "automobile", Filters(reach="user")) == [CAR]
@@ -88,15 +88,15 @@ async def test_nothing_abandoned_is_found_by_meaning_and_a_restore_brings_it_bac
     before = await sealed(rooms)
     for text in (CAR, *OTHERS):
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     assert (await recalled(rooms, "automobile"))[0] == CAR
-    back = await app.backtrack(rooms, before, "continue")
+    back = await use_cases.backtrack(rooms, before, "continue")
     assert isinstance(back, Backtracked)
     await add(rooms, "Bob visits a physician.")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     assert set(await recalled(rooms, "automobile")) <= {"Bob visits a physician.", "Before"}
 
-    await app.backtrack(rooms, back.line or "", "continue")
+    await use_cases.backtrack(rooms, back.line or "", "continue")
     assert (await recalled(rooms, "automobile"))[0] == CAR
 
 
@@ -106,7 +106,7 @@ async def test_another_branch_is_not_found_by_meaning(rooms: Rooms) -> None:
     other = another_session(rooms)
     other = await forked(other, "side", "")
     await add(other, CAR)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
 
     assert CAR not in await recalled(rooms, "automobile")
     assert (await recalled(other, "automobile"))[0] == CAR
@@ -115,10 +115,10 @@ async def test_another_branch_is_not_found_by_meaning(rooms: Rooms) -> None:
 async def test_what_was_corrected_is_found_by_meaning_in_its_new_form_only(rooms: Rooms) -> None:
     """Before and after the correction is encoded."""
     old = await add(rooms, CAR)
-    await app.encode_all(rooms)
-    await app.update_memory(rooms, old.id, "Ann drives a blue car to work.")
+    await use_cases.encode_all(rooms)
+    await use_cases.update_memory(rooms, old.id, "Ann drives a blue car to work.")
     assert CAR not in await recalled(rooms, "automobile vehicle")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
 
     assert await recalled(rooms, "automobile") == ["Ann drives a blue car to work."]
 
@@ -128,7 +128,7 @@ async def test_what_has_expired_is_not_found_by_meaning(tmp_path: Path) -> None:
     clock = FakeClock()
     rooms = meaningful(tmp_path, FakeEmbedder(), clock)
     await add(rooms, CAR, expires_at=clock.now() + timedelta(hours=1))
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     assert await recalled(rooms, "automobile") == [CAR]
     clock.advance(timedelta(hours=1))
 
@@ -143,10 +143,10 @@ async def test_what_was_forgotten_is_not_found_by_meaning(
     """Nor are its vectors in any file, if it was erased."""
     kept = await add(rooms, "Bob sells cars and every other vehicle.")
     record = await add(rooms, CAR)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     [whole] = (await FakeEmbedder().passages([CAR]))[0]
     assert holding(tmp_path, whole.tokens)
-    await app.forget_memory(rooms, record.id, "", erase=erase)
+    await use_cases.forget_memory(rooms, record.id, "", erase=erase)
 
     assert await recalled(rooms, "automobile") == [kept.content]
     assert holding(tmp_path, whole.tokens) is not erase
@@ -158,18 +158,18 @@ async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
     """Vectors of two models are never compared; the old ones wait for a way back."""
     for text in (CAR, *OTHERS):
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     newer = FakeEmbedder("fake/2")
     changed = meaningful(tmp_path, newer)
 
     between = await search(changed, "red car")
     assert between.notes == (NOT_ENCODED.format(4),)
     assert between.hits[0].record.content == CAR
-    assert await app.encode_all(changed) == 4
+    assert await use_cases.encode_all(changed) == 4
     assert sorted(newer.encoded.elements()) == sorted((CAR, *OTHERS))
     assert (await recalled(changed, "automobile"))[0] == CAR
     assert (await recalled(rooms, "automobile"))[0] == CAR, "who still has the old one uses it"
-    assert await app.unencoded(rooms) == 0
+    assert await use_cases.unencoded(rooms) == 0
     await close_rooms(changed)
 
 
@@ -179,7 +179,7 @@ async def test_the_last_sentence_of_a_long_memory_is_found(rooms: Rooms) -> None
     long = await add(rooms, f"{filler} finally the physician came.")
     for text in OTHERS:
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
 
     assert (await recalled(rooms, "doctor"))[0] == long.content
     assert len(await recalled(rooms, "doctor")) == 4
@@ -189,9 +189,9 @@ async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
     """Another project of the same user has an index of its own."""
     mine, other = (meaningful(tmp_path / name, FakeEmbedder()) for name in ("shop", "farm"))
     await add(other, CAR)
-    await app.encode_all(other)
+    await use_cases.encode_all(other)
     await add(mine, "The vehicle is green.")
-    await app.encode_all(mine)
+    await use_cases.encode_all(mine)
 
     assert await recalled(mine, "automobile") == ["The vehicle is green."]
     for rooms in (mine, other):
@@ -203,7 +203,7 @@ async def test_without_tokens_the_pooled_vectors_decide(tmp_path: Path) -> None:
     rooms = meaningful(tmp_path, FakeEmbedder(tokens=False), ids=FakeIds())
     for text in ("car", *OTHERS):
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
 
     assert (await recalled(rooms, "automobile"))[0] == "car"
     await close_rooms(rooms)
@@ -218,4 +218,4 @@ async def test_rooms_without_a_model_search_as_ever(rooms: Rooms) -> None:
 
     found = await search(plain, "car")
     assert (found.mode, found.notes, found.degraded) == ("lexical", (), "")
-    assert await app.unencoded(plain) == await app.encode_all(plain) == 0
+    assert await use_cases.unencoded(plain) == await use_cases.encode_all(plain) == 0

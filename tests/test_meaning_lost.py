@@ -14,10 +14,9 @@ from fakes import close_rooms
 from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
-from memory_mcp import app
-from memory_mcp.app.meaning import Meaning
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.engine.workspace import Meaning, Rooms
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.ranking.analysis import extract_fields
@@ -60,7 +59,7 @@ async def test_a_model_that_fails_leaves_the_words_and_says_why(
 ) -> None:
     """Memory is an enhancement: a model that is down costs what it adds, and no more."""
     await add(rooms, CAR)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     model.failing = "The model's endpoint does not answer."
     late = await add(rooms, "Bob repairs the car.")
 
@@ -68,7 +67,7 @@ async def test_a_model_that_fails_leaves_the_words_and_says_why(
     assert {hit.record.content for hit in found.hits} == {CAR, late.content}
     assert (found.mode, found.degraded) == ("lexical", model.failing)
     model.failing = ""
-    assert await app.encode_all(rooms) == 1
+    assert await use_cases.encode_all(rooms) == 1
     assert (await search(rooms, "automobile")).mode == "semantic"
 
 
@@ -83,8 +82,8 @@ async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
     assert [hit.record.content for hit in found.hits] == [CAR]
 
     async with asyncio.timeout(30):
-        await app.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
-    assert await app.unencoded(rooms) == 1
+        await use_cases.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
+    assert await use_cases.unencoded(rooms) == 1
     await close_rooms(rooms)
 
 
@@ -95,7 +94,7 @@ async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
     record = await add(rooms, CAR)
     meaning = rooms.project.meaning
     assert meaning is not None
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     [whole] = (await model.passages([CAR]))[0]
     other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
     await meaning.vectors.keep(model.identity, {record.id: (other,)})
@@ -109,7 +108,7 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
     """The memory is found by its words; the answer says how the rest comes back."""
     for text in (CAR, *OTHERS):
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
@@ -119,8 +118,8 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
     found = await search(rooms, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
-    await app.reindex(rooms)
-    await app.encode_all(rooms)
+    await use_cases.reindex(rooms)
+    await use_cases.encode_all(rooms)
     assert (await recalled(rooms, "automobile"))[0] == CAR
 
 
@@ -131,7 +130,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
     """Most of the index's file is vectors; damage to it must not stay until somebody repairs it."""
     for text in (CAR, *OTHERS):
         await add(rooms, text)
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
@@ -141,7 +140,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
     found = await search(rooms, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == (NOT_ENCODED.format(4),)
-    assert await app.encode_all(rooms) == 4
+    assert await use_cases.encode_all(rooms) == 4
     assert (await recalled(rooms, "automobile"))[0] == CAR
 
 

@@ -9,7 +9,7 @@ from dropping import HEADING
 from fakes import START, FakeClock, called, fake_rooms
 from nudges_in_memory import SlowlyRemoved, opened
 
-from memory_mcp import app
+from memory_mcp import use_cases
 
 pytestmark = pytest.mark.anyio
 
@@ -18,9 +18,9 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
     """Several clients of one process: each is told of what came since, none of another's."""
     rooms = fake_rooms()
     one, other = (called(rooms, conversation=name) for name in ("1", "2"))
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     first = await opened(one)
-    await app.add_nudge(rooms, "The build broke.", 10, None)
+    await use_cases.add_nudge(rooms, "The build broke.", 10, None)
 
     assert "- Tea?" in first
     assert await opened(one) == first
@@ -31,10 +31,10 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
 async def test_a_request_of_no_conversation_opens_its_own() -> None:
     """Nothing tells stateless requests apart: what one has shown, none shows again."""
     rooms = called(fake_rooms(), conversation=None)
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     assert HEADING not in await opened(rooms, budget_tokens=60)
     texts = [await opened(rooms) for _ in range(2)]
-    await app.add_nudge(rooms, "The build broke.", 10, None)
+    await use_cases.add_nudge(rooms, "The build broke.", 10, None)
 
     assert [HEADING in text for text in texts] == [True, False]
     assert "- The build broke." in await opened(rooms)
@@ -44,7 +44,7 @@ async def test_what_a_cancelled_request_of_no_conversation_took_is_not_lost() ->
     """The next one shows it."""
     slow = SlowlyRemoved()
     rooms = called(replace(fake_rooms(), nudges=slow), conversation=None)
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     call = asyncio.create_task(opened(rooms))
     await slow.asked.wait()
     call.cancel()
@@ -59,7 +59,9 @@ async def test_what_has_expired_since_is_brought_up_no_more() -> None:
     """A session may be open for days."""
     clock = FakeClock()
     rooms = fake_rooms(clock)
-    await app.add_nudge(rooms, "The meeting begins at three.", 5, START + timedelta(minutes=5))
+    await use_cases.add_nudge(
+        rooms, "The meeting begins at three.", 5, START + timedelta(minutes=5)
+    )
     assert HEADING in await opened(rooms)
     clock.advance(timedelta(minutes=5))
 
@@ -70,7 +72,7 @@ async def test_a_server_forgets_the_conversation_that_was_silent_for_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It runs for months."""
-    monkeypatch.setattr("memory_mcp.app.rooms._CONVERSATIONS_MAX", 2)
+    monkeypatch.setattr("memory_mcp.engine.workspace._CONVERSATIONS_MAX", 2)
     session = fake_rooms().conversations
     first = session.opening("1")
     session.opening("2")

@@ -10,7 +10,7 @@ import pytest
 from doors import agent, read
 from dropping import Drop, waiting
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
@@ -114,7 +114,7 @@ async def test_files_that_are_no_nudges_keep_no_nudge_back(
         drop(f"{number:02}.json", "{")
     drop("z.txt", "Tea?")
     async with open_rooms(settings) as built:
-        await app.add_nudge(built.rooms, "Coffee?", 9, None)  # it counts the real ones
+        await use_cases.add_nudge(built.rooms, "Coffee?", 9, None)  # it counts the real ones
         assert await built.rooms.nudges.clear("ada") == Cleared(2, left=50)
         drop("z.txt", "Tea?")
         async with agent(settings, "auto") as client:

@@ -13,11 +13,11 @@ from fakes import START, another_session, fake_rooms
 from filelock import FileLock
 from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Nudge, NudgeId, Waiting
+from memory_mcp.engine.workspace import Policy
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +148,7 @@ async def test_a_lock_that_hangs_is_a_note_and_the_next_call_asks_again(
 async def test_sessions_of_one_process_that_begin_together_show_it_once() -> None:
     """Several windows, and calls of one of them."""
     rooms = fake_rooms()
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     texts = await asyncio.gather(
         *(opened(another_session(rooms)) for _ in range(4)), opened(rooms), opened(rooms)
     )
@@ -172,7 +172,7 @@ async def test_a_secret_in_a_nudge_is_not_shown(
             user="ann",
         )
     )  # fmt: skip
-    found = await app.waiting_nudges(rooms)
+    found = await use_cases.waiting_nudges(rooms)
     assert isinstance(found, Waiting)
     text = await opened(rooms)
 
@@ -187,7 +187,7 @@ async def test_a_session_does_not_wait_for_a_slow_queue_and_asks_again(
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowNudges()
     rooms = replace(fake_rooms(), nudges=slow)
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
 
     assert "Nothing was heard from the queue" in await opened(rooms)
     slow.may_answer.set()
@@ -201,7 +201,7 @@ async def test_a_nudge_that_is_being_removed_is_waited_for(
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowlyRemoved()
     rooms = replace(fake_rooms(), nudges=slow)
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     call = asyncio.create_task(opened(rooms))
     await slow.asked.wait()
     done, _ = await asyncio.wait({call}, timeout=0.2)
@@ -215,7 +215,7 @@ async def test_what_a_cancelled_call_took_is_shown_by_the_next() -> None:
     """A client that gives up a request has not seen its answer."""
     slow = SlowNudges()
     rooms = replace(fake_rooms(), nudges=slow)
-    await app.add_nudge(rooms, "Tea?", 5, None)
+    await use_cases.add_nudge(rooms, "Tea?", 5, None)
     call = asyncio.create_task(opened(rooms))
     await slow.asked.wait()
     call.cancel()

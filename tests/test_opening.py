@@ -15,11 +15,11 @@ from fakes import FakeClock, FakeIds, Scribe, called, close_rooms, fake_rooms, r
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.engine.workspace import Policy, Rooms
 from memory_mcp.render.block import (
     Block,
     BudgetLine,
@@ -40,7 +40,7 @@ async def filled_rooms(each: int, **fields: Any) -> tuple[Rooms, FakeClock]:
     """Rooms in memory with so many records of each kind that has a section."""
     clock, ids = FakeClock(), FakeIds()
     rooms, scribe = fake_rooms(clock, ids), Scribe(clock, ids)
-    await app.memory_head(rooms)
+    await use_cases.memory_head(rooms)
     keys = {"closeout": "phase:shop:1:issues", "summary": "gardener:shop:s:checkpoint"}
     durable = ("identity", "preference", "lesson")
     for number in range(each):
@@ -54,7 +54,7 @@ async def filled_rooms(each: int, **fields: Any) -> tuple[Rooms, FakeClock]:
 
 
 async def opened(rooms: Rooms, task: str = "", budget: int | None = None) -> Block:
-    block = await app.memory_context(rooms, task, budget)
+    block = await use_cases.memory_context(rooms, task, budget)
     assert isinstance(block, Block)
     return block
 
@@ -137,7 +137,7 @@ async def real(
     clock, ids = FakeClock(), FakeIds()
     policy = Policy(opening=opening or OpeningSettings())
     rooms = real_rooms(folder, clock, ids, policy=policy)
-    await app.memory_head(rooms)
+    await use_cases.memory_head(rooms)
     yield rooms, Scribe(clock, ids)
     await close_rooms(rooms)
 

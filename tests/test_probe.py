@@ -10,8 +10,8 @@ from encoding_stories import add
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import close_rooms, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
+from memory_mcp.engine.workspace import Rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -34,9 +34,9 @@ async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
 async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
     """The newest memory is found by its own words."""
     plain = real_rooms(tmp_path)
-    empty = await app.probe(plain)
+    empty = await use_cases.probe(plain)
     await add(plain, "Orders live in PostgreSQL.")
-    proved = await app.probe(plain)
+    proved = await use_cases.probe(plain)
     await close_rooms(plain)
 
     assert (empty.mode, empty.findings) == ("lexical", ())
@@ -47,9 +47,9 @@ async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
 async def test_a_model_is_proved_by_a_question_it_has_never_seen(rooms: Rooms) -> None:
     """The right one of two sentences, by figures; what is not encoded yet is said too."""
     await add(rooms, "Orders live in PostgreSQL.")
-    behind = await app.probe(rooms)
-    await app.encode_all(rooms)
-    proved = await app.probe(rooms)
+    behind = await use_cases.probe(rooms)
+    await use_cases.encode_all(rooms)
+    proved = await use_cases.probe(rooms)
 
     assert proved.mode == "semantic"
     assert "the right one is nearer" in proved.proof
@@ -63,7 +63,7 @@ async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
 ) -> None:
     """An outage must not pass for recall by meaning."""
     model.failing = "The model is on holiday."
-    probed = await app.probe(rooms)
+    probed = await use_cases.probe(rooms)
 
     assert probed.mode == "lexical"
     assert [(f.code, f.what) for f in probed.findings] == [
@@ -75,7 +75,7 @@ async def test_a_model_that_knows_nothing_is_found_out(tmp_path: Path) -> None:
     """It answers in the right form; only a question whose answer is known shows it."""
     wrong = FakeEmbedder(synonyms=(("revenue", "kitten"), ("quarterly", "nap"), ("grew", "like")))
     rooms = meaningful(tmp_path, wrong)
-    probed = await app.probe(rooms)
+    probed = await use_cases.probe(rooms)
     await close_rooms(rooms)
 
     assert [finding.code for finding in probed.findings] == ["probe-failed"]
@@ -85,15 +85,15 @@ async def test_damaged_vectors_are_named_and_made_anew(tmp_path: Path, rooms: Ro
     """They are left out of searches meanwhile; `reindex` is the way back."""
     for number in range(3):
         await add(rooms, f"memory number {number}")
-    await app.encode_all(rooms)
+    await use_cases.encode_all(rooms)
     path = machine_dir(tmp_path / "project") / "index.sqlite3"
     with sqlite3.connect(path) as db:
         db.execute("UPDATE vector_whole SET pooled = zeroblob(length(pooled)) WHERE number = 1")
     db.close()
 
-    damaged = await app.probe(rooms)
-    await app.reindex(rooms)
-    await app.encode_all(rooms)
+    damaged = await use_cases.probe(rooms)
+    await use_cases.reindex(rooms)
+    await use_cases.encode_all(rooms)
 
     assert [finding.code for finding in damaged.findings] == ["vectors-damaged"]
-    assert (await app.probe(rooms)).findings == ()
+    assert (await use_cases.probe(rooms)).findings == ()

@@ -9,15 +9,15 @@ import pytest
 from fakes import FakeClock, fake_rooms
 from profile_doors import correct, fact_id, forget, found, lines, opened, say, stored
 
-from memory_mcp import app
-from memory_mcp.app.profile import zone_named
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import PROFILE_CATEGORY, key_of
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.profile.sync import zone_named
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +63,7 @@ async def test_what_is_known_is_not_written_again(rooms: Rooms) -> None:
 
     assert again.notes == ()
     assert len([r for r in await stored(rooms) if r.key]) == 1
-    assert await app.profile_sync(rooms, again.record) == (), "twice is once"
+    assert await use_cases.profile_sync(rooms, again.record) == (), "twice is once"
 
 
 async def test_a_memory_that_says_nothing_of_the_user_costs_no_look(
@@ -155,7 +155,7 @@ async def test_a_fact_ends_when_its_source_does(rooms: Rooms) -> None:
     clock = rooms.clock
     assert isinstance(clock, FakeClock)
     until = clock.now() + timedelta(days=1)
-    await app.add_memory(rooms, Draft("I live in Rome.", reach="user", expires_at=until))
+    await use_cases.add_memory(rooms, Draft("I live in Rome.", reach="user", expires_at=until))
     assert await lines(rooms) == ["City: Rome"]
     clock.advance(timedelta(days=2))
 
@@ -167,7 +167,7 @@ async def test_a_statement_that_lasts_longer_renews_the_fact(rooms: Rooms) -> No
     clock = rooms.clock
     assert isinstance(clock, FakeClock)
     until = clock.now() + timedelta(days=1)
-    await app.add_memory(rooms, Draft("I live in Rome.", reach="user", expires_at=until))
+    await use_cases.add_memory(rooms, Draft("I live in Rome.", reach="user", expires_at=until))
     await say(rooms, "I live in Rome with my cat.")
     clock.advance(timedelta(days=2))
 
@@ -239,17 +239,17 @@ async def test_a_profile_that_cannot_be_kept_does_not_cost_the_memory(
 async def test_memory_that_is_off_or_meta_writes_no_fact(rooms: Rooms) -> None:
     """Off means off, whoever asks."""
     off = replace(rooms, policy=replace(rooms.policy, enabled=False))
-    await app.add_memory(off, Draft("My name is Ada.", reach="user"))
+    await use_cases.add_memory(off, Draft("My name is Ada.", reach="user"))
 
     assert await stored(rooms) == []
-    assert await app.user_profile(off) == await app.memory_head(off)
+    assert await use_cases.user_profile(off) == await use_cases.memory_head(off)
 
 
 async def test_a_fact_is_nothing_to_merge_a_memory_into(rooms: Rooms) -> None:
     """It follows from a memory; merged into, it would have two."""
     await say(rooms, "I work as a nurse at Charité.")
     draft = Draft("Occupation: nurse, since 2019", category="profile", reach="user")
-    told = await app.add_memory(rooms, draft)
+    told = await use_cases.add_memory(rooms, draft)
 
     assert isinstance(told, Added)
     assert told.replaced == ()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from profile_doors import correct, fact_id, forget, lines, opened, say
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -76,7 +76,7 @@ async def test_anything_else_is_refused_with_what_to_do_instead(
     said = await say(rooms, SAID)
     before = await lines(rooms)
     with pytest.raises(InvalidRequestError) as error:
-        await app.update_memory(rooms, await fact_id(rooms, line), text)
+        await use_cases.update_memory(rooms, await fact_id(rooms, line), text)
 
     assert f"correct what it was drawn from ({said.record.id})" in str(error.value)
     assert await lines(rooms) == before

@@ -10,8 +10,8 @@ from doors import files_with
 from fakes import FakeClock
 from profile_doors import correct, forget, found, lines, opened, repeat, say, stored
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
+from memory_mcp.engine.workspace import Rooms
 
 pytestmark = pytest.mark.anyio
 
@@ -52,9 +52,9 @@ async def test_erasing_leaves_no_byte_of_what_was_drawn_from_it(
     for word in ("Zebulon", "zebulon", "Kyoto", "kyoto"):
         assert files_with(tmp_path, word) == []
     assert await lines(rooms) == ["City: Osaka"]
-    context = await app.memory_context(rooms, "who", 500)
+    context = await use_cases.memory_context(rooms, "who", 500)
     assert "Zebulon" not in str(context)
-    assert await app.doctor(rooms) is not None
+    assert await use_cases.doctor(rooms) is not None
 
 
 async def test_a_clone_that_learns_of_the_forget_erases_the_facts_as_well(
@@ -98,15 +98,15 @@ async def _carry(here: Rooms, there: Rooms) -> None:
     """What git does: the files of the one are copied to the other."""
     for record in await stored(here):
         await there.user.records.put(record)
-    await app.reindex(there)
+    await use_cases.reindex(there)
 
 
 async def test_a_backtrack_changes_nothing_of_it(rooms: Rooms) -> None:
     """The user is the same on every road."""
     await say(rooms, "I live in Berlin.")
-    await app.checkpoint(rooms, "One", 1, again=False, approval="approved")
+    await use_cases.checkpoint(rooms, "One", 1, again=False, approval="approved")
     await say(rooms, "I moved to Hamburg.")
-    await app.backtrack(rooms, "1", "continue", lesson="", token="")
+    await use_cases.backtrack(rooms, "1", "continue", lesson="", token="")
 
     assert await lines(rooms) == ["City: Hamburg"]
 

@@ -8,10 +8,10 @@ import pytest
 from fakes import FakeClock
 from profile_doors import correct, fact_id, forget, found, lines, opened, repeat, say
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.render.receipts import added_fields
 
 pytestmark = pytest.mark.anyio
@@ -150,7 +150,7 @@ async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
 async def test_facts_are_not_found_beside_their_sources(rooms: Rooms) -> None:
     """Three memories of one name are three results, and the head counts what was remembered."""
     await say(rooms, "My name is Ada and I live in Berlin.")
-    report = await app.memory_head(rooms)
+    report = await use_cases.memory_head(rooms)
 
     assert await found(rooms) == await found(rooms, "ada name city berlin")
     assert await found(rooms) == ["My name is Ada and I live in Berlin."]
@@ -161,7 +161,7 @@ async def test_facts_are_not_found_beside_their_sources(rooms: Rooms) -> None:
 
 async def test_a_memory_filed_under_profile_is_found(rooms: Rooms) -> None:
     """Only what we draw ourselves is left out."""
-    await app.add_memory(
+    await use_cases.add_memory(
         rooms, Draft("The user's avatar is a cat.", category="profile", reach="user")
     )
 
@@ -182,7 +182,7 @@ async def test_no_read_shows_a_fact_whose_source_is_gone(
         return ()
 
     with monkeypatch.context() as once:
-        once.setattr("memory_mcp.app.correct.profile_sync", cut)
+        once.setattr("memory_mcp.memories.update.profile_sync", cut)
         await correct(rooms, old.record.id, correction)
     assert await lines(rooms) == []
     assert await found(rooms, category="profile") == []

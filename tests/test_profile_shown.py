@@ -10,11 +10,11 @@ from doors import Era, add, agent, call, read, refused
 from fakes import FakeClock
 from profile_doors import opened, say
 
-from memory_mcp import app
-from memory_mcp.app.profile import zone_named
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
+from memory_mcp.profile.sync import zone_named
 from memory_mcp.render.block import Block
 from memory_mcp.render.profile import PROFILE_CHARS_MAX, now_line, profile_line
 
@@ -106,9 +106,9 @@ async def test_only_the_last_line_changes_with_the_time(tmp_path: Path) -> None:
     clock = FakeClock()
     async with opened(tmp_path, clock) as rooms:
         await say(rooms, "My name is Ada. My time zone is Asia/Tokyo.")
-        first = await app.memory_context(rooms, "", 500)
+        first = await use_cases.memory_context(rooms, "", 500)
         clock.advance(timedelta(hours=1))
-        second = await app.memory_context(rooms, "", 500)
+        second = await use_cases.memory_context(rooms, "", 500)
 
     assert isinstance(first, Block)
     assert isinstance(second, Block)
@@ -125,7 +125,7 @@ async def test_every_budget_is_kept_with_a_full_profile(tmp_path: Path) -> None:
         for number in range(30):
             await say(rooms, f"Rule {number}: " + "word " * number)
         for budget in range(60, 300, 7):
-            block = await app.memory_context(rooms, "rule", budget)
+            block = await use_cases.memory_context(rooms, "rule", budget)
             assert isinstance(block, Block)
             assert len(block.text) <= budget * 4
             assert block.text.endswith("\n</memory>")
@@ -139,7 +139,7 @@ async def test_facts_do_not_take_the_room_of_the_newest_memories(tmp_path: Path)
             await say(rooms, f"Note number {number}.")
         for number in range(5):
             await say(rooms, f"My goal is to finish book number {number}.")
-        block = await app.memory_context(rooms, "", 8_000)
+        block = await use_cases.memory_context(rooms, "", 8_000)
 
     assert isinstance(block, Block)
     assert block.text.count("\n- ") == 20

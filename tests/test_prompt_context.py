@@ -15,11 +15,11 @@ from inbox_in_memory import MemoryInbox
 from mcp import Client
 from nudges_in_memory import SlowNudges
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.drafts import Draft
+from memory_mcp.engine.workspace import Policy, Rooms
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import count_tokens
@@ -54,7 +54,7 @@ async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
 
 async def filled(rooms: Rooms, *more: str) -> Rooms:
     for text in (REDIS, *OTHERS, *more):
-        await app.add_memory(rooms, Draft(content=text))
+        await use_cases.add_memory(rooms, Draft(content=text))
     return rooms
 
 
@@ -99,7 +99,7 @@ async def test_most_prompts_bring_nothing(prompt: str) -> None:
     """What is shown is paid for with each prompt after it."""
     rooms = await filled(fake_rooms())
 
-    assert await app.prompt_context(rooms, prompt, SESSION) == ""
+    assert await use_cases.prompt_context(rooms, prompt, SESSION) == ""
 
 
 async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) -> None:
@@ -113,7 +113,7 @@ async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
     """However long the memories are, and however many bear on the prompt."""
     more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]
     rooms = await filled(fake_rooms(), *more)
-    said = await app.prompt_context(rooms, ASKS, SESSION)
+    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
 
     assert said
     assert count_tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
@@ -122,12 +122,12 @@ async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
 async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
     """It is in its context already."""
     rooms = fake_rooms()
-    added = await app.add_memory(rooms, Draft(content=REDIS))
+    added = await use_cases.add_memory(rooms, Draft(content=REDIS))
     inbox_of(rooms).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
 
-    assert await app.prompt_context(rooms, ASKS, "one") == ""
-    assert await app.prompt_context(rooms, ASKS, "a-session") == "", "FakeProvenance wrote it"
-    assert REDIS in await app.prompt_context(rooms, ASKS, "two")
+    assert await use_cases.prompt_context(rooms, ASKS, "one") == ""
+    assert await use_cases.prompt_context(rooms, ASKS, "a-session") == "", "FakeProvenance wrote it"
+    assert REDIS in await use_cases.prompt_context(rooms, ASKS, "two")
 
 
 async def test_what_a_hook_printed_is_known_to_the_server(
@@ -153,24 +153,24 @@ async def test_what_is_hidden_or_off_is_not_recalled() -> None:
     """A prompt is a read path like any other."""
     rooms = await filled(fake_rooms())
     (hit, *_) = (await _found(rooms)).hits
-    await app.forget_memory(rooms, hit.record.id, "", erase=False)
+    await use_cases.forget_memory(rooms, hit.record.id, "", erase=False)
 
-    assert await app.prompt_context(rooms, ASKS, SESSION) == ""
+    assert await use_cases.prompt_context(rooms, ASKS, SESSION) == ""
     off = replace(rooms, policy=Policy(enabled=False))
-    assert await app.prompt_context(off, ASKS, SESSION) == ""
+    assert await use_cases.prompt_context(off, ASKS, SESSION) == ""
 
 
 async def _found(rooms: Rooms) -> Any:
     from memory_mcp.domain.views import Filters  # noqa: PLC0415
 
-    return await app.search_memories(rooms, ASKS, Filters(), 3)
+    return await use_cases.search_memories(rooms, ASKS, Filters(), 3)
 
 
 async def test_a_meta_session_is_given_what_it_may_read() -> None:
     """It reads without leaving a trace."""
     rooms = replace(await filled(fake_rooms()), policy=Policy(meta=True))
 
-    assert REDIS in await app.prompt_context(rooms, ASKS, SESSION)
+    assert REDIS in await use_cases.prompt_context(rooms, ASKS, SESSION)
 
 
 async def test_the_first_prompt_brings_up_the_nudge_that_waits(
@@ -194,7 +194,7 @@ async def test_a_slow_queue_keeps_no_prompt_waiting(monkeypatch: pytest.MonkeyPa
     """What it takes in the end is shown with the next prompt."""
     monkeypatch.setattr(hook_limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
     rooms = replace(await filled(fake_rooms()), nudges=SlowNudges())
-    said = await app.prompt_context(rooms, ASKS, SESSION)
+    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
 
     assert REDIS in said
     assert HEADING not in said
@@ -216,20 +216,22 @@ async def test_a_record_after_clear_names_the_session_it_was_written_in(
 async def test_going_back_is_told_once_with_what_was_written_since() -> None:
     """Only what that session wrote, and only after that point; the user decides."""
     rooms = fake_rooms()
-    before = await app.add_memory(rooms, Draft(content="Orders are kept in MariaDB."))
+    before = await use_cases.add_memory(rooms, Draft(content="Orders are kept in MariaDB."))
     since = rooms.clock.now()
     assert since == getattr(before, "record").created_at  # noqa: B009
-    await app.add_memory(rooms, Draft(content="Sessions are kept in Redis.", title="Sessions"))
+    await use_cases.add_memory(
+        rooms, Draft(content="Sessions are kept in Redis.", title="Sessions")
+    )
     event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
     inbox_of(rooms).drop({**event, "since": since.isoformat()})
-    other = await app.prompt_context(rooms, "go on", "another")
-    first = await app.prompt_context(rooms, "go on", "a-session")
+    other = await use_cases.prompt_context(rooms, "go on", "another")
+    first = await use_cases.prompt_context(rooms, "go on", "a-session")
 
     assert other == ""
     assert first.startswith("The user went back to an earlier point of this conversation")
     assert "- Sessions [" in first
     assert count_tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
-    assert await app.prompt_context(rooms, "go on", "a-session") == ""
+    assert await use_cases.prompt_context(rooms, "go on", "a-session") == ""
 
 
 async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> None:
@@ -238,7 +240,7 @@ async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> Non
     event = {"event": "rewound", "session": SESSION, "at": rooms.clock.now().isoformat()}
     inbox_of(rooms).drop({**event, "since": rooms.clock.now().isoformat()})
 
-    assert await app.prompt_context(rooms, "go on", SESSION) == ""
+    assert await use_cases.prompt_context(rooms, "go on", SESSION) == ""
     assert inbox_of(rooms).raw == {}
 
 
@@ -257,7 +259,7 @@ async def test_whatever_fails_the_prompt_goes_on(
     async with agent(settings, "auto") as client:
         for fault in (broken, endless):
             monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 0.05)
-            monkeypatch.setattr(app, "prompt_context", fault)
+            monkeypatch.setattr(use_cases, "prompt_context", fault)
             assert await prompted(client, ASKS) == ""
 
 

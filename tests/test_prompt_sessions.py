@@ -9,7 +9,7 @@ from fakes import called, fake_rooms
 from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.hooks.files import read_session
@@ -42,11 +42,11 @@ async def test_a_short_question_brings_the_one_memory_that_it_means() -> None:
     jwt = "We sign tokens of the API with JWT, because there is no session store to run."
     rooms = await filled(fake_rooms(), jwt, "The worker Pixie renders invoices at night.")
 
-    assert "Pixie" in await app.prompt_context(rooms, "What does Pixie render?", "one")
-    assert await app.prompt_context(rooms, "render it with Pixie", "two") == ""
-    assert await app.prompt_context(rooms, "Why was it so?", "three") == ""
+    assert "Pixie" in await use_cases.prompt_context(rooms, "What does Pixie render?", "one")
+    assert await use_cases.prompt_context(rooms, "render it with Pixie", "two") == ""
+    assert await use_cases.prompt_context(rooms, "Why was it so?", "three") == ""
     await filled(rooms, "The worker Pixie renders thumbnails of every upload too.")
-    assert await app.prompt_context(rooms, "What does Pixie render?", "four") == ""
+    assert await use_cases.prompt_context(rooms, "What does Pixie render?", "four") == ""
 
 
 async def test_what_holds_comes_before_what_happened() -> None:
@@ -57,8 +57,8 @@ async def test_what_holds_comes_before_what_happened() -> None:
         Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
     ]
     other = called(rooms, conversation="earlier")
-    await app.episodic_capture(other, turns, None, final=True)
-    said = await app.prompt_context(rooms, ASKS, SESSION)
+    await use_cases.episodic_capture(other, turns, None, final=True)
+    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
 
     assert said.splitlines()[2].startswith(f"- {REDIS}")
 

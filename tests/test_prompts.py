@@ -11,10 +11,10 @@ from mcp import MCPError
 from mcp_types import TextContent
 from shop import shop
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.engine.workspace import Policy
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.render.reports import head_text
@@ -58,8 +58,8 @@ async def test_the_words_are_those_agreed_on(file: str, name: str, given: dict[s
 async def test_a_session_starts_with_the_very_bootstrap() -> None:
     """One use case, however it is asked for."""
     rooms = await shop()
-    block = await app.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens)
-    head = await app.memory_head(rooms)
+    block = await use_cases.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens)
+    head = await use_cases.memory_head(rooms)
     assert isinstance(block, Block)
     assert isinstance(head, HeadReport)
 

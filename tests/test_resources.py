@@ -12,7 +12,7 @@ from mcp import Client, MCPError
 from mcp_types import ResourceTemplateReference, TextResourceContents
 from shop import added, shop
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, LISTED_CHECKPOINTS_MAX
@@ -224,7 +224,7 @@ async def test_a_memory_of_another_branch_says_of_which() -> None:
 async def test_a_pending_checkpoint_says_how_it_is_decided() -> None:
     """Nobody goes back to it yet."""
     rooms = await shop()
-    saved = await app.checkpoint(rooms, "Cart chosen.", 3, again=False, approval="pending")
+    saved = await use_cases.checkpoint(rooms, "Cart chosen.", 3, again=False, approval="pending")
     name = (
         await completion(rooms, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
     ).values
@@ -258,7 +258,9 @@ async def test_the_list_stays_short() -> None:
     rooms = fake_rooms(clock)
     for phase in range(1, LISTED_CHECKPOINTS_MAX + 5):
         clock.advance(timedelta(minutes=1))
-        await app.checkpoint(rooms, f"Phase {phase} done", phase, again=False, approval="approved")
+        await use_cases.checkpoint(
+            rooms, f"Phase {phase} done", phase, again=False, approval="approved"
+        )
     found = await list_resources(rooms)
 
     assert len(found) == len(RESOURCES) + LISTED_CHECKPOINTS_MAX

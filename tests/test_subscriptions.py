@@ -17,9 +17,9 @@ from mcp.client.sse import sse_client
 from mcp.server import MCPServer
 from test_http import serving
 
-from memory_mcp.app.rooms import Rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import WATCHED_MAX
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.main import make_server
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE

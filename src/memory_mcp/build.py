@@ -12,15 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_mcp.app.changes import Changes
-from memory_mcp.app.healing import HealedIndex
-from memory_mcp.app.meaning import Meaning
-from memory_mcp.app.mirror import Mirror
-from memory_mcp.app.rooms import Caller, Conversations, Policy, Pool, Rooms, Strangers
 from memory_mcp.config.places import Places, find_places, user_folder
 from memory_mcp.config.settings import Settings, home_folder
 from memory_mcp.config.values import on_this_machine
 from memory_mcp.disk import Disk
+from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.mirror import Mirror
+from memory_mcp.engine.workspace import (
+    Caller,
+    Changes,
+    Conversations,
+    Meaning,
+    Policy,
+    Pool,
+    Rooms,
+    Strangers,
+)
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.locations import plain_path
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder

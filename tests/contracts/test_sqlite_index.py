@@ -15,11 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryRecords
 
-from memory_mcp.app.healing import HealedIndex
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
 from memory_mcp.domain.search import Candidate
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.question import parse_question

@@ -16,7 +16,7 @@ import haste  # the first of ours
 from fake_embedder import FakeEmbedder, with_meaning
 from project import WORD, opened
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Forgotten
 from memory_mcp.domain.vectors import Passage
@@ -51,12 +51,14 @@ async def work(root: Path, name: str) -> None:
     chance = random.Random(name)  # noqa: S311  # repeatable, not secret
     async with opened(root) as built, asyncio.TaskGroup() as beside:
         rooms = with_meaning(built, Unsteady(chance))
-        beside.create_task(app.keep_encoded(rooms, asyncio.Event()))
+        beside.create_task(use_cases.keep_encoded(rooms, asyncio.Event()))
         mine: list[str] = []
         for number in range(1_000_000):
             long = " and so on" * chance.choice([1, 1, 30])  # one chunk, or several
             try:
-                outcome = await app.add_memory(rooms, Draft(f"{name} learnt {number} {WORD}{long}"))
+                outcome = await use_cases.add_memory(
+                    rooms, Draft(f"{name} learnt {number} {WORD}{long}")
+                )
                 assert isinstance(outcome, Added)
                 say("memory", outcome.record.id)
                 mine.append(outcome.record.id)
@@ -64,7 +66,7 @@ async def work(root: Path, name: str) -> None:
                     target = mine.pop(chance.randrange(len(mine)))
                     say("forgetting", target)
                     assert isinstance(
-                        await app.forget_memory(rooms, target, "", erase=True), Forgotten
+                        await use_cases.forget_memory(rooms, target, "", erase=True), Forgotten
                     )
             except IndexBusyError:  # a slow machine
                 continue

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mirrored import mirrored
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Draft
 
@@ -30,7 +30,7 @@ class Stopping(Disk):
 async def half_a_memory(root: Path, url: str) -> None:
     """Never acknowledged."""
     async with mirrored(root, url, Stopping()) as built:
-        await app.add_memory(built.rooms, Draft("orders rest in PostgreSQL"))
+        await use_cases.add_memory(built.rooms, Draft("orders rest in PostgreSQL"))
 
 
 if __name__ == "__main__":

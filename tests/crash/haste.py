@@ -28,7 +28,7 @@ for name, value in _SHORTENED.items():
 
 def is_in_force() -> None:
     """Whether it really came first, as far as the lease is concerned."""
-    from memory_mcp.app import deliver  # noqa: PLC0415  # it takes the limits over
+    from memory_mcp.sync import push  # noqa: PLC0415  # after the limits were shortened
 
-    if vars(deliver)["LEASE_SECONDS"] != _SHORTENED["LEASE_SECONDS"]:
+    if vars(push)["LEASE_SECONDS"] != _SHORTENED["LEASE_SECONDS"]:
         raise AssertionError("import haste before everything else")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from project import opened
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.disk import Disk
 from memory_mcp.domain.moving import Imported
 from memory_mcp.formats.importers import read_source
@@ -37,7 +37,7 @@ async def take_in(root: Path, source: str, step: int) -> None:
     """Acknowledged by a line."""
     async with opened(root, Deadly(step)) as built:
         parsed = read_source(read_material(source), None, source)
-        done = await app.import_memories(built.rooms, parsed, "project")
+        done = await use_cases.import_memories(built.rooms, parsed, "project")
         assert isinstance(done, Imported)
     sys.stdout.write("done\n")
 

@@ -7,14 +7,14 @@ from typing import Final
 
 from project import WORD, add, found, head_of, make_project, opened
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Saved
 from memory_mcp.domain.record import Approval
+from memory_mcp.engine.workspace import Rooms
 
 __all__ = ["LESSON", "OPERATIONS", "Operation", "begin", "go_back", "seal"]
 
@@ -25,14 +25,16 @@ async def seal(
     rooms: Rooms, text: str, phase: int | None = None, approval: Approval = "approved"
 ) -> str:
     """Seal a checkpoint; its id is an acknowledgement."""
-    outcome = await app.checkpoint(rooms, f"{text} {WORD}", phase, again=False, approval=approval)
+    outcome = await use_cases.checkpoint(
+        rooms, f"{text} {WORD}", phase, again=False, approval=approval
+    )
     assert isinstance(outcome, Saved)
     return outcome.checkpoint.id
 
 
 async def go_back(rooms: Rooms, to: str) -> str:
     """Backtrack, keeping what is left; the name of the left line."""
-    outcome = await app.backtrack(rooms, to, "continue")
+    outcome = await use_cases.backtrack(rooms, to, "continue")
     assert isinstance(outcome, Backtracked)
     assert outcome.line is not None
     return outcome.line
@@ -48,13 +50,13 @@ async def begin(root: Path) -> None:
         await add(built.rooms, "carts rest in Redis")
         await seal(built.rooms, "carts work", phase=2, approval="pending")
         await add(built.rooms, "carts expire after a day")
-        await app.render_views(built.rooms)  # what is given up later must leave these as well
+        await use_cases.render_views(built.rooms)  # what is given up later must leave these as well
 
 
 async def _begin_merged(root: Path) -> None:
     await _begin_with_an_age(root)
     async with opened(root) as built:
-        merged = await app.add_memory(built.rooms, Draft(_OLDER))
+        merged = await use_cases.add_memory(built.rooms, Draft(_OLDER))
         assert isinstance(merged, Added)
         assert merged.merged
 
@@ -63,7 +65,7 @@ async def _forget_the_part(rooms: Rooms) -> object:
     memory_id = await _named(rooms, _OLDER)
     found = await rooms.project.records.get(RecordId(memory_id))
     part = found.derived_from[-1] if found else "gone"
-    return await app.forget_memory(rooms, part, "", erase=True)
+    return await use_cases.forget_memory(rooms, part, "", erase=True)
 
 
 async def _untouched(root: Path) -> None:
@@ -78,11 +80,11 @@ async def _named(rooms: Rooms, text: str) -> str:
 
 async def _update(rooms: Rooms) -> object:
     memory_id = await _named(rooms, "orders rest in PostgreSQL")
-    return await app.update_memory(rooms, memory_id, f"orders rest in SQLite {WORD}")
+    return await use_cases.update_memory(rooms, memory_id, f"orders rest in SQLite {WORD}")
 
 
 async def _forget(rooms: Rooms, *, erase: bool) -> object:
-    return await app.forget_memory(
+    return await use_cases.forget_memory(
         rooms, await _named(rooms, "carts rest in Redis"), "", erase=erase
     )
 
@@ -94,13 +96,15 @@ _OLDER: Final = "Mia is 4 years old."
 async def _begin_with_an_age(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
-        await app.add_memory(built.rooms, Draft(f"Her ninth {WORD} has 30 pages."))
-        await app.add_memory(built.rooms, Draft(_AGE))
+        await use_cases.add_memory(built.rooms, Draft(f"Her ninth {WORD} has 30 pages."))
+        await use_cases.add_memory(built.rooms, Draft(_AGE))
 
 
 async def _decide(rooms: Rooms) -> object:
     pending = (await head_of(rooms)).pending
-    return await app.decide(rooms, pending[0].id if pending else "gone", "save", "", again=False)
+    return await use_cases.decide(
+        rooms, pending[0].id if pending else "gone", "save", "", again=False
+    )
 
 
 async def _begin_with_a_line(root: Path) -> None:
@@ -112,7 +116,7 @@ async def _begin_with_a_line(root: Path) -> None:
 
 async def _restore(rooms: Rooms) -> object:
     lines = (await head_of(rooms)).lines
-    return await app.backtrack(rooms, lines[0].line.id if lines else "gone", "continue")
+    return await use_cases.backtrack(rooms, lines[0].line.id if lines else "gone", "continue")
 
 
 _CLOSEOUT: Final = Closeout(
@@ -144,13 +148,13 @@ async def _begin_consolidated(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
         before = replace(_CONSOLIDATION, memory_update=_PLANNED)
-        await app.consolidate(built.rooms, replace(before, history_entry="", insights=()))
+        await use_cases.consolidate(built.rooms, replace(before, history_entry="", insights=()))
 
 
 async def _begin_closing(root: Path) -> None:
     make_project(root)
     async with opened(root) as built:
-        await app.checkpoint(
+        await use_cases.checkpoint(
             built.rooms, f"vouchers work {WORD}", 3, again=False, approval="pending",
             closeout=_CLOSEOUT,
         )  # fmt: skip
@@ -158,12 +162,14 @@ async def _begin_closing(root: Path) -> None:
 
 async def _skip(rooms: Rooms) -> object:
     pending = (await head_of(rooms)).pending
-    return await app.decide(rooms, pending[0].id if pending else "gone", "skip", "", again=False)
+    return await use_cases.decide(
+        rooms, pending[0].id if pending else "gone", "skip", "", again=False
+    )
 
 
 async def _forget_what_came_last(rooms: Rooms) -> object:
     memory_id = await _named(rooms, _CLOSED[1])
-    return await app.forget_memory(rooms, memory_id, "", erase=True)
+    return await use_cases.forget_memory(rooms, memory_id, "", erase=True)
 
 
 @dataclass(frozen=True)
@@ -189,12 +195,12 @@ OPERATIONS: Final = (
     Operation("update", _update),
     Operation(
         "add, replacing",
-        lambda rooms: app.add_memory(rooms, Draft(f"Her ninth {WORD} has 31 pages.")),
+        lambda rooms: use_cases.add_memory(rooms, Draft(f"Her ninth {WORD} has 31 pages.")),
         begin=_begin_with_an_age,
     ),
     Operation(
         "add, merging",
-        lambda rooms: app.add_memory(rooms, Draft(_OLDER)),
+        lambda rooms: use_cases.add_memory(rooms, Draft(_OLDER)),
         begin=_begin_with_an_age,
     ),
     Operation(
@@ -212,14 +218,14 @@ OPERATIONS: Final = (
     Operation("forget, hiding", lambda rooms: _forget(rooms, erase=False)),
     Operation(
         "checkpoint",
-        lambda rooms: app.checkpoint(
+        lambda rooms: use_cases.checkpoint(
             rooms, f"vouchers work {WORD}", 3, again=False, approval="approved"
         ),
         late=(f"vouchers work {WORD}",),
     ),
     Operation(
         "checkpoint with a closeout",
-        lambda rooms: app.checkpoint(
+        lambda rooms: use_cases.checkpoint(
             rooms, f"vouchers work {WORD}", 3, again=False, approval="approved", closeout=_CLOSEOUT
         ),
         late=(*_CLOSED, f"vouchers work {WORD}"),
@@ -233,17 +239,19 @@ OPERATIONS: Final = (
     ),
     Operation(
         "consolidate",
-        lambda rooms: app.consolidate(rooms, _CONSOLIDATION),
+        lambda rooms: use_cases.consolidate(rooms, _CONSOLIDATION),
         begin=_begin_consolidated,
         late=_HANDED_ON,
         hides=(_PLANNED,),
     ),
     Operation("decide", _decide, late=(f"carts work {WORD}",)),
-    Operation("fork", lambda rooms: app.fork(rooms, "experiment", "")),
-    Operation("backtrack, continuing", lambda rooms: app.backtrack(rooms, "phase 1", "continue")),
+    Operation("fork", lambda rooms: use_cases.fork(rooms, "experiment", "")),
+    Operation(
+        "backtrack, continuing", lambda rooms: use_cases.backtrack(rooms, "phase 1", "continue")
+    ),
     Operation(
         "backtrack, forgetting",
-        lambda rooms: app.backtrack(rooms, "phase 1", "forget", lesson=LESSON),
+        lambda rooms: use_cases.backtrack(rooms, "phase 1", "forget", lesson=LESSON),
         erases=("carts rest in Redis", "carts expire after a day", "carts work"),
         late=(LESSON,),
     ),

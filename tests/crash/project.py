@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import Built, open_rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
@@ -19,6 +18,7 @@ from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.locations import machine_folder, state_home
 from memory_mcp.storage.files.heads import HISTORY_FILE
 from memory_mcp.timeline.moves import fold
@@ -85,7 +85,7 @@ async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
 
 async def add(rooms: Rooms, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
-    outcome = await app.add_memory(rooms, Draft(f"{text} {WORD}", kind=kind))
+    outcome = await use_cases.add_memory(rooms, Draft(f"{text} {WORD}", kind=kind))
     assert isinstance(outcome, Added | AlreadyKnown)
     assert isinstance(outcome, AlreadyKnown) or not outcome.notes
     return outcome.record.id
@@ -93,14 +93,14 @@ async def add(rooms: Rooms, text: str, kind: Kind = "fact") -> RecordId:
 
 async def found(rooms: Rooms, query: str = "") -> list[Record]:
     """What a search returns (without a query: the newest)."""
-    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record for hit in outcome.hits]
 
 
 async def head_of(rooms: Rooms) -> HeadReport:
     """What `memory_head` reports."""
-    report = await app.memory_head(rooms)
+    report = await use_cases.memory_head(rooms)
     assert isinstance(report, HeadReport)
     return report
 
@@ -188,8 +188,8 @@ def told(built: Built) -> list[str]:
 
 async def doctor_is_content(rooms: Rooms) -> None:
     """What the doctor finds it can repair, and then it finds nothing."""
-    await app.doctor(rooms, repair=True)
-    found = await app.doctor(rooms)
+    await use_cases.doctor(rooms, repair=True)
+    found = await use_cases.doctor(rooms)
     assert found == [], found
 
 

@@ -8,7 +8,7 @@ from cloud import Cloud
 from mirrored import mirrored
 from project import make_project
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Standing
 from memory_mcp.domain.outcomes import Found
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 async def searched(built: Built) -> Found:
     """A search for what every test remembers."""
-    found = await app.search_memories(built.rooms, "orders", Filters(), 5)
+    found = await use_cases.search_memories(built.rooms, "orders", Filters(), 5)
     assert isinstance(found, Found)
     assert [hit.record.content for hit in found.hits] == ["orders rest in PostgreSQL"]
     return found

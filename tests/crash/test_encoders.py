@@ -10,7 +10,7 @@ from depth import depth
 from fake_embedder import FakeEmbedder, with_meaning
 from project import doctor_is_content, make_project, opened
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
 
@@ -48,10 +48,10 @@ async def kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
 async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     """By whoever is left, when the leases of the killed ones have run out."""
     rooms = with_meaning(built, model := FakeEmbedder())
-    await app.catch_up(rooms)
+    await use_cases.catch_up(rooms)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await app.unencoded(rooms):
-            await app.encode_all(rooms)
+        while await use_cases.unencoded(rooms):
+            await use_cases.encode_all(rooms)
             await asyncio.sleep(0.1)
     meaning = rooms.project.meaning
     assert meaning is not None

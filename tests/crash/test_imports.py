@@ -31,7 +31,7 @@ from project import (
     see,
 )
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.moving import Material, Parsed
 from memory_mcp.domain.record import Scope
@@ -59,7 +59,7 @@ async def a_history(root: Path, scope: Scope) -> Parsed:
         await add(built.rooms, "mail has a footer")
         await go_back(built.rooms, sealed)
         await add(built.rooms, "mail is plain text")
-        await app.forget_memory(built.rooms, first, "", erase=True)
+        await use_cases.forget_memory(built.rooms, first, "", erase=True)
         material: Material = await exported(built.rooms, history=True)
     parsed = read(material)
     assert parsed.own is not None
@@ -88,7 +88,7 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_an_import(
         root = _copy(template, tmp_path / f"cut-{cut_at}")
         acknowledged = await _cut(root, parsed, cut_at)
         async with opened(root) as built:
-            await app.catch_up(built.rooms)
+            await use_cases.catch_up(built.rooms)
             seen = await see(built.rooms)
             assert seen in (before, after)
             assert not built.rooms.journal.waiting()
@@ -145,7 +145,7 @@ async def test_a_disk_that_runs_full_takes_everything_back(tmp_path: Path) -> No
     for room in range(len(TEXTS) + 4):  # the journal is five writes, each record one
         async with opened(tmp_path, FullDisk(room)) as built:
             with pytest.raises(StoreUnavailableError):
-                await app.import_memories(built.rooms, foreign(), "project")
+                await use_cases.import_memories(built.rooms, foreign(), "project")
             assert not built.rooms.journal.waiting()
         assert record_files(tmp_path) == before
     async with opened(tmp_path) as built:
@@ -167,7 +167,7 @@ async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path:
                     tasks[0].cancel()
 
             task = asyncio.ensure_future(
-                app.import_memories(built.rooms, foreign(), "project", advance)
+                use_cases.import_memories(built.rooms, foreign(), "project", advance)
             )
             tasks.append(task)
             with pytest.raises(asyncio.CancelledError) as caught:
@@ -210,9 +210,9 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
         records = await all_records(built)
         with built.rooms.journal.alone():
             await built.rooms.journal.note(records)
-            await app.forget_memory(built.rooms, RecordId(records[0].id), "", erase=True)
-        assert [f.code for f in await app.doctor(built.rooms)] == ["import-unfinished"]
-        assert await app.complete_import(built.rooms) == len(TEXTS)
+            await use_cases.forget_memory(built.rooms, RecordId(records[0].id), "", erase=True)
+        assert [f.code for f in await use_cases.doctor(built.rooms)] == ["import-unfinished"]
+        assert await use_cases.complete_import(built.rooms) == len(TEXTS)
         left = {record.content for record in await all_records(built)}
     assert records[0].content not in left
     assert all(records[0].content.encode() not in data for data in all_below(tmp_path).values())
@@ -224,16 +224,16 @@ async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> No
     async with opened(tmp_path) as first, opened(tmp_path) as second:
         with first.rooms.journal.alone():
             await first.rooms.journal.note([])
-            assert await app.complete_import(second.rooms) == 0
-            await app.catch_up(second.rooms)
-            assert await app.doctor(second.rooms) == []
+            assert await use_cases.complete_import(second.rooms) == 0
+            await use_cases.catch_up(second.rooms)
+            assert await use_cases.doctor(second.rooms) == []
             assert first.rooms.journal.waiting()
 
 
 async def _cut(root: Path, parsed: Parsed, cut_at: int) -> bool:
     try:
         async with opened(root, FailingDisk(cut_at)) as built:
-            await app.import_memories(built.rooms, parsed, None)
+            await use_cases.import_memories(built.rooms, parsed, None)
     except PowerCut:
         return False
     return True

@@ -16,7 +16,7 @@ from hooked import entry, transcript
 from power import Remembered
 from project import copy_project, machine_of, make_project, settings_in
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.hooks import files
 
@@ -132,4 +132,4 @@ async def test_what_a_hook_left_survives_a_power_cut(
             )
         remembered.forget_the_rest()
     async with open_rooms(settings_in(tmp_path)) as built:
-        assert (await app.work_off(built.rooms)).done == 1
+        assert (await use_cases.work_off(built.rooms)).done == 1

@@ -17,12 +17,12 @@ from project import (
     told,
 )
 
-from memory_mcp import app
-from memory_mcp.app.healing import CaughtUp
+from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.index_sync import CaughtUp
 
 pytestmark = pytest.mark.anyio
 
@@ -51,9 +51,9 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
     present = {path.stem for path in record_files(root)}
     assert present.issuperset(crew.named("memory"))
     async with opened(root) as built:
-        await app.catch_up(built.rooms)
+        await use_cases.catch_up(built.rooms)
     async with opened(root) as built:
-        assert await app.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
+        assert await use_cases.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
         await _the_head_is_valid(built)
         await _what_holds_is_found(crew, built)
         report = await head_of(built.rooms)
@@ -84,7 +84,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
     for memory in crew.named("memory"):
         record = await built.rooms.project.records.get(RecordId(memory))
         assert record is not None
-        found = await app.search_memories(built.rooms, record.content, Filters(), 10)
+        found = await use_cases.search_memories(built.rooms, record.content, Filters(), 10)
         assert isinstance(found, Found)
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 

@@ -23,9 +23,9 @@ from project import (
     settings_in,
 )
 
-from memory_mcp import app
-from memory_mcp.app.healing import CaughtUp
+from memory_mcp import use_cases
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.engine.index_sync import CaughtUp
 
 pytestmark = pytest.mark.anyio
 
@@ -96,8 +96,8 @@ async def test_nothing_acknowledged_is_lost_when_servers_are_killed(tmp_path: Pa
     assert len(acknowledged) >= GENERATIONS * SERVERS * ADDS
     assert {path.stem for path in record_files(tmp_path)}.issuperset(acknowledged)
     async with opened(tmp_path) as built:
-        await app.catch_up(built.rooms)
-        assert await app.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
+        await use_cases.catch_up(built.rooms)
+        assert await use_cases.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
         for memory in acknowledged:
             record = await built.rooms.project.records.get(RecordId(memory))
             assert record is not None

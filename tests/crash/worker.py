@@ -14,10 +14,10 @@ from pathlib import Path
 from operations import go_back, seal
 from project import WORD, head_of, opened
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
 
 
@@ -29,7 +29,7 @@ def acknowledge(what: str, name: str) -> None:
 
 async def remember(rooms: Rooms, text: str) -> None:
     """A memory, and what was noted about it: another session may have left the line meanwhile."""
-    outcome = await app.add_memory(rooms, Draft(f"{text} {WORD}"))
+    outcome = await use_cases.add_memory(rooms, Draft(f"{text} {WORD}"))
     assert isinstance(outcome, Added)
     acknowledge("memory", outcome.record.id)
     for note in outcome.notes:
@@ -58,7 +58,7 @@ async def work(root: Path, name: str) -> None:
     """Go on until killed."""
     async with opened(root) as built:
         with suppress(IndexBusyError):  # a slow machine: the server says so in its log, and goes on
-            await app.catch_up(built.rooms)
+            await use_cases.catch_up(built.rooms)
         number = 0
         while True:
             number += 1

@@ -15,12 +15,12 @@ from doors import machine_dir, trust
 from mutations import mutated
 from verdicts import differences, digest
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import MemoryMcpError
 
 STEP_SECONDS_MAX = 20.0
@@ -29,20 +29,20 @@ SEEDS_A_TEST = depth(12, 40)
 
 
 async def _seal(rooms: Rooms, summary: str, phase: int | None) -> None:
-    await app.checkpoint(rooms, summary, phase, again=True, approval="approved")
+    await use_cases.checkpoint(rooms, summary, phase, again=True, approval="approved")
 
 
 async def _begin(settings: Settings) -> None:
     """A project with memories, two checkpoints, a road that was left, and an erased memory."""
     async with open_rooms(settings) as built:
         rooms = built.rooms
-        await app.add_memory(rooms, Draft("Orders are kept in PostgreSQL."))
+        await use_cases.add_memory(rooms, Draft("Orders are kept in PostgreSQL."))
         await _seal(rooms, "Storage is chosen.", 1)
-        await app.add_memory(rooms, Draft("Sessions are kept in Redis."))
+        await use_cases.add_memory(rooms, Draft("Sessions are kept in Redis."))
         await _seal(rooms, "Sessions are done.", 2)
-        await app.add_memory(rooms, Draft("The cache is warmed by night."))
-        await app.backtrack(rooms, "1", "continue", lesson="Redis lost sessions.")
-        await app.add_memory(rooms, Draft("Sessions are signed cookies."))
+        await use_cases.add_memory(rooms, Draft("The cache is warmed by night."))
+        await use_cases.backtrack(rooms, "1", "continue", lesson="Redis lost sessions.")
+        await use_cases.add_memory(rooms, Draft("Sessions are signed cookies."))
 
 
 async def _use(settings: Settings) -> None:
@@ -50,15 +50,15 @@ async def _use(settings: Settings) -> None:
     async with open_rooms(settings) as built:
         rooms = built.rooms
         for step in (
-            lambda: app.catch_up(rooms),
-            lambda: app.memory_head(rooms),
-            lambda: app.memory_context(rooms),
-            lambda: app.search_memories(rooms, "sessions orders cache", Filters(), 10),
-            lambda: app.add_memory(rooms, Draft("The build runs on two cores.")),
+            lambda: use_cases.catch_up(rooms),
+            lambda: use_cases.memory_head(rooms),
+            lambda: use_cases.memory_context(rooms),
+            lambda: use_cases.search_memories(rooms, "sessions orders cache", Filters(), 10),
+            lambda: use_cases.add_memory(rooms, Draft("The build runs on two cores.")),
             lambda: _seal(rooms, "The build is settled.", None),
-            lambda: app.preview_backtrack(rooms, "1"),
-            lambda: app.render_if_behind(rooms),
-            lambda: app.doctor(rooms, repair=True),
+            lambda: use_cases.preview_backtrack(rooms, "1"),
+            lambda: use_cases.render_if_behind(rooms),
+            lambda: use_cases.doctor(rooms, repair=True),
         ):
             with anyio.fail_after(STEP_SECONDS_MAX):
                 try:

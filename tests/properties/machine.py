@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from looking import look
 from plain_model import DURABLE, Entry, PlainModel, Seal
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.outcomes import (
     Added,
@@ -29,6 +28,7 @@ from memory_mcp.domain.outcomes import (
     Saved,
 )
 from memory_mcp.domain.record import Approval, Kind
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class CoherentMemory(RuleBasedStateMachine):
         draft = Draft(
             f"remember {word}", kind=kind, expires_at=expires, supersedes=supersedes, reach=reach
         )
-        added = self.run(app.add_memory(self.rooms, draft))
+        added = self.run(use_cases.add_memory(self.rooms, draft))
         assert isinstance(added, Added)
         durable = reach == "user" or kind in DURABLE
         segment = None if durable else self.model.tips[self.rooms.caller.branch]
@@ -101,7 +101,7 @@ class CoherentMemory(RuleBasedStateMachine):
             return
         old = there[pick % len(there)]
         word = self.word()
-        added = self.run(app.update_memory(self.rooms, old.id, f"correct {word}"))
+        added = self.run(use_cases.update_memory(self.rooms, old.id, f"correct {word}"))
         assert isinstance(added, Added)
         segment = None if old.segment is None else self.model.tips[self.rooms.caller.branch]
         self.model.write(
@@ -114,7 +114,7 @@ class CoherentMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         target = there[pick % len(there)]
-        done = self.run(app.forget_memory(self.rooms, target.id, "", erase=erase))
+        done = self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=erase))
         assert isinstance(done, Forgotten)
         self.model.bury(target, self.rooms.caller.branch, erase=erase)
 
@@ -125,16 +125,16 @@ class CoherentMemory(RuleBasedStateMachine):
         target = hidden[pick % len(hidden)]
         refusal = UnknownMemoryError if target.kind != "checkpoint" else InvalidRequestError
         with pytest.raises(refusal):
-            self.run(app.update_memory(self.rooms, target.id, "never"))
+            self.run(use_cases.update_memory(self.rooms, target.id, "never"))
         with pytest.raises(refusal):
-            self.run(app.forget_memory(self.rooms, target.id, "", erase=False))
+            self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=False))
 
     @rule(pick=PICK)
     def erase_what_cannot_be_seen(self, pick: int) -> None:
         if not (hidden := [e for e in self.hidden() if e.nature == "memory"]):
             return
         target = hidden[pick % len(hidden)]
-        done = self.run(app.forget_memory(self.rooms, target.id, "", erase=True))
+        done = self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=True))
         assert isinstance(done, Forgotten)
         self.model.bury(target, self.rooms.caller.branch, erase=True)
 
@@ -152,7 +152,9 @@ class CoherentMemory(RuleBasedStateMachine):
     def seal(self, phase: int | None, approval: Approval, *, again: bool) -> None:
         word = self.word()
         done = self.run(
-            app.checkpoint(self.rooms, f"sealed {word}", phase, again=again, approval=approval)
+            use_cases.checkpoint(
+                self.rooms, f"sealed {word}", phase, again=again, approval=approval
+            )
         )
         later = [
             s
@@ -170,13 +172,15 @@ class CoherentMemory(RuleBasedStateMachine):
         self.model.seal(seal, self.rooms.caller.branch, sealed.move)
 
     @rule(pick=PICK, decision=st.sampled_from(["save", "edit", "skip"]))
-    def decide(self, pick: int, decision: app.Decision) -> None:
+    def decide(self, pick: int, decision: use_cases.Decision) -> None:
         waiting = self.model.pending(self.rooms.caller.branch)
         if not waiting:
             return
         asked = waiting[pick % len(waiting)]
         word = self.word() if decision == "edit" else asked.word
-        done = self.run(app.decide(self.rooms, asked.id, decision, f"sealed {word}", again=True))
+        done = self.run(
+            use_cases.decide(self.rooms, asked.id, decision, f"sealed {word}", again=True)
+        )
         assert isinstance(done, Decided)
         self.model.decide(asked.id, "skipped" if decision == "skip" else "approved", word)
 
@@ -188,7 +192,7 @@ class CoherentMemory(RuleBasedStateMachine):
         at = None if here or not valid else valid[pick % len(valid)]
         name = f"side-{len(self.model.tips)}"
         before = self.rooms.caller.branch
-        done = self.run(app.fork(self.rooms, name, at.id if at else ""))
+        done = self.run(use_cases.fork(self.rooms, name, at.id if at else ""))
         assert isinstance(done, Branched)
         self.rooms = self.rooms.at(done.branch)
         self.model.fork(before, name, at)
@@ -234,7 +238,7 @@ class CoherentMemory(RuleBasedStateMachine):
                 self.moves(seal.id, roads[0], mode, lesson=False)
             else:  # it lies on several lines, or on none of this branch that is left
                 with pytest.raises(InvalidRequestError):
-                    self.run(app.preview_backtrack(self.rooms, seal.id))
+                    self.run(use_cases.preview_backtrack(self.rooms, seal.id))
         elif lines:
             name, tip = lines[pick % len(lines)]
             self.moves(name, tip, mode, lesson=False)
@@ -245,15 +249,15 @@ class CoherentMemory(RuleBasedStateMachine):
         word = self.word() if lesson else ""
         expected = self.model.going_to(self.rooms.caller.branch, target, self.clock.now())
         durable = self.durable_files()
-        preview = self.run(app.preview_backtrack(self.rooms, to))
+        preview = self.run(use_cases.preview_backtrack(self.rooms, to))
         assert isinstance(preview, Preview)
         assert preview.hides == len(expected.hidden)
         assert preview.brings == len(expected.brought)
         assert preview.erases == expected.erases
-        assert isinstance(self.run(app.backtrack(self.rooms, to, "abort")), NotMoved)
+        assert isinstance(self.run(use_cases.backtrack(self.rooms, to, "abort")), NotMoved)
 
         done = self.run(
-            app.backtrack(
+            use_cases.backtrack(
                 self.rooms, to, mode, lesson=f"learnt {word}" if word else "", token=preview.token
             )
         )
@@ -292,7 +296,7 @@ class CoherentMemory(RuleBasedStateMachine):
                 path.unlink()
         self.rooms = self.open(branch)
         if loses == "nothing":
-            assert self.run(app.catch_up(self.rooms)).erased == 0
+            assert self.run(use_cases.catch_up(self.rooms)).erased == 0
 
     @invariant()
     def everything_seen_is_what_must_be_seen(self) -> None:

@@ -14,14 +14,14 @@ from fakes import FakeClock, FakeIds, fake_rooms, forked, switched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import app
-from memory_mcp.app.heads import current
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
 from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Record
+from memory_mcp.engine.head import current
+from memory_mcp.engine.workspace import Rooms
 
 ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
         "switch"]  # fmt: skip
@@ -43,23 +43,23 @@ class Project:
     )
 
     async def step(self, what: str, number: int) -> None:
-        report = await app.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.rooms)
         assert isinstance(report, HeadReport)
         points = [*(s.checkpoint.id for s in report.checkpoints), "start"]
         lines = [state.line.id for state in report.lines]
         match what:
             case "add":
                 words = f"Word {len(self.written)} is w{len(self.written)}."
-                await app.add_memory(self.rooms, Draft(words))
+                await use_cases.add_memory(self.rooms, Draft(words))
             case "seal":
-                await app.checkpoint(
+                await use_cases.checkpoint(
                     self.rooms, f"Sealed {number}.", None, again=True, approval="approved"
                 )
             case "back" | "erase-road":
                 then = "continue" if what == "back" else "forget"
-                await app.backtrack(self.rooms, points[number % len(points)], then)
+                await use_cases.backtrack(self.rooms, points[number % len(points)], then)
             case "restore" if lines:
-                await app.backtrack(self.rooms, lines[number % len(lines)], "continue")
+                await use_cases.backtrack(self.rooms, lines[number % len(lines)], "continue")
             case "fork" if len(report.branches) < 3:
                 self.rooms = await forked(self.rooms, f"side-{len(report.branches)}", "")
             case "switch":
@@ -83,7 +83,7 @@ async def clone_of(files: list[Record]) -> Rooms:
     rooms = fake_rooms(FakeClock(), FakeIds(9))
     for record in files:
         await rooms.project.records.put(record)
-    await app.reindex(rooms)
+    await use_cases.reindex(rooms)
     return rooms
 
 

@@ -11,13 +11,13 @@ from fakes import FakeClock, FakeIds, close_rooms, forked, real_rooms, switched
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import app
-from memory_mcp.app.heads import current, view_of
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
+from memory_mcp.engine.head import current, view_of
+from memory_mcp.engine.workspace import Rooms
 
 Act = Literal["seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate"]
 
@@ -46,11 +46,11 @@ class Story:
                 await self.seal("pending" if act == "pending" else "approved")
             case "skip":
                 for asked in timeline.pending(here)[:1]:
-                    await app.decide(self.rooms, asked.id, "skip", "", again=False)
+                    await use_cases.decide(self.rooms, asked.id, "skip", "", again=False)
                     self.skipped.add(asked.id)
             case "back":
                 names = ["start", *(c.id for c in timeline.valid(here))]
-                await app.backtrack(self.rooms, names[number % len(names)], "continue")
+                await use_cases.backtrack(self.rooms, names[number % len(names)], "continue")
             case "restore":
                 await self.restore(number)
             case "fork":
@@ -65,7 +65,7 @@ class Story:
     async def seal(self, approval: Literal["approved", "pending"]) -> None:
         at = len(self.sealed)
         closeout = Closeout((Settled(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",))
-        outcome = await app.checkpoint(
+        outcome = await use_cases.checkpoint(
             self.rooms, f"Step {at}", None, again=False, approval=approval, closeout=closeout
         )
         assert isinstance(outcome, Saved)
@@ -77,12 +77,12 @@ class Story:
         timeline = (await current(self.rooms)).timeline
         here = self.rooms.caller.branch
         if lines := [line for line in timeline.left_lines() if line.branch == here]:
-            await app.backtrack(self.rooms, lines[number % len(lines)].id, "continue")
+            await use_cases.backtrack(self.rooms, lines[number % len(lines)].id, "continue")
 
     async def consolidate(self) -> None:
         name = f"s-{len(self.told)}"
         given = ToConsolidate(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
-        outcome = await app.consolidate(self.rooms, given)
+        outcome = await use_cases.consolidate(self.rooms, given)
         assert isinstance(outcome, Consolidated)
         segments = {record.segment for record in outcome.written}
         (segment,) = segments
@@ -117,7 +117,7 @@ def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
                 for act, number in acts:
                     await story.do(act, number)
                     await story.check()
-                assert await app.doctor(rooms) == []
+                assert await use_cases.doctor(rooms) == []
             finally:
                 await close_rooms(rooms)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from fakes import FakeClock, another_session, close_rooms, fake_rooms, forked, real_rooms
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Backtracked, Found, HeadReport, Preview, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
 pytestmark = pytest.mark.anyio
@@ -26,19 +26,19 @@ async def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
 
 
 async def added(rooms: Rooms, content: str, **fields: object) -> Record:
-    outcome = await app.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    outcome = await use_cases.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     return outcome.record
 
 
 async def sealed(rooms: Rooms, summary: str) -> str:
-    done = await app.checkpoint(rooms, summary, None, again=False, approval="approved")
+    done = await use_cases.checkpoint(rooms, summary, None, again=False, approval="approved")
     assert isinstance(done, Saved)
     return done.checkpoint.id
 
 
 async def found(rooms: Rooms, query: str) -> list[str]:
-    outcome = await app.search_memories(rooms, query, Filters(), 10)
+    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
@@ -47,17 +47,17 @@ async def test_a_restore_says_that_it_hides_what_the_road_corrected(rooms: Rooms
     """The question and the deed cannot differ: what stops holding is counted and named."""
     old = await added(rooms, "We use Redis")
     checkpoint = await sealed(rooms, "before")
-    await app.update_memory(rooms, old.id, "We use Postgres")
-    back = await app.backtrack(rooms, checkpoint, "continue")
+    await use_cases.update_memory(rooms, old.id, "We use Postgres")
+    back = await use_cases.backtrack(rooms, checkpoint, "continue")
     assert isinstance(back, Backtracked)
     assert back.line is not None
     assert (back.preview.hides, back.preview.brings) == (1, 1)
 
-    preview = await app.preview_backtrack(rooms, back.line)
+    preview = await use_cases.preview_backtrack(rooms, back.line)
 
     assert isinstance(preview, Preview)
     assert (preview.hides, preview.titles, preview.brings) == (1, ("We use Redis",), 1)
-    await app.backtrack(rooms, back.line, "continue")
+    await use_cases.backtrack(rooms, back.line, "continue")
     assert await found(rooms, "use") == ["We use Postgres"]
 
 
@@ -67,12 +67,12 @@ async def test_two_lines_left_within_a_millisecond_have_two_names(rooms: Rooms) 
     names: list[str | None] = []
     for road in ("first", "second"):
         await added(rooms, f"the {road} road")
-        done = await app.backtrack(rooms, checkpoint, "continue")
+        done = await use_cases.backtrack(rooms, checkpoint, "continue")
         assert isinstance(done, Backtracked)
         names.append(done.line)
 
     assert len(set(names)) == 2
-    await app.backtrack(rooms, names[0] or "", "continue")
+    await use_cases.backtrack(rooms, names[0] or "", "continue")
     assert await found(rooms, "road") == ["the first road"]
 
 
@@ -87,7 +87,7 @@ async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path:
     second = real_rooms(tmp_path, clock)
     names.append(await sealed(second, "three"))
 
-    report = await app.memory_head(second)
+    report = await use_cases.memory_head(second)
     assert isinstance(report, HeadReport)
     assert [state.checkpoint.id for state in report.checkpoints] == names
     history = (tmp_path / "project/.state/history.jsonl").read_text("utf-8").splitlines()
@@ -134,11 +134,11 @@ async def test_another_branch_keeps_what_this_one_forgets(rooms: Rooms) -> None:
     other = await forked(other, "side", "")
     mine = await added(rooms, "only on main")
 
-    done = await app.backtrack(rooms, "start", "forget")
+    done = await use_cases.backtrack(rooms, "start", "forget")
 
     assert isinstance(done, Backtracked)
     assert done.erased == 1
     assert await found(rooms, "shared ground main") == []
     assert await found(other, "shared ground main") == ["shared ground"]
     with pytest.raises(UnknownMemoryError):
-        await app.forget_memory(other, mine.id, "", erase=True)
+        await use_cases.forget_memory(other, mine.id, "", erase=True)

@@ -14,13 +14,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Policy, Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Backtracked, Found, Saved
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.workspace import Policy, Rooms
 
 T = TypeVar("T")
 
@@ -117,10 +117,10 @@ class MergingMemory(RuleBasedStateMachine):
     def seen(self) -> list[Record]:
         found: dict[str, Record] = {}
         for who in ("Ada", "Bob"):
-            outcome = self.run(app.search_memories(self.rooms, who, _STATED, 10))
+            outcome = self.run(use_cases.search_memories(self.rooms, who, _STATED, 10))
             assert isinstance(outcome, Found)
             found.update((hit.record.id, hit.record) for hit in outcome.hits)
-        outcome = self.run(app.search_memories(self.rooms, "", _STATED, 10))
+        outcome = self.run(use_cases.search_memories(self.rooms, "", _STATED, 10))
         assert isinstance(outcome, Found)
         return [*(found | {hit.record.id: hit.record for hit in outcome.hits}).values()]
 
@@ -128,7 +128,7 @@ class MergingMemory(RuleBasedStateMachine):
     def remember(self, facts: list[Fact], *, other: bool) -> None:
         self.clock.advance(timedelta(seconds=1))
         text = " ".join(fact.said for fact in facts)
-        outcome = self.run(app.add_memory(self.other if other else self.rooms, Draft(text)))
+        outcome = self.run(use_cases.add_memory(self.other if other else self.rooms, Draft(text)))
         assert isinstance(outcome, Added | AlreadyKnown)
         if isinstance(outcome, Added):
             assert not {record.id for record in self.seen()} & set(outcome.replaced)
@@ -141,7 +141,7 @@ class MergingMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         gone = there[pick % len(there)]
-        self.run(app.forget_memory(self.rooms, gone.id, "", erase=True))
+        self.run(use_cases.forget_memory(self.rooms, gone.id, "", erase=True))
         said = [fact for fact in self.road.stated if fact.said.rstrip(".") in gone.content]
         self.road.stated = [
             fact
@@ -158,7 +158,7 @@ class MergingMemory(RuleBasedStateMachine):
             for record in self.seen():
                 if fact.about_the_same_as(old) and old.said in record.content:
                     text = record.content.replace(old.said, fact.said)
-                    self.run(app.update_memory(self.rooms, record.id, text))
+                    self.run(use_cases.update_memory(self.rooms, record.id, text))
                     # whatever else it says is said again with it
                     self.road.stated += [f for f in self.road.holds if f.said in text]
                     self.road.stated.append(fact)
@@ -169,7 +169,7 @@ class MergingMemory(RuleBasedStateMachine):
         self.clock.advance(timedelta(seconds=1))
         if len(self.sealed) < 4:
             done = self.run(
-                app.checkpoint(self.rooms, "a place", None, again=True, approval="approved")
+                use_cases.checkpoint(self.rooms, "a place", None, again=True, approval="approved")
             )
             assert isinstance(done, Saved)
             self.sealed[done.checkpoint.id] = list(self.road.stated)
@@ -181,7 +181,7 @@ class MergingMemory(RuleBasedStateMachine):
             return
         names = list(self.sealed)
         to = names[pick % len(names)]
-        done = self.run(app.backtrack(self.rooms, to, "continue"))
+        done = self.run(use_cases.backtrack(self.rooms, to, "continue"))
         assert isinstance(done, Backtracked)
         if done.line:
             self.left = {done.line: list(self.road.stated)}
@@ -192,7 +192,7 @@ class MergingMemory(RuleBasedStateMachine):
     def come_back(self) -> None:
         self.clock.advance(timedelta(seconds=1))
         for line, stated in self.left.items():
-            done = self.run(app.backtrack(self.rooms, line, "continue"))
+            done = self.run(use_cases.backtrack(self.rooms, line, "continue"))
             assert isinstance(done, Backtracked)
             self.road = Road(list(stated))
         self.left = {}

@@ -17,10 +17,10 @@ from machine import CoherentMemory
 from moving import Form, as_json, as_markdown, contents, exported, files_below, imported, read
 from test_round_trips import NAME, records
 
-from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.moving import Export, Material, SourceFile
 from memory_mcp.domain.record import Record
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.timeline.moves import fold
 
 T = TypeVar("T")

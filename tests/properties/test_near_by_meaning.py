@@ -18,18 +18,17 @@ from stores_in_memory import MemoryIndex, MemoryRecords
 from vector_doors import ASKED, MODEL, away
 from vectors_in_memory import MemoryVectors
 
-from memory_mcp.app.find import Matches, find_here
-from memory_mcp.app.healing import HealedIndex
-from memory_mcp.app.meaning import Meaning
-from memory_mcp.app.rooms import Pool
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Chunk, QueryVectors
 from memory_mcp.domain.views import Filters, View
+from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.workspace import Meaning, Pool
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.late_interaction import measure_nearness
 from memory_mcp.ranking.question import matches_filters
+from memory_mcp.search.find import Matches, find_here
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 from memory_mcp.timeline.visibility import visible

@@ -8,13 +8,13 @@ from fakes import FakeClock, fake_rooms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import app
-from memory_mcp.app.heads import view_of
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Record
+from memory_mcp.engine.head import view_of
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.text.profile.match import find_facts
 from memory_mcp.timeline.visibility import visible
 
@@ -40,21 +40,21 @@ async def take(rooms: Rooms, act: str, text: str, which: list[int]) -> None:
     match act:
         case "say":
             old = tuple(sorted({record.id for record in named}))
-            await app.add_memory(rooms, Draft(text, reach="user", supersedes=old))
+            await use_cases.add_memory(rooms, Draft(text, reach="user", supersedes=old))
         case "for a while":
             until = rooms.clock.now() + timedelta(hours=2)
-            await app.add_memory(rooms, Draft(text, reach="user", expires_at=until))
+            await use_cases.add_memory(rooms, Draft(text, reach="user", expires_at=until))
         case "later":
             assert isinstance(rooms.clock, FakeClock)
             rooms.clock.advance(timedelta(hours=1))
         case "elsewhere":
-            await app.add_memory(rooms, Draft(text))
+            await use_cases.add_memory(rooms, Draft(text))
         case "correct" if named:
-            await app.update_memory(rooms, named[0].id, text)
+            await use_cases.update_memory(rooms, named[0].id, text)
         case "again" if named:  # as when the same is said a second time and not stored
-            await app.profile_sync(rooms, named[0])
+            await use_cases.profile_sync(rooms, named[0])
         case "erase" | "hide" if named:
-            await app.forget_memory(rooms, named[0].id, "", erase=act == "erase")
+            await use_cases.forget_memory(rooms, named[0].id, "", erase=act == "erase")
         case _:
             pass
 
@@ -76,7 +76,7 @@ async def holds(rooms: Rooms) -> None:
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
-    known = await app.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(rooms, await view_of(rooms))
     for field in FIELDS:
         assert len(known.values(field)) <= MANY.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
@@ -108,7 +108,7 @@ async def test_every_visible_fact_is_said_by_a_visible_memory(
 ) -> None:
     """A fact that outlives its memory is a leak; one that nobody said is a lie."""
     rooms = fake_rooms(FakeClock())
-    await app.catch_up(rooms)
+    await use_cases.catch_up(rooms)
     for act, text, which in steps:
         stood = await lasting(rooms)
         await take(rooms, act, text, which)
@@ -120,9 +120,11 @@ async def test_the_statements_really_make_and_take_away_facts() -> None:
     """Otherwise nothing would be tested above."""
     rooms = fake_rooms()
     for part in PARTS:
-        outcome = await app.add_memory(rooms, Draft(part, reach="user"))
+        outcome = await use_cases.add_memory(rooms, Draft(part, reach="user"))
         assert isinstance(outcome, Added)
-    said = [e.fact.line for e in (await app.read_profile(rooms, await view_of(rooms))).entries]
+    said = [
+        e.fact.line for e in (await use_cases.read_profile(rooms, await view_of(rooms))).entries
+    ]
 
     assert said == [
         "Name: Max", "Country: Spain", "Time zone: Europe/Berlin", "Employer: Charité",

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_in_memory import MemoryViews
 
-from memory_mcp import app
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId
 from memory_mcp.domain.outcomes import HeadReport
@@ -57,7 +57,7 @@ class World:
         match what:
             case "add" | "user" | "history":
                 kind = "event" if what == "history" else KINDS[number % len(KINDS)]
-                await app.add_memory(self.rooms, Draft(
+                await use_cases.add_memory(self.rooms, Draft(
                     f"Of {count} the word is w{count}.", kind=kind,
                     category="history" if what == "history" else "",
                     importance=1 + number % 5, pinned=number == 1,
@@ -65,34 +65,34 @@ class World:
                     reach="user" if what == "user" else "project",
                 ))  # fmt: skip
             case "seal":
-                await app.checkpoint(
+                await use_cases.checkpoint(
                     self.rooms, f"Sealed w{count}.", number, again=True, approval="approved"
                 )
             case "wait":
                 self.clock.advance(timedelta(minutes=10))
-                await app.render_views(self.rooms)
+                await use_cases.render_views(self.rooms)
             case _:
                 await self._given_up(what, number, count)
         self.behind = self.rooms.project.changes.count > self.rooms.project.changes.shown
         assert not self.behind or what in ("add", "user", "history", "seal")
 
     async def _given_up(self, what: str, number: int, count: int) -> None:
-        report = await app.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.rooms)
         assert isinstance(report, HeadReport)
         if what in ("back", "erase-road") and report.checkpoints:
             to = report.checkpoints[number % len(report.checkpoints)].checkpoint.id
-            await app.backtrack(self.rooms, to, "continue" if what == "back" else "forget")
+            await use_cases.backtrack(self.rooms, to, "continue" if what == "back" else "forget")
         elif what == "restore" and report.lines:
             line = report.lines[number % len(report.lines)].line.id
-            await app.backtrack(self.rooms, line, "continue")
+            await use_cases.backtrack(self.rooms, line, "continue")
         elif what in ("correct", "forget", "hide"):
             there = [r for r in await self.seen() if r.kind != "checkpoint"]
             if there:
                 id_ = there[number % len(there)].id
                 if what == "correct":
-                    await app.update_memory(self.rooms, id_, f"Corrected to w{count}.")
+                    await use_cases.update_memory(self.rooms, id_, f"Corrected to w{count}.")
                 else:
-                    await app.forget_memory(self.rooms, id_, "", erase=what == "forget")
+                    await use_cases.forget_memory(self.rooms, id_, "", erase=what == "forget")
 
     async def seen(self) -> list[Record]:
         """What holds on main, by the pure rule."""
@@ -105,7 +105,7 @@ class World:
 
     async def compared(self) -> None:
         if self.behind:
-            await app.render_if_behind(self.rooms)
+            await use_cases.render_if_behind(self.rooms)
         if not self.views.pages:
             return
         seen = await self.seen()
@@ -124,7 +124,7 @@ class World:
         words = {word for r in seen for word in re.findall(r"w\d+", r.content)}
         for text in (*self.views.pages.values(), lying["text"]):
             assert set(re.findall(r"\bw\d+\b", text)) <= words
-        block = await app.memory_context(self.rooms)
+        block = await use_cases.memory_context(self.rooms)
         assert isinstance(block, Block)
         live = block.text.splitlines()
         assert lying["text"].splitlines() == [*live[:-2], live[-1]]

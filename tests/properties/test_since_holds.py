@@ -14,11 +14,11 @@ from fakes import FakeClock, FakeIds, Scribe, fake_rooms
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
 
@@ -52,7 +52,7 @@ class World:
         match what:
             case "add" | "user" | "brief":
                 soon = self.clock.now() + timedelta(seconds=20 * (1 + number))
-                await app.add_memory(self.rooms, Draft(
+                await use_cases.add_memory(self.rooms, Draft(
                     f"Of {self.count} the word is w{self.count}.", importance=1 + number % 5,
                     expires_at=soon if what == "brief" else None,
                     reach="user" if what == "user" else "project",
@@ -77,7 +77,7 @@ class World:
                 await self.given_up(what, number)
 
     async def given_up(self, what: str, number: int) -> None:
-        report = await app.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.rooms)
         assert isinstance(report, HeadReport)
         choices = {
             "restore": [each.line.id for each in report.lines],
@@ -87,7 +87,7 @@ class World:
             [each.checkpoint.id for each in report.checkpoints],
         )
         if what == "seal":
-            await app.checkpoint(
+            await use_cases.checkpoint(
                 self.rooms, f"Sealed w{self.count}.", number, again=True, approval="approved"
             )
         elif choices:
@@ -98,18 +98,18 @@ class World:
                     await forgotten(self.rooms, RecordId(chosen), erase=what == "forget")
             else:
                 then = "forget" if what == "erase-road" else "continue"
-                await app.backtrack(self.rooms, chosen, then)
+                await use_cases.backtrack(self.rooms, chosen, then)
 
     async def opening(self) -> tuple[list[str], str]:
         """The opening without what it cost, and the token to go on from."""
-        block = await app.bootstrap(self.rooms)
+        block = await use_cases.bootstrap(self.rooms)
         return [line for line in block.text.splitlines() if " tokens, " not in line], block.since
 
 
 async def forgotten(rooms: Rooms, record_id: RecordId, *, erase: bool) -> None:
     """Forget it, if it holds here."""
     try:
-        await app.forget_memory(rooms, record_id, "", erase=erase)
+        await use_cases.forget_memory(rooms, record_id, "", erase=erase)
     except InvalidRequestError:
         return
 
@@ -134,7 +134,7 @@ def test_nothing_changed_is_said_only_where_nothing_did(steps: list[tuple[str, i
 
 async def says_nothing(rooms: Rooms, since: str) -> bool:
     try:
-        block = await app.memory_context(rooms, since=since)
+        block = await use_cases.memory_context(rooms, since=since)
     except InvalidRequestError:  # of a state that was lost: it says so
         return False
     assert isinstance(block, Block)

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import open_rooms
 from memory_mcp.cli import show
 from memory_mcp.cli import sync as cloud
@@ -24,6 +23,7 @@ from memory_mcp.config.settings import Settings, read_settings, with_toolsets
 from memory_mcp.config.values import folder_named
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.render.block import Block
 from memory_mcp.render.receipts import (
@@ -101,17 +101,17 @@ async def _in_rooms(
             say(f"memory-mcp: {lost}", to=sys.stderr)
         with suppress(StoreError):  # the command says what is wrong, if that concerns it
             if command is not doctor:  # which names what it finds, and mends it if it is asked to
-                await app.complete_import(built.rooms)
+                await use_cases.complete_import(built.rooms)
         with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
-            await app.work_off(built.rooms)
+            await use_cases.work_off(built.rooms)
         shown = await command(built.rooms, given)
-        await app.render_if_behind(built.rooms)  # a session may have ended before it did
+        await use_cases.render_if_behind(built.rooms)  # a session may have ended before it did
         return shown
 
 
 async def _head(rooms: Rooms, given: Given) -> Output:
     del given
-    match await app.memory_head(rooms):
+    match await use_cases.memory_head(rooms):
         case HeadReport() as report:
             return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
         case Skipped(reason):
@@ -125,12 +125,12 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Output:
             "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
         )
     if given.pending:
-        decided = await app.decide(
+        decided = await use_cases.decide(
             rooms, given.pending, given.decision or "save", given.summary, again=given.again
         )
         return Output(checkpoint_fields(decided))
     # whoever types the command is the user: typing it is the approval
-    outcome = await app.checkpoint(
+    outcome = await use_cases.checkpoint(
         rooms,
         given.summary,
         given.phase,
@@ -142,20 +142,20 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Output:
 
 
 async def _backtrack(rooms: Rooms, given: Given) -> Output:
-    choice: app.Choice | Literal[""] = given.mode
+    choice: use_cases.Choice | Literal[""] = given.mode
     token: str = given.confirm
     if not choice:
-        match await app.preview_backtrack(rooms, given.to):
+        match await use_cases.preview_backtrack(rooms, given.to):
             case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
                 choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
             case Preview() | Skipped() as outcome:
                 return Output(backtrack_fields(outcome))
-    outcome = await app.backtrack(rooms, given.to, choice, lesson=given.lesson, token=token)
+    outcome = await use_cases.backtrack(rooms, given.to, choice, lesson=given.lesson, token=token)
     return Output(backtrack_fields(outcome))
 
 
 async def _fork(rooms: Rooms, given: Given) -> Output:
-    match await app.fork(rooms, given.name, given.at):
+    match await use_cases.fork(rooms, given.name, given.at):
         case Branched(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
@@ -164,7 +164,7 @@ async def _fork(rooms: Rooms, given: Given) -> Output:
 
 
 async def _context(rooms: Rooms, given: Given) -> Output:
-    match await app.memory_context(rooms, given.task, given.budget_tokens, given.since):
+    match await use_cases.memory_context(rooms, given.task, given.budget_tokens, given.since):
         case Block() as block:
             fields = {"success": True, "context": block.text, "tokens": block.tokens,
                       "shown": block.shown, "leftOut": block.left_out,
@@ -180,7 +180,7 @@ def _client(settings: Settings, given: Given) -> Output:
     return (clients.install if given.command == "install" else clients.uninstall)(settings, given)
 
 
-_CHOICES: tuple[app.Choice, ...] = ("continue", "forget", "abort")
+_CHOICES: tuple[use_cases.Choice, ...] = ("continue", "forget", "abort")
 
 _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Output]] = {
     "login": lambda settings, _: cloud.login(settings),

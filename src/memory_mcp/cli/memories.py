@@ -4,14 +4,14 @@ import argparse
 from datetime import UTC, datetime
 from typing import cast, get_args
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.cli import show
 from memory_mcp.cli.show import Output, read_stdin
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import added_fields, forgotten_fields, found_fields
 
@@ -30,7 +30,7 @@ async def search(rooms: Rooms, given: argparse.Namespace) -> show.Output:
         until=parse_time("--until", given.until),
     )
     wish = Wish(min_score=given.min_score, diverse=given.diverse)
-    found = await app.search_memories(rooms, given.query, filters, given.limit, wish)
+    found = await use_cases.search_memories(rooms, given.query, filters, given.limit, wish)
     return show.Output(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
 
 
@@ -80,12 +80,12 @@ async def add(rooms: Rooms, given: Given) -> Output:
         supersedes=tuple(given.supersedes),
         reach=given.scope,
     )
-    return Output(added_fields(await app.add_memory(rooms, draft, gate=given.gate)))
+    return Output(added_fields(await use_cases.add_memory(rooms, draft, gate=given.gate)))
 
 
 async def update(rooms: Rooms, given: Given) -> Output:
     """Replace what a memory says."""
-    outcome = await app.update_memory(
+    outcome = await use_cases.update_memory(
         rooms, given.memory_id, read_text(given.content), given.title, given.reason
     )
     return Output(added_fields(outcome))
@@ -94,7 +94,7 @@ async def update(rooms: Rooms, given: Given) -> Output:
 async def forget(rooms: Rooms, given: Given) -> Output:
     """Erase one memory for good, or hide it."""
     erase = not given.hide
-    outcome = await app.forget_memory(rooms, given.memory_id, given.reason, erase=erase)
+    outcome = await use_cases.forget_memory(rooms, given.memory_id, given.reason, erase=erase)
     return Output(forgotten_fields(outcome))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from memory_mcp.app.rooms import MEMORY_OFF
 from memory_mcp.build import embedder, model_store
 from memory_mcp.cli.show import Fields, Output, bar, say
 from memory_mcp.config.settings import Settings
+from memory_mcp.engine.workspace import MEMORY_OFF
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.models.manifest import NO_EXTRA, extra_installed
 

@@ -3,13 +3,13 @@
 import argparse
 from typing import Any, Final
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.cli.memories import parse_time
 from memory_mcp.cli.show import Fields, Output, read_stdin
 from memory_mcp.domain.nudge import Cleared, Left, Nudge, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.render.receipts import pluralise
 
 _UNREAD_NAMED_MAX: Final = 20
@@ -30,7 +30,7 @@ async def nudge(rooms: Rooms, given: argparse.Namespace) -> Output:
 async def _add(rooms: Rooms, given: argparse.Namespace) -> Output:
     text = read_stdin() if given.text == "-" else given.text
     expires = parse_time("--expires", given.expires)
-    match await app.add_nudge(rooms, text, given.priority, expires):
+    match await use_cases.add_nudge(rooms, text, given.priority, expires):
         case Left(left, notes):
             said = " ".join(("It waits for the next session that begins.", *notes))
             return Output({"success": True, **_fields(left), "message": said})
@@ -39,7 +39,7 @@ async def _add(rooms: Rooms, given: argparse.Namespace) -> Output:
 
 
 async def _list(rooms: Rooms) -> Output:
-    match await app.waiting_nudges(rooms):
+    match await use_cases.waiting_nudges(rooms):
         case Waiting(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {
@@ -58,7 +58,7 @@ async def _list(rooms: Rooms) -> Output:
 
 
 async def _clear(rooms: Rooms, *, everything: bool) -> Output:
-    match await app.clear_nudges(rooms, everything=everything):
+    match await use_cases.clear_nudges(rooms, everything=everything):
         case Cleared(removed, left):
             named = ("message is", "messages are") if everything else ("nudge is", "nudges are")
             said = f"{pluralise(removed, *named)} removed."

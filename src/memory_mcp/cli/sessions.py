@@ -17,8 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.cli.memories import read_text
 from memory_mcp.cli.show import Fields, Output, read_stdin
 from memory_mcp.config.values import plain
@@ -29,6 +28,7 @@ from memory_mcp.domain.given import Given, spoken, without_null
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.phases import Phases
 from memory_mcp.domain.profile import LABELS, Profile
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.profile import profile_line
 from memory_mcp.render.receipts import (
@@ -114,15 +114,15 @@ async def consolidate(rooms: Rooms, given: Options) -> Output:
         session=plain(given.session or form.session_id).strip(),
         final=given.final or form.final,
     )
-    outcome = await app.consolidate(rooms, said)
+    outcome = await use_cases.consolidate(rooms, said)
     return Output(consolidation_fields(outcome), _latest_text)
 
 
 async def phase(rooms: Rooms, given: Options) -> Output:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
-        return Output(phase_fields(await app.move_to_phase(rooms, given.number)))
-    match await app.phases(rooms):
+        return Output(phase_fields(await use_cases.move_to_phase(rooms, given.number)))
+    match await use_cases.phases(rooms):
         case Phases() as known:
             steps = [
                 {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
@@ -138,8 +138,8 @@ async def phase(rooms: Rooms, given: Options) -> Output:
 async def identity(rooms: Rooms, given: Options) -> Output:
     """Show what the project is, or say it anew."""
     if text := read_text(given.text):
-        return Output(added_fields(await app.set_identity(rooms, text)))
-    known = await app.project_identity(rooms)
+        return Output(added_fields(await use_cases.set_identity(rooms, text)))
+    known = await use_cases.project_identity(rooms)
     if isinstance(known, Skipped):
         return Output({"success": False, "message": known.reason})
     found = [{"content": record.content, "memoryId": record.id} for record in known]
@@ -189,7 +189,7 @@ async def episode(rooms: Rooms, given: argparse.Namespace) -> Output:
     turns = _read_turns(text)
     if given.session:
         rooms = replace(rooms, caller=replace(rooms.caller, conversation=plain(given.session)))
-    outcome = await app.episodic_capture(rooms, turns, given.turn, final=given.final)
+    outcome = await use_cases.episodic_capture(rooms, turns, given.turn, final=given.final)
     return Output(episode_fields(outcome))
 
 
@@ -212,7 +212,7 @@ def _read_turns(text: str) -> list[Turn]:
 async def profile(rooms: Rooms, given: argparse.Namespace) -> Output:
     """Show the profile, field by field."""
     del given
-    match await app.user_profile(rooms):
+    match await use_cases.user_profile(rooms):
         case Profile() as known:
             return Output(_profile_fields(known), _profile_text)
         case Skipped(reason):

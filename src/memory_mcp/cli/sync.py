@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memory_mcp import app
-from memory_mcp.app.rooms import MEMORY_OFF, Rooms
+from memory_mcp import use_cases
 from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
 from memory_mcp.cli import show
 from memory_mcp.cli.show import Fields, Output
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import key_in, on_this_machine
 from memory_mcp.ending import interruptible
+from memory_mcp.engine.workspace import MEMORY_OFF, Rooms
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import pluralise
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
@@ -159,25 +159,29 @@ def _status_text(fields: Fields) -> str:
 
 async def sync(rooms: Rooms, given: argparse.Namespace) -> Output:
     """Show what the outboxes hold, or empty them."""
-    if skipped := app.reads_refused(rooms) if given.status else app.writes_refused(rooms):
+    if (
+        skipped := use_cases.reads_refused(rooms)
+        if given.status
+        else use_cases.writes_refused(rooms)
+    ):
         return Output({"success": False, "message": skipped.reason})
     if given.erase:  # what came from a cloud may wait here long after it was left
-        return Output(_sync_fields(await app.erase_forgotten_elsewhere(rooms)), _sync_text)
+        return Output(_sync_fields(await use_cases.erase_forgotten_elsewhere(rooms)), _sync_text)
     if not rooms.mirrored:
-        why = " ".join(await app.strangers_note(rooms))
+        why = " ".join(await use_cases.strangers_note(rooms))
         why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Output({"success": False, "message": why})
     if given.status:
-        return Output(_sync_fields(await app.sync_status(rooms)), _sync_text)
+        return Output(_sync_fields(await use_cases.sync_status(rooms)), _sync_text)
     with show.progress("Supermemory") as advance:
-        done = await app.sync(rooms, advance, push_all=given.push_all, pull_all=given.pull)
+        done = await use_cases.sync(rooms, advance, push_all=given.push_all, pull_all=given.pull)
     fields = _sync_fields(done)
     if given.pull and done.kept_out:  # what was asked for did not happen
         fields = {**fields, "success": False}
     return Output(fields, _sync_text)
 
 
-def _sync_fields(done: app.Synced) -> Fields:
+def _sync_fields(done: use_cases.Synced) -> Fields:
     tally = done.tally
     return {
         "success": not done.stopped,

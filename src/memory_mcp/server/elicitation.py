@@ -15,17 +15,17 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from memory_mcp.app.backtrack import preview_backtrack
-from memory_mcp.app.checkpoint import refused_checkpoint
-from memory_mcp.app.closeout import cleaned_closeout
-from memory_mcp.app.rooms import Caller, Rooms
-from memory_mcp.app.strangers import present_strangers, trust_report
+from memory_mcp.branches.backtrack import preview_backtrack
+from memory_mcp.branches.checkpoint import refused_checkpoint
+from memory_mcp.branches.closeout import cleaned_closeout
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
+from memory_mcp.engine.workspace import Caller, Rooms
 from memory_mcp.render.receipts import closeout_text, preview_text, trust_text
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.text.drafts import check_branch
+from memory_mcp.trust.strangers import present_strangers, trust_report
 
 _NAME_DIGITS: Final = 32
 """Of a conversation: as many as those of a random UUID."""

@@ -44,13 +44,13 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from memory_mcp.app.heads import current, view_of
-from memory_mcp.app.reading import newest
-from memory_mcp.app.rooms import Rooms, reads_refused
 from memory_mcp.domain.limits import COMPLETIONS_MAX
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
+from memory_mcp.engine.head import current, view_of
+from memory_mcp.engine.reading import newest
+from memory_mcp.engine.workspace import Rooms, reads_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.server.elicitation import rooms_for

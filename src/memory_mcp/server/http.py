@@ -18,7 +18,6 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from memory_mcp.app.rooms import Rooms
 from memory_mcp.domain.limits import (
     HTTP_BODY_BYTES_MAX,
     HTTP_BODY_SECONDS_MAX,
@@ -26,6 +25,7 @@ from memory_mcp.domain.limits import (
     HTTP_HEADER_SECONDS_MAX,
     HTTP_SESSIONS_MAX,
 )
+from memory_mcp.engine.workspace import Rooms
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]

@@ -15,12 +15,12 @@ from uuid import uuid4
 from anyio import CancelScope
 from mcp.server import MCPServer
 
-from memory_mcp import __version__, app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import __version__, use_cases
 from memory_mcp.build import build
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.subscriptions import Telling
@@ -81,7 +81,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
         upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
         beside = [
             asyncio.create_task(work(built.rooms, leaving))
-            for work in (_mirror, _encode, _work_off, app.keep_rendered)
+            for work in (_mirror, _encode, _work_off, use_cases.keep_rendered)
         ]
         told = telling.keep_telling(built.rooms, leaving)
         beside.append(asyncio.create_task(told))
@@ -165,7 +165,7 @@ async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> N
     if not enabled:
         return
     try:
-        await app.catch_up(rooms, stop_between_batches)
+        await use_cases.catch_up(rooms, stop_between_batches)
     except MemoryMcpError as error:
         _LOG.warning("%s", error)
     except _EndingError:
@@ -176,7 +176,7 @@ async def _mirror(rooms: Rooms, leaving: asyncio.Event) -> None:
     """Deliver to the cloud beside the calls. A session that writes nothing delivers nothing."""
     if rooms.mirrored and not rooms.policy.meta:
         try:
-            await app.keep_mirrored(rooms, leaving)
+            await use_cases.keep_mirrored(rooms, leaving)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
 
@@ -184,13 +184,13 @@ async def _mirror(rooms: Rooms, leaving: asyncio.Event) -> None:
 async def _encode(rooms: Rooms, leaving: asyncio.Event) -> None:
     """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
     if rooms.policy.enabled and not rooms.policy.meta:
-        await app.keep_encoded(rooms, leaving)
+        await use_cases.keep_encoded(rooms, leaving)
 
 
 async def _work_off(rooms: Rooms, leaving: asyncio.Event) -> None:
     """Work off what hooks left, beside the calls."""
     if rooms.policy.enabled and not rooms.policy.meta:
-        await app.keep_worked_off(rooms, leaving)
+        await use_cases.keep_worked_off(rooms, leaving)
 
 
 def _is_not_sse_noise(record: logging.LogRecord) -> bool:

@@ -11,11 +11,11 @@ from typing import Final
 
 from mcp_types import Prompt, PromptArgument
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
-from memory_mcp.app.whole import valid_checkpoints
+from memory_mcp import use_cases
+from memory_mcp.branches.get import valid_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
 from memory_mcp.domain.outcomes import HeadReport, Preview, Skipped
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block, render_context
 from memory_mcp.render.receipts import preview_text
@@ -94,7 +94,7 @@ class _Prompt:
 async def _session_start(rooms: Rooms, given: Given) -> str:
     task = given.get("task", "").strip()[:QUERY_CHARS_MAX]
     tokens = CONTEXT_TOKENS_DEFAULT if task else rooms.policy.opening.bootstrap_tokens
-    match await app.memory_context(rooms, task, tokens):
+    match await use_cases.memory_context(rooms, task, tokens):
         case Block(text=text):
             asked = f"\n\nThe task: {task}" if task else ""
             return _HOW_TO_WORK.format(recalled=text) + asked
@@ -103,13 +103,13 @@ async def _session_start(rooms: Rooms, given: Given) -> str:
 
 
 async def _consolidate_session(rooms: Rooms, _given: Given) -> str:
-    if skipped := app.writes_refused(rooms):
+    if skipped := use_cases.writes_refused(rooms):
         return skipped.reason
     return _CONSOLIDATE
 
 
 async def _close_phase(rooms: Rooms, given: Given) -> str:
-    if skipped := app.writes_refused(rooms):
+    if skipped := use_cases.writes_refused(rooms):
         return skipped.reason
     phase = given.get("phase", "").strip() or _as_text(rooms.policy.phase)
     if phase and not phase.isdecimal():
@@ -135,7 +135,7 @@ async def _review_backtrack(rooms: Rooms, given: Given) -> str:
     unknown = "."
     if to:
         try:
-            outlook = await app.preview_backtrack(rooms, to)
+            outlook = await use_cases.preview_backtrack(rooms, to)
         except InvalidRequestError as error:
             unknown = f" to {to!r}. {error}"
         else:
@@ -145,7 +145,7 @@ async def _review_backtrack(rooms: Rooms, given: Given) -> str:
                     return _REVIEW.format(to=to, preview=shown, token=outlook.token)
                 case Skipped(reason):
                     return reason
-    match await app.memory_head(rooms):
+    match await use_cases.memory_head(rooms):
         case HeadReport() as report:
             head = render_context([head_text(report)], (), 0).text
             return _WHERE_TO.format(unknown=unknown, head=head)

@@ -11,18 +11,18 @@ from urllib.parse import quote, unquote
 
 from mcp_types import Annotations, Resource, ResourceTemplate
 
-from memory_mcp import app
-from memory_mcp.app.history import happened
-from memory_mcp.app.rooms import Rooms
-from memory_mcp.app.whole import valid_checkpoints, whole_checkpoint, whole_memory
+from memory_mcp import use_cases
+from memory_mcp.branches.get import valid_checkpoints, whole_checkpoint, whole_memory
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.timeline import Checkpoint
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.reports import (
     outcome_text,
 )
+from memory_mcp.rendering.history import happened
 
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"
@@ -78,15 +78,17 @@ class _ResourceById(_Listed):
 
 
 async def _context(rooms: Rooms) -> str:
-    return outcome_text(await app.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens))
+    return outcome_text(
+        await use_cases.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens)
+    )
 
 
 async def _head(rooms: Rooms) -> str:
-    return outcome_text(await app.memory_head(rooms))
+    return outcome_text(await use_cases.memory_head(rooms))
 
 
 async def _profile(rooms: Rooms) -> str:
-    return outcome_text(await app.user_profile(rooms))
+    return outcome_text(await use_cases.user_profile(rooms))
 
 
 async def _history(rooms: Rooms) -> str:

@@ -31,8 +31,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams
 from pydantic import ValidationError
 
-from memory_mcp.app.rooms import Conversations, Rooms, reads_refused
 from memory_mcp.domain.limits import WATCHED_MAX
+from memory_mcp.engine.workspace import Conversations, Rooms, reads_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ports import ChangeWatch
 from memory_mcp.server.resources import CONTEXT, list_resources, read_resource

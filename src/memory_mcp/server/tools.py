@@ -21,8 +21,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import to_json
 
-from memory_mcp import app
-from memory_mcp.app.rooms import Rooms
+from memory_mcp import use_cases
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft, Reach
 from memory_mcp.domain.episodes import Turn
@@ -33,6 +32,7 @@ from memory_mcp.domain.limits import RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import Branched, Preview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.engine.workspace import Rooms
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.receipts import (
     added_fields,
@@ -121,7 +121,7 @@ async def add_memory(
         reach=scope,
     )
     rooms = rooms_for(ctx)
-    return _receipt(rooms, added_fields(await app.add_memory(rooms, draft, gate=gate)))
+    return _receipt(rooms, added_fields(await use_cases.add_memory(rooms, draft, gate=gate)))
 
 
 async def search_memories(
@@ -159,7 +159,7 @@ async def search_memories(
         until=_aware(until),
     )
     wish = Wish(min_score=min_score, diverse=diverse)
-    found = await app.search_memories(rooms_for(ctx), query, filters, limit, wish)
+    found = await use_cases.search_memories(rooms_for(ctx), query, filters, limit, wish)
     return answer(found_fields(found, why=why, keys=bool(key)))
 
 
@@ -176,7 +176,9 @@ async def memory_context(
 
     Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
-    return prose(outcome_text(await app.memory_context(rooms_for(ctx), task, budget_tokens, since)))
+    return prose(
+        outcome_text(await use_cases.memory_context(rooms_for(ctx), task, budget_tokens, since))
+    )
 
 
 async def update_memory(
@@ -189,7 +191,7 @@ async def update_memory(
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
     rooms = rooms_for(ctx)
-    outcome = await app.update_memory(rooms, memory_id, content, title, reason)
+    outcome = await use_cases.update_memory(rooms, memory_id, content, title, reason)
     return _receipt(rooms, added_fields(outcome))
 
 
@@ -204,7 +206,7 @@ async def forget_memory(
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
     rooms = rooms_for(ctx)
-    outcome = await app.forget_memory(rooms, memory_id, reason, erase=mode == "erase")
+    outcome = await use_cases.forget_memory(rooms, memory_id, reason, erase=mode == "erase")
     return _receipt(rooms, forgotten_fields(outcome))
 
 
@@ -254,10 +256,10 @@ async def memory_head(
         case AcceptedElicitation(data=NotAsked()):
             pass
         case AcceptedElicitation(data=TrustChoice(choice="trust")):
-            await app.trust_project(rooms)
+            await use_cases.trust_project(rooms)
         case _:
-            app.leave_untrusted(rooms)
-    return prose(outcome_text(await app.memory_head(rooms)))
+            use_cases.leave_untrusted(rooms)
+    return prose(outcome_text(await use_cases.memory_head(rooms)))
 
 
 async def checkpoint(
@@ -295,12 +297,14 @@ async def checkpoint(
         )
     if pending and decision:
         return answer(
-            checkpoint_fields(await app.decide(rooms, pending, decision, summary, again=again))
+            checkpoint_fields(
+                await use_cases.decide(rooms, pending, decision, summary, again=again)
+            )
         )
     approval, summary = _read_approval(answered, summary, auto=rooms.policy.approval == "auto")
     if approval == "skipped":
         return answer({"success": True, "status": approval, "message": "Skipped by the user."})
-    sealed = await app.checkpoint(
+    sealed = await use_cases.checkpoint(
         rooms, summary, phase, again=again, approval=approval, closeout=closeout
     )
     rooms.conversations.handed_on(rooms.caller.conversation)
@@ -358,9 +362,9 @@ async def backtrack(
             if not mode and rooms.policy.approval == "auto":
                 choice = "continue"
     if choice:
-        outcome = await app.backtrack(rooms, to, choice, lesson=lesson, token=token)
+        outcome = await use_cases.backtrack(rooms, to, choice, lesson=lesson, token=token)
     else:
-        outcome = await app.preview_backtrack(rooms, to, lesson)
+        outcome = await use_cases.preview_backtrack(rooms, to, lesson)
     fields = backtrack_fields(outcome)
     if lesson.strip() and isinstance(outcome, Preview):
         fields["message"] += " Give the lesson again with it."
@@ -376,13 +380,13 @@ async def switch_branch(
 ) -> CallToolResult:
     """Put this session on another branch of the memory, or begin one."""
     rooms = rooms_for(ctx)
-    match await (app.fork(rooms, name, at) if create else app.switch(rooms, name)):
+    match await (use_cases.fork(rooms, name, at) if create else use_cases.switch(rooms, name)):
         case Branched(branch, begun):
             conversation = rooms.caller.conversation
             if conversation is None:
                 return answer(_left_where_it_is(branch, begun, created=create))
             rooms.conversations.put_on(conversation, branch)
-            await app.note_branch(rooms.at(branch))
+            await use_cases.note_branch(rooms.at(branch))
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):
@@ -426,7 +430,7 @@ async def episodic_capture(
     and waits by itself if it is too early.
     """
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
-    outcome = await app.episodic_capture(rooms_for(ctx), given, turn, final=final)
+    outcome = await use_cases.episodic_capture(rooms_for(ctx), given, turn, final=final)
     return answer(episode_fields(outcome))
 
 
@@ -456,7 +460,7 @@ async def consolidate(
         final=final,
     )
     rooms = rooms_for(ctx)
-    outcome = await app.consolidate(rooms, given)
+    outcome = await use_cases.consolidate(rooms, given)
     if history_entry or memory_update or given.insights:
         rooms.conversations.handed_on(rooms.caller.conversation)
     return answer(consolidation_fields(outcome))
@@ -475,7 +479,7 @@ async def prompt_context(
     said = ""
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
-            said = await app.prompt_context(rooms_for(ctx), prompt, session_id)
+            said = await use_cases.prompt_context(rooms_for(ctx), prompt, session_id)
     except MemoryMcpError as error:
         _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory

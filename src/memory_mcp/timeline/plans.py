@@ -1,4 +1,4 @@
-"""Where a move would lead: planned from a timeline, carried out by `app`.
+"""Where a move would lead: planned from a timeline, carried out by the use cases.
 
 A plan is a value. The same plan answers "what would this hide?" before anybody agreed and becomes
 the move afterwards, so the question and the deed cannot differ.

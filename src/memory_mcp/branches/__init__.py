@@ -1,0 +1,1 @@
+"""The timeline: checkpoints, branches, backtracks, and what stands where."""

@@ -1,0 +1,1 @@
+"""Checking and mending: the doctor, the proof of recall, the vectors."""

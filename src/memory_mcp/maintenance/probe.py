@@ -1,0 +1,104 @@
+"""Proof of how memories are found: a question is asked whose answer is known.
+
+By words: the newest memory must be found by its own. By meaning: of two sentences that share no
+word with the question, the right one must be the nearer; so a model that is there but damaged, or
+an endpoint that answers anything, does not pass for recall by meaning.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.views import Filters
+from memory_mcp.engine.head import view_of
+from memory_mcp.engine.reading import newest
+from memory_mcp.engine.workspace import Meaning, Pool, Rooms
+from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
+from memory_mcp.maintenance.encode import unencoded
+from memory_mcp.search.find import find_here
+
+__all__ = ["Probe", "probe"]
+
+_QUESTION: Final = "Where does the kitten like to nap?"
+_ANSWER: Final = "Our cat sleeps on the warm windowsill."
+_OTHER: Final = "Quarterly revenue grew by eight percent."
+
+_TELLING_WORDS: Final = 8
+"""Of a memory's text: enough to find it again."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The mode that a search runs in, what proves it, and what is wrong with it."""
+
+    mode: str
+    proof: str
+    findings: tuple[Finding, ...] = ()
+
+
+async def probe(rooms: Rooms) -> Probe:
+    """Ask what can be known, and say what came of it."""
+    words, findings = await _by_words(rooms)
+    meaning = rooms.project.meaning
+    if meaning is None:
+        return Probe("lexical", words, tuple(findings))
+    try:
+        meant = await _by_meaning(meaning)
+    except ModelUnavailableError as error:
+        found = Finding("model-unusable", "should", str(error), "Searches go by words until then.")
+        return Probe("lexical", words, (*findings, found))
+    if not meant:
+        what = f"{meaning.embedder.identity} finds a sentence about money nearer to a question "
+        what += "about a cat than one about a cat."
+        remedy = "Choose another one with MEMORY_EMBEDDER, or add the model anew."
+        return Probe("semantic", words, (*findings, Finding("probe-failed", "must", what, remedy)))
+    for pool in rooms.pools:
+        findings += await _damaged(pool)
+    left = await unencoded(rooms)
+    behind = f" {left} record(s) are not encoded yet." if left else ""
+    return Probe("semantic", f"{words} {meant}{behind}", tuple(findings))
+
+
+async def _by_words(rooms: Rooms) -> tuple[str, list[Finding]]:
+    """The newest memory, asked for by its own words."""
+    try:
+        view = await view_of(rooms)
+        read = await newest(rooms, view, Filters(), 1)
+        if not read.records:
+            return "There is no memory yet to look for.", []
+        wanted = read.records[0]
+        asked = " ".join(wanted.content.split()[:_TELLING_WORDS])
+        found = await find_here(rooms, asked, view, Filters())
+    except MemoryMcpError as error:
+        return "", [Finding("search-failed", "must", str(error), "Run `memory-mcp reindex`.")]
+    if not found.terms or wanted.id in found.home:
+        return "By words: the newest memory is found by its own.", []
+    what = f"The newest memory {wanted.id} is not found by its own words."
+    return "", [Finding("probe-failed", "must", what, "Run `memory-mcp reindex`.")]
+
+
+async def _by_meaning(meaning: Meaning) -> str:
+    """How near the two sentences are; empty if the wrong one is nearer."""
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
+
+    right, wrong = RecordId("right"), RecordId("wrong")
+    passages = await meaning.embedder.passages([_ANSWER, _OTHER])
+    asked = await meaning.embedder.question(_QUESTION)
+    pairs = dict(zip((right, wrong), passages, strict=True))
+    near = (await asyncio.to_thread(measure_nearness, asked, pairs)).pooled
+    if near[right] <= near[wrong]:
+        return ""
+    return (
+        f"By meaning ({meaning.embedder.identity}): of two sentences without a word in common with "
+        f"the question the right one is nearer, {near[right]:.2f} against {near[wrong]:.2f}."
+    )
+
+
+async def _damaged(pool: Pool) -> list[Finding]:
+    damaged = await pool.meaning.vectors.damaged() if pool.meaning else 0
+    if not damaged:
+        return []
+    what = f"{damaged} row(s) of vectors are damaged and left out of searches by meaning."
+    return [Finding("vectors-damaged", "should", what, "Run `memory-mcp reindex`.")]

@@ -1,0 +1,1 @@
+"""One memory: added, corrected, forgotten."""

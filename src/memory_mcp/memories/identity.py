@@ -1,0 +1,89 @@
+"""What the project is: one durable sentence or two that open every session."""
+
+from dataclasses import replace
+from typing import Final
+
+from memory_mcp.deduplication.decide import rejection, twins
+from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.outcomes import (
+    Added,
+    AddOutcome,
+    AlreadyKnown,
+    Declined,
+    Rejected,
+    Skipped,
+)
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.views import Filters, View
+from memory_mcp.engine.cleaning import cleaned, own_words
+from memory_mcp.engine.head import view_of, view_on, write_together, writing
+from memory_mcp.engine.pending import pending_note
+from memory_mcp.engine.reading import newest
+from memory_mcp.engine.workspace import Rooms, reads_refused, writes_refused
+from memory_mcp.memories.add import NOTHING_LEFT, RECALLED
+from memory_mcp.text.drafts import build_record, check_draft
+from memory_mcp.text.secrets import Redacted
+
+__all__ = ["project_identity", "set_identity"]
+
+_LOOKED_AT: Final = 20
+
+
+async def project_identity(rooms: Rooms) -> list[Record] | Skipped:
+    """What is known of the project itself, newest first."""
+    if skipped := reads_refused(rooms):
+        return skipped
+    return await _known(rooms, await view_of(rooms))
+
+
+async def set_identity(rooms: Rooms, text: str) -> AddOutcome:
+    """Say what the project is, in the place of whatever was said before.
+
+    What stood before is looked up in the same step that replaces it: of several sessions that say
+    it at once one stands, the last.
+
+    Raises:
+        InvalidRequestError: the text cannot be stored.
+    """
+    if skipped := writes_refused(rooms):
+        return skipped
+    draft, redactions = cleaned(rooms, Draft(text, kind="identity"))
+    if Redacted(draft.content).nothing_left:
+        return Declined(NOTHING_LEFT)
+    own = await own_words(rooms, draft.content)
+    if not own and draft.content.strip():
+        return Declined(RECALLED)
+    draft = replace(draft, content=own)
+    check_draft(draft, rooms.clock.now())
+    planned: list[AddOutcome] = []  # the last one took place
+
+    async def plan(head: Head) -> tuple[Record, ...]:
+        view = view_on(rooms, head.timeline)
+        known = await _known(rooms, view)
+        record = build_record(draft, writing(rooms, head.timeline, rooms.clock.now()))
+        tombstone = rejection(await twins(rooms, rooms.project, record, view))
+        if tombstone is not None:
+            planned.append(Rejected(tombstone))
+            return ()
+        if [each.statement for each in known] == [record.statement]:
+            planned.append(AlreadyKnown(known[0], redactions=redactions))
+            return ()
+        replaced = tuple(each.id for each in known)
+        record = record.model_copy(update={"supersedes": replaced})
+        planned.append(Added(record, replaced=replaced, redactions=redactions))
+        return (record,)
+
+    async with rooms.project.writing:
+        await write_together(rooms, plan)
+    outcome = planned[-1]
+    if isinstance(outcome, Added):
+        return replace(outcome, notes=await pending_note(rooms))
+    return outcome
+
+
+async def _known(rooms: Rooms, view: View) -> list[Record]:
+    filters = Filters(kinds=frozenset({"identity"}), durable=True, reach="project")
+    read = await newest(rooms, view, filters, _LOOKED_AT)
+    key = f"project:{rooms.scope.project or 'none'}:identity"
+    return [record for record in read.records if record.key == key]

@@ -1,0 +1,1 @@
+"""What opens a session, at every door and in the files that hooks and people read."""

@@ -1,0 +1,1 @@
+"""Finding what holds: here, in the cloud, and among what came with a repository."""

@@ -1,0 +1,43 @@
+"""Bringing index and head in step with the records: at start, after a merge, on request."""
+
+import logging
+from contextlib import suppress
+from typing import Final
+
+from memory_mcp.engine.head import absorb
+from memory_mcp.engine.index_sync import CaughtUp, Progress
+from memory_mcp.engine.workspace import Rooms
+from memory_mcp.errors import StoreError, StoreUnavailableError
+from memory_mcp.rendering.views import render_if_behind
+from memory_mcp.sync.push import note_forgotten
+from memory_mcp.transfer.import_memories import complete_import
+
+__all__ = ["catch_up", "reindex"]
+
+_LOG: Final = logging.getLogger("memory_mcp")
+
+
+async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+    """Adopt what other clones, cuts and hands left in the folders; complete what was cut short."""
+    done = CaughtUp()
+    with suppress(StoreError):  # the journal stays; the doctor names it
+        await complete_import(rooms)
+    for pool in rooms.pools:
+        done += await pool.index.catch_up(progress)
+        await note_forgotten(pool)  # what was completed here has yet to be completed in the cloud
+    await absorb(rooms)
+    with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
+        for pool in rooms.pools:
+            await pool.records.tidy()
+        moves = [r async for r in rooms.project.records.scan(await rooms.project.index.moves())]
+        await rooms.heads.log(await rooms.heads.unlogged(moves))
+    for note in await render_if_behind(rooms):  # a forget that was cut short has yet to leave them
+        _LOG.warning("%s", note)
+    return done
+
+
+async def reindex(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+    """Make both indexes anew from the records."""
+    for pool in rooms.pools:
+        await pool.index.reset()
+    return await catch_up(rooms, progress)

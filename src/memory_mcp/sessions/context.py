@@ -1,0 +1,118 @@
+"""The block for the start of a session, for a task, or for what has changed since."""
+
+from collections.abc import Iterable
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.engine.pending import unseen
+from memory_mcp.engine.phases import phase_now, redoing
+from memory_mcp.engine.reading import beside, together
+from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.fence import CLOSE, OPEN
+from memory_mcp.profile.sync import zone_named
+from memory_mcp.render.block import Block, Section, count_tokens
+from memory_mcp.render.profile import now_line
+from memory_mcp.render.sections import (
+    EPISODIC,
+    OPENING,
+    SEMANTIC,
+    WITH_TASK,
+    make_sections,
+    share_room,
+)
+from memory_mcp.render.since import parse_since
+from memory_mcp.rendering.opening import Frame, frame_of, gathered, shown_in, told
+from memory_mcp.search.recall import cloud_profile
+from memory_mcp.search.search import recalled_for
+from memory_mcp.sessions.delta import changed_since
+from memory_mcp.sessions.nudges import brought_up
+from memory_mcp.trust.strangers import mention_strangers
+
+__all__ = ["memory_context"]
+
+_UNTOLD = "What is new since {} cannot be told (something came late): this is the whole opening."
+_CLOUD = "What the cloud makes of it (derived, may be stale)"
+
+
+async def memory_context(
+    rooms: Rooms, task: str = "", budget_tokens: int | None = None, since: str = ""
+) -> Block | Skipped:
+    """What matters now, best first, within the budget (characters / 4); else the usual one.
+
+    With a task it is filled by what is recalled for it, with `since` by what has changed.
+
+    Raises:
+        InvalidRequestError: the budget is out of range, `since` is no moment, or it comes with a
+            task.
+        StoreUnavailableError: nothing can be shown because the records' folder is not there.
+    """
+    if skipped := reads_refused(rooms):
+        return skipped
+    budget = _budget(rooms, budget_tokens)
+    if task.strip() and since.strip():
+        raise InvalidRequestError(
+            "task and since are two questions: what is known for a task, and what has changed. "
+            "Ask one after the other."
+        )
+    asked = parse_since(since, rooms.clock.now()) if since.strip() else None
+    for pool in rooms.pools:
+        if pool.mirror:
+            pool.mirror.look_soon()
+    frame = await frame_of(rooms)
+    _note(frame, await mention_strangers(rooms), budget)
+    now = _now(rooms, frame)
+    if asked:
+        if delta := await changed_since(rooms, frame, asked):
+            return shown_in(*delta, budget, now)
+        _note(frame, [_UNTOLD.format(asked.said)], budget)
+    phase = (await phase_now(rooms, frame.head.timeline)).worked_on
+    _note(frame, redoing(rooms, frame.head.timeline, phase), budget)
+    _note(frame, await unseen(rooms), budget)
+    async with beside(cloud_profile(rooms, frame.head.timeline)) as asking:
+        if task.strip():
+            sections = await _for_task(rooms, frame, task)
+        else:  # this opens a session
+            opened = await gathered(rooms, frame.view, OPENING)
+            await told(rooms, frame, opened)
+            nudges = await brought_up(rooms, frame.opening, budget)
+            sections = [*nudges, *make_sections(OPENING, opened.found)]
+        if facts := await asking:
+            sections.append(Section(_CLOUD, facts=facts))
+    return shown_in(frame, sections, budget, now)
+
+
+def _note(frame: Frame, notes: Iterable[str], budget: int) -> None:
+    """Say these at the opening, as far as the budget goes; of the least one nothing is left."""
+    for note in notes:
+        if count_tokens("\n".join([OPEN, *frame.opening, note, CLOSE])) <= budget:
+            frame.opening.append(note)
+
+
+def _budget(rooms: Rooms, asked: int | None) -> int:
+    if asked is None:
+        return rooms.policy.opening.bootstrap_tokens
+    if not limits.CONTEXT_TOKENS_MIN <= asked <= limits.CONTEXT_TOKENS_MAX:
+        raise InvalidRequestError(
+            f"budget_tokens is {asked}; choose {limits.CONTEXT_TOKENS_MIN} to "
+            f"{limits.CONTEXT_TOKENS_MAX}."
+        )
+    return asked
+
+
+async def _for_task(rooms: Rooms, frame: Frame, task: str) -> list[Section]:
+    """What always counts, and what is recalled for the task: what is so, and what happened."""
+    opened = await gathered(rooms, frame.view, WITH_TASK)
+    so, happened = await together(
+        recalled_for(rooms, task, kinds, rooms.policy.opening) for kinds in (SEMANTIC, EPISODIC)
+    )
+    many, few = share_room(len(so.hits), len(happened.hits), rooms.policy.opening.topn)
+    opened.found["task"] = [hit.record for hit in so.hits[:many]]
+    opened.found["before"] = [hit.record for hit in happened.hits[:few]]
+    opened.unreadable |= so.unreadable | happened.unreadable
+    await told(rooms, frame, opened)
+    return make_sections(WITH_TASK, opened.found)
+
+
+def _now(rooms: Rooms, frame: Frame) -> str:
+    return now_line(rooms.clock.now(), zone_named(frame.zone), frame.zone)

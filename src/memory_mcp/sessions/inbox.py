@@ -1,0 +1,180 @@
+"""Working off what hooks left: a session's end becomes an episode, a compaction a summary.
+
+The effect first, then the event is removed. Whoever is killed in between leaves the event, and the
+next one finds the effect there already: an episode knows its turns again by their words, a summary
+supersedes the one before it and is not written twice. One process works at a time.
+
+What waited while its branch was moved back is dropped: it tells of a road that was given up, and
+would come back on the new one. So whoever moves back works the inbox off first.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, NamedTuple, assert_never
+
+from memory_mcp.domain import hook_limits
+from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.inbox import Compacted, Dropped, Ended, WentBack, WorkedOff
+from memory_mcp.domain.outcomes import Captured
+from memory_mcp.engine.head import current
+from memory_mcp.engine.workspace import Caller, Rooms, writes_refused
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.sessions.catch_up import catch_up
+from memory_mcp.sessions.consolidate import COMPACTED_BY, keep_compacted
+from memory_mcp.sessions.episodes import episodic_capture
+from memory_mcp.sessions.moved_back import GIVEN_UP, moved_back_since
+from memory_mcp.text.drafts import check_branch
+from memory_mcp.text.transcript import read_turns
+
+__all__ = ["inbox_findings", "keep_worked_off", "work_off"]
+
+_LOG: Final = logging.getLogger("memory_mcp.inbox")
+_LOOK_SECONDS: Final = 30.0
+"""How often a server looks by itself; a prompt wakes it earlier."""
+
+
+async def keep_worked_off(rooms: Rooms, leaving: asyncio.Event) -> None:
+    """Work off what hooks drop, until this session ends."""
+    while not leaving.is_set():
+        try:
+            await work_off(rooms)
+        except MemoryMcpError as error:
+            _LOG.warning("%s", error)
+        came = rooms.conversations.prompts.came
+        waits = [asyncio.ensure_future(each.wait()) for each in (came, leaving)]
+        await asyncio.wait(waits, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        came.clear()
+
+
+async def work_off(rooms: Rooms) -> WorkedOff:
+    """Work off what waits, if nobody else does; a session that leaves no trace works off nothing.
+
+    What cannot be done now (the disk, the index) waits on; what never can is dropped with a note,
+    or moved aside where that is our own fault.
+
+    Raises:
+        StoreUnavailableError: the inbox itself cannot be read.
+    """
+    if writes_refused(rooms):
+        return WorkedOff()
+    waiting = await rooms.inbox.waiting()
+    if all(isinstance(dropped.event, WentBack) and not _old(rooms, dropped) for dropped in waiting):
+        return WorkedOff()
+    done = 0
+    notes: list[str] = []
+    async with rooms.inbox.alone() as mine:
+        if mine:  # what a killed worker wrote may not be in the index yet: it is to be known again
+            await catch_up(rooms)
+        for dropped in await rooms.inbox.waiting() if mine else ():
+            became = await _worked_off(rooms, dropped)
+            done += became.done
+            if became.note:
+                notes.append(f"{dropped.name}: {became.note}")
+                _LOG.log(
+                    logging.WARNING if became.lost else logging.INFO,
+                    "dropped from the inbox: %s" if became.done else "%s",
+                    notes[-1],
+                )
+    return WorkedOff(done, tuple(notes))
+
+
+async def inbox_findings(rooms: Rooms) -> list[Finding]:
+    """Work off all that can be, and name what is left."""
+    with suppress(MemoryMcpError):  # what waits is named below
+        while (await work_off(rooms)).done:
+            pass
+    found = list(await rooms.inbox.findings())
+    waiting = [each for each in await rooms.inbox.waiting() if not isinstance(each.event, WentBack)]
+    if waiting:
+        what = f"{len(waiting)} event(s) of hooks wait in the inbox, since {waiting[0].event.at}."
+        remedy = "They are tried again with each command; the log says what keeps them."
+        found.append(Finding("inbox-waiting", "should", what, remedy))
+    return found
+
+
+class _Became(NamedTuple):
+    """What became of an event: why it left nothing, and whether something was lost by that."""
+
+    note: str = ""
+    lost: bool = False
+    done: bool = True
+
+
+_WAITS: Final = _Became(done=False)
+
+
+async def _worked_off(rooms: Rooms, dropped: Dropped) -> _Became:
+    """Its effect, then its removal."""
+    try:
+        became = await _effect(rooms, dropped)
+    except MemoryMcpError as error:
+        return _Became(f"waits on: {error}", done=False)
+    except Exception:  # noqa: BLE001  # a fault of ours must not keep the others waiting
+        _LOG.exception("%s could not be worked off and was moved aside", dropped.name)
+        await rooms.inbox.aside(dropped)
+        return _WAITS
+    if became.done:
+        await rooms.inbox.done(dropped)
+    return became
+
+
+async def _effect(rooms: Rooms, dropped: Dropped) -> _Became:
+    event = dropped.event
+    if _old(rooms, dropped):
+        return _Became("it is too old", lost=True)
+    try:
+        match event:
+            case Ended():
+                return await _ended(_as_then(rooms, event), event)
+            case Compacted():
+                then = _as_then(rooms, event)
+                return _Became(await keep_compacted(then, event.compact_summary, event.at))
+            case WentBack():
+                return _WAITS  # the session's next prompt takes it
+            case _:
+                assert_never(event)
+    except InvalidRequestError as error:  # a branch that is gone, a secret that is to be refused
+        return _Became(str(error), lost=True)
+
+
+async def _ended(rooms: Rooms, event: Ended) -> _Became:
+    if await moved_back_since(rooms, await current(rooms), event.at):
+        return _Became(GIVEN_UP, lost=True)
+    data = await rooms.inbox.transcript(event)
+    if data is None:
+        return _Became(f"no transcript of the session at {event.transcript_path!r}", lost=True)
+    turns = read_turns(data)
+    if not turns:
+        return _Became("nothing was said")
+    outcome = await episodic_capture(rooms, turns, None, final=True)
+    if not isinstance(outcome, Captured):
+        return _Became(outcome.reason)
+    head = await current(rooms)
+    if not await moved_back_since(rooms, head, event.at):
+        return _Became()
+    if outcome.record.segment in head.timeline.chain(rooms.caller.branch):  # it came too late
+        await rooms.project.erase({outcome.record.id})
+    return _Became(GIVEN_UP, lost=True)
+
+
+def _as_then(rooms: Rooms, event: Ended | Compacted) -> Rooms:
+    """The rooms as that session has them: its own branch, where we are that session."""
+    own = event.session == rooms.origin().session
+    branch = rooms.caller.branch if own else check_branch(event.branch)
+    caller = Caller(rooms.scope, branch, client=COMPACTED_BY, conversation=event.session)
+    return replace(rooms, caller=caller)
+
+
+def _old(rooms: Rooms, dropped: Dropped) -> bool:
+    if isinstance(dropped.event, WentBack):
+        kept = timedelta(hours=hook_limits.REWOUND_HOURS_MAX)
+    elif isinstance(dropped.event, Compacted):
+        kept = timedelta(days=hook_limits.SUMMARY_DAYS_MAX)
+    else:
+        kept = timedelta(days=hook_limits.EVENT_DAYS_MAX)
+    return rooms.clock.now() - dropped.event.at > kept

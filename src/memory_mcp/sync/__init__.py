@@ -1,0 +1,1 @@
+"""This machine and the cloud: what is pulled, what is pushed, and when."""

@@ -1,0 +1,1 @@
+"""Memories on their way in and out: imports and exports."""

@@ -1,0 +1,1 @@
+"""What came with a repository, and whose word erases."""
