@@ -53,16 +53,18 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
 async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float], int]:
     # what an earlier run left in a kept project would be known already
     corpus = Corpus(seed=len(await built.records[0].ids()))
-    bare_policy = replace(built.rooms.policy, merging=_UNCOMPARED, secrets="allow")
-    plain_rooms = replace(built.rooms, policy=bare_policy)
+    bare_policy = replace(built.workspace.policy, merging=_UNCOMPARED, secrets="allow")
+    plain_workspace = replace(built.workspace, policy=bare_policy)
     adds: list[float] = []
     plain: list[float] = []
     disk: list[float] = []
     met = 0
     for number in range(_ADDS + 10):
-        took, outcome = await _timed(use_cases.add_memory(built.rooms, corpus.draft(), gate=True))
+        took, outcome = await _timed(
+            use_cases.add_memory(built.workspace, corpus.draft(), gate=True)
+        )
         met += not isinstance(outcome, Added) or bool(outcome.replaced)
-        took_plain, added = await _timed(use_cases.add_memory(plain_rooms, corpus.draft()))
+        took_plain, added = await _timed(use_cases.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, Added)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
         path = owner.path(added.record.id)

@@ -1,7 +1,7 @@
 """A project with a deep timeline and as many memories as wanted, filled without waiting for fsync.
 
 The files are the real ones (`LocalRecords` writes them), only the fsync is left out; the index is
-filled by `SqliteIndex.add` in batches. What is measured afterwards is done by the real rooms.
+filled by `SqliteIndex.add` in batches. What is measured afterwards is done by the real workspace.
 """
 
 import random
@@ -15,7 +15,7 @@ from typing import Final
 from corpus import Corpus
 
 from memory_mcp import use_cases
-from memory_mcp.build import Built, open_rooms
+from memory_mcp.build import Built, open_workspace
 from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.drafts import Writing
@@ -23,7 +23,7 @@ from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.engine.head import current
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.text.drafts import build_record, is_durable
 
@@ -74,16 +74,18 @@ def lend_model(folder: Path, model_home: Path) -> None:
 
 @asynccontextmanager
 async def filled(folder: Path, size: int) -> AsyncGenerator[Built]:
-    """The real rooms over a project of that many memories; filled if this is the first time."""
+    """The real workspace over a project of that many memories; filled if this is the first time."""
     done = folder / "filled"
     if not done.exists():
         _work_tree(folder / "project")
-        async with open_rooms(settings_in(folder), disk=QuickDisk()) as built:
-            await _lay_timeline(built.rooms)
+        async with open_workspace(settings_in(folder), disk=QuickDisk()) as built:
+            await _lay_timeline(built.workspace)
             await _fill(built, size)
         done.touch()
-    async with open_rooms(settings_in(folder)) as built:
-        await use_cases.catch_up(built.rooms)  # a kept project may be of another version's index
+    async with open_workspace(settings_in(folder)) as built:
+        await use_cases.catch_up(
+            built.workspace
+        )  # a kept project may be of another version's index
         yield built
 
 
@@ -95,19 +97,19 @@ def _work_tree(project: Path) -> None:
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
 
 
-async def _lay_timeline(rooms: Rooms) -> None:
+async def _lay_timeline(workspace: Workspace) -> None:
     """A chain of 200 segments and, at every tenth checkpoint, a road that was given up."""
     number = 0
-    while len((await current(rooms)).timeline.chain(MAIN)) < CHAIN:
+    while len((await current(workspace)).timeline.chain(MAIN)) < CHAIN:
         number += 1
-        sealed = await _sealed(rooms, f"Step {number} is done.", number // 20)
+        sealed = await _sealed(workspace, f"Step {number} is done.", number // 20)
         if number % 10 == 0:
-            await _sealed(rooms, "A wrong turn.", number // 20)
-            await use_cases.backtrack(rooms, sealed, "continue")
+            await _sealed(workspace, "A wrong turn.", number // 20)
+            await use_cases.backtrack(workspace, sealed, "continue")
 
 
-async def _sealed(rooms: Rooms, summary: str, phase: int) -> str:
-    match await use_cases.checkpoint(rooms, summary, phase, again=True, approval="auto"):
+async def _sealed(workspace: Workspace, summary: str, phase: int) -> str:
+    match await use_cases.checkpoint(workspace, summary, phase, again=True, approval="auto"):
         case Saved(checkpoint=checkpoint):
             return checkpoint.id
         case other:
@@ -115,11 +117,11 @@ async def _sealed(rooms: Rooms, summary: str, phase: int) -> str:
 
 
 async def _fill(built: Built, size: int) -> None:
-    timeline = (await current(built.rooms)).timeline
+    timeline = (await current(built.workspace)).timeline
     chain = sorted(timeline.chain(MAIN))
     left = sorted(frozenset(timeline.segments) - timeline.chain(MAIN))
     corpus, chance = Corpus(seed=size), random.Random(size)
-    ids = SystemIds()  # the rooms' own only rise, and the moves were made today
+    ids = SystemIds()  # the workspace' own only rise, and the moves were made today
     begin = datetime.now(UTC).replace(microsecond=0) - timedelta(days=_DAYS, hours=1)
     older: dict[SegmentId | None, list[RecordId]] = {}
     batches: tuple[list[Record], list[Record]] = ([], [])

@@ -13,7 +13,7 @@ from report import Table, p50, p95
 from wire import SERVER, Wire, started
 
 from memory_mcp import use_cases
-from memory_mcp.build import Built, open_rooms
+from memory_mcp.build import Built, open_workspace
 from memory_mcp.domain.ids import RecordId
 
 __all__ = ["measure_writers"]
@@ -30,8 +30,8 @@ async def measure_writers(folder: Path) -> Table:
     whole = time.perf_counter() - begin
     acknowledged = [RecordId(id_) for ids, _ in runs for id_ in ids]
     taken = [took for _, times in runs for took in times]
-    async with open_rooms(settings_in(folder)) as built:
-        await use_cases.catch_up(built.rooms)
+    async with open_workspace(settings_in(folder)) as built:
+        await use_cases.catch_up(built.workspace)
         lost_files, lost_index = await _missing(built, acknowledged)
     table = Table(
         f"{_PROCESSES} processes, {_ADDS} adds each, at the same time",

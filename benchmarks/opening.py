@@ -16,7 +16,7 @@ from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.engine.head import current, writing
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.text.drafts import build_record
 
@@ -52,38 +52,38 @@ async def measure_opening(folder: Path, sizes: list[int]) -> tuple[Table, Table,
     for size in sizes:
         async with filled(folder / str(size), size) as built:
             await _with_sections(built, size // 5)
-            await _cost(cost, built.rooms, size)
+            await _cost(cost, built.workspace, size)
             await _rendering(time_, built, size)
         async with (
             filled(folder / f"{size}-beside", size) as other,
             filled(folder / str(size), size) as built,
         ):
-            await _adding(beside, other.rooms, built.rooms, size)
+            await _adding(beside, other.workspace, built.workspace, size)
     return cost, time_, beside
 
 
 async def _with_sections(built: Built, number: int) -> None:
     """Records of every kind that has a section, as sessions would have left them."""
-    rooms, corpus = built.rooms, Corpus(seed=7)
-    timeline = (await current(rooms)).timeline
+    workspace, corpus = built.workspace, Corpus(seed=7)
+    timeline = (await current(workspace)).timeline
     made: list[Record] = []
     for place in range(number):
         kind = _KINDS[place % len(_KINDS)]
         draft = replace(corpus.draft(), kind=kind, reach="project")
-        record = build_record(draft, writing(rooms, timeline, rooms.clock.now()))
+        record = build_record(draft, writing(workspace, timeline, workspace.clock.now()))
         record = record.model_copy(update={"key": _KEYS.get(kind, "")})
-        await rooms.project.records.put(record)
+        await workspace.project.records.put(record)
         made.append(record)
-    await rooms.project.index.add(made)
+    await workspace.project.index.add(made)
 
 
-async def _cost(table: Table, rooms: Rooms, size: int) -> None:
-    block = await use_cases.bootstrap(rooms)
-    taken = [await _timed(use_cases.bootstrap(rooms)) for _ in range(_TIMES)]
+async def _cost(table: Table, workspace: Workspace, size: int) -> None:
+    block = await use_cases.bootstrap(workspace)
+    taken = [await _timed(use_cases.bootstrap(workspace)) for _ in range(_TIMES)]
     corpus = Corpus(seed=11)
     for _ in range(3):
-        await use_cases.add_memory(rooms, corpus.draft())
-    delta = await use_cases.memory_context(rooms, since=block.since)
+        await use_cases.add_memory(workspace, corpus.draft())
+    delta = await use_cases.memory_context(workspace, since=block.since)
     assert isinstance(delta, Block)  # noqa: S101  # nothing here is set to skip reads
     table.add(
         size,
@@ -101,23 +101,23 @@ async def _rendering(table: Table, built: Built, size: int) -> None:
     same: list[float] = []
     corpus = Corpus(seed=13)
     for _ in range(_TIMES):
-        await use_cases.add_memory(built.rooms, corpus.draft())
-        changed.append(await _timed(use_cases.render_views(built.rooms)))
-        same.append(await _timed(use_cases.render_views(built.rooms)))
+        await use_cases.add_memory(built.workspace, corpus.draft())
+        changed.append(await _timed(use_cases.render_views(built.workspace)))
+        same.append(await _timed(use_cases.render_views(built.workspace)))
     page = (built.places.memory_dir / "MEMORY.md").read_bytes()
     lines = page.count(b"\n")
     table.add(size, p50(changed), p95(changed), p50(same), len(page), lines)
 
 
-async def _adding(table: Table, plain: Rooms, rendering: Rooms, size: int) -> None:
+async def _adding(table: Table, plain: Workspace, rendering: Workspace, size: int) -> None:
     corpora = Corpus(seed=17), Corpus(seed=19)
     taken: tuple[list[float], list[float]] = ([], [])
     rendered = 0
     shown = rendering.project.changes.shown
     async with _beside(rendering):
         for number in range(_ADDS + 10):
-            for rooms, corpus, each in zip((plain, rendering), corpora, taken, strict=True):
-                each.append(await _timed(use_cases.add_memory(rooms, corpus.draft())))
+            for workspace, corpus, each in zip((plain, rendering), corpora, taken, strict=True):
+                each.append(await _timed(use_cases.add_memory(workspace, corpus.draft())))
             if rendering.project.changes.shown != shown:
                 shown, rendered = rendering.project.changes.shown, rendered + 1
             if number % 10 == 9:
@@ -131,9 +131,9 @@ async def _adding(table: Table, plain: Rooms, rendering: Rooms, size: int) -> No
 
 
 @asynccontextmanager
-async def _beside(rooms: Rooms) -> AsyncGenerator[None]:
+async def _beside(workspace: Workspace) -> AsyncGenerator[None]:
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_rendered(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_rendered(workspace, leaving))
     yield
     leaving.set()
     await task

@@ -21,13 +21,13 @@ from recall_sets import Conversation, load
 from report import Table, machine, show
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import EmbedderName
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.hook_limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.record import Kind
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 _DATA: Final = Path(__file__).with_name("data")
 _OTHERS: Final = ("technical", "lifelog", "multilingual")
@@ -59,12 +59,14 @@ async def _measure(
     others = [q.text for name in _OTHERS for q in load(_DATA / f"{name}.json")[0].questions]
     asked = [question for question in agent.questions if question.gold]
     shown = right = helped = 0
-    async with _told(agent, folder, embedder, model_home) as (rooms, units):
+    async with _told(agent, folder, embedder, model_home) as (workspace, units):
         for question in asked:
-            found = [units[id_] for id_ in await _with_prompt(rooms, question.text, question.id)]
+            found = [
+                units[id_] for id_ in await _with_prompt(workspace, question.text, question.id)
+            ]
             good = len(question.gold.intersection(found))
             shown, right, helped = shown + len(found), right + good, helped + bool(good)
-        wrong = [await _with_prompt(rooms, text, f"other {n}") for n, text in enumerate(others)]
+        wrong = [await _with_prompt(workspace, text, f"other {n}") for n, text in enumerate(others)]
     table.add(
         "by words" if embedder == "none" else "by meaning too",
         len(asked),
@@ -79,27 +81,27 @@ async def _measure(
 @asynccontextmanager
 async def _told(
     agent: Conversation, folder: Path, embedder: EmbedderName, model_home: Path | None
-) -> AsyncGenerator[tuple[Rooms, dict[str, str]]]:
-    """Rooms that know the set, and the unit of each memory."""
+) -> AsyncGenerator[tuple[Workspace, dict[str, str]]]:
+    """Workspace that know the set, and the unit of each memory."""
     (folder / "project").mkdir(parents=True)
     if model_home:
         lend_model(folder, model_home)
-    async with open_rooms(settings_in(folder, embedder), disk=QuickDisk()) as built:
+    async with open_workspace(settings_in(folder, embedder), disk=QuickDisk()) as built:
         units: dict[str, str] = {}
         for unit in agent.units:
             kind: Kind = unit.kind  # pyright: ignore[reportAssignmentType]  # the set is our own
             draft = Draft(unit.text, kind=kind, category=unit.category, tags=unit.tags)
-            outcome = await use_cases.add_memory(built.rooms, draft)
+            outcome = await use_cases.add_memory(built.workspace, draft)
             if isinstance(outcome, Added):
                 units[outcome.record.id] = unit.id
         if model_home:
-            await use_cases.encode_all(built.rooms)
-        yield built.rooms, units
+            await use_cases.encode_all(built.workspace)
+        yield built.workspace, units
 
 
-async def _with_prompt(rooms: Rooms, prompt: str, session: str) -> list[str]:
+async def _with_prompt(workspace: Workspace, prompt: str, session: str) -> list[str]:
     asked = prompt if prompt.endswith("?") else f"{prompt}?"
-    return _SHOWN.findall(await use_cases.prompt_context(rooms, asked, session))
+    return _SHOWN.findall(await use_cases.prompt_context(workspace, asked, session))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from memory_mcp import use_cases
 from memory_mcp.build import Built
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["FILTERS", "QUESTIONS", "WARM_UP", "ask", "measure_reading", "measure_searches"]
 
@@ -27,17 +27,19 @@ FILTERS: Final = {
     "kind": Filters(kinds=frozenset({"decision"})),
 }
 _TASK: Final = "rotate the login token of a session"
-_READS: Final[dict[str, Callable[[Rooms], Awaitable[object]]]] = {
+_READS: Final[dict[str, Callable[[Workspace], Awaitable[object]]]] = {
     "memory_head": use_cases.memory_head,
-    "memory_context": lambda rooms: use_cases.memory_context(rooms, "", CONTEXT_TOKENS_DEFAULT),
-    "memory_context, task": lambda rooms: use_cases.memory_context(
-        rooms, _TASK, CONTEXT_TOKENS_DEFAULT
+    "memory_context": lambda workspace: use_cases.memory_context(
+        workspace, "", CONTEXT_TOKENS_DEFAULT
+    ),
+    "memory_context, task": lambda workspace: use_cases.memory_context(
+        workspace, _TASK, CONTEXT_TOKENS_DEFAULT
     ),
 }
 
 
 async def measure_searches(folder: Path, sizes: list[int]) -> Table:
-    """Every sort of question at every size, asked of the real rooms."""
+    """Every sort of question at every size, asked of the real workspace."""
     table = Table(
         f"Lexical search, {QUESTIONS} questions, {CHAIN} segments on the chain, "
         "10 % abandoned, 5 % superseded (ms)",
@@ -65,7 +67,9 @@ async def measure_reading(folder: Path, sizes: list[int]) -> Table:
     for size in sizes:
         async with filled(folder / str(size), size) as built:
             for name, read in _READS.items():
-                taken = [await _timed(lambda read=read: read(built.rooms)) for _ in range(22)][2:]
+                taken = [await _timed(lambda read=read: read(built.workspace)) for _ in range(22)][
+                    2:
+                ]
                 table.add(size, name, p50(taken), p95(taken))
     return table
 
@@ -77,7 +81,7 @@ async def ask(built: Built, filters: Filters) -> tuple[list[Question], list[floa
     taken = [
         await _timed(
             lambda text=question.text: use_cases.search_memories(
-                built.rooms, text, filters, RESULTS_DEFAULT
+                built.workspace, text, filters, RESULTS_DEFAULT
             )
         )
         for question in asked

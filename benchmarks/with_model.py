@@ -21,7 +21,7 @@ from searching import FILTERS, QUESTIONS, WARM_UP, ask
 from wire import SERVER, Wire, started
 
 from memory_mcp import use_cases
-from memory_mcp.build import Built, open_rooms
+from memory_mcp.build import Built, open_workspace
 from memory_mcp.domain.vectors import Passage
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.workspace import Meaning, Pool
@@ -62,10 +62,10 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
     async with filled(folder, size):
         pass
     lend_model(folder, model_home)
-    async with open_rooms(settings_in(folder, embedder=_MODEL)) as built:
-        if await use_cases.unencoded(built.rooms):
+    async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
+        if await use_cases.unencoded(built.workspace):
             passages = await _passages(built)
-            for pool in built.rooms.pools:
+            for pool in built.workspace.pools:
                 await _give(pool, passages)
         yield built
 
@@ -73,7 +73,7 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
 async def _passages(built: Built) -> list[Passage]:
     corpus = Corpus(seed=7)
     texts = [corpus.draft().content for _ in range(_ENCODED)]
-    return await _meaning(built.rooms.project).embedder.passages(texts)
+    return await _meaning(built.workspace.project).embedder.passages(texts)
 
 
 async def _give(pool: Pool, passages: Sequence[Passage]) -> None:
@@ -97,9 +97,9 @@ def _meaning(pool: Pool) -> Meaning:
 
 
 async def _first(folder: Path) -> float:
-    async with open_rooms(settings_in(folder, embedder=_MODEL)) as built:
+    async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
         begin = time.perf_counter()
-        await use_cases.search_memories(built.rooms, "the first question", Filters(), 5)
+        await use_cases.search_memories(built.workspace, "the first question", Filters(), 5)
         return (time.perf_counter() - begin) * 1e3
 
 

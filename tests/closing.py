@@ -6,7 +6,7 @@ from memory_mcp import use_cases
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["PHASES", "handed_on"]
 
@@ -105,10 +105,10 @@ PHASES: Final[dict[int, tuple[tuple[str, ...], Decisions, tuple[str, ...]]]] = {
 }  # fmt: skip
 
 
-async def handed_on(rooms: Rooms) -> list[str]:
+async def handed_on(workspace: Workspace) -> list[str]:
     """What sessions say is true now, as far as it is visible from here."""
     summaries = Filters(kinds=frozenset[Kind]({"summary"}))
-    found = await use_cases.search_memories(rooms, "done", summaries, 10)
+    found = await use_cases.search_memories(workspace, "done", summaries, 10)
     assert isinstance(found, Found)
     texts = (hit.record.content for hit in found.hits)
     return sorted(text for text in texts if not text.startswith("- "))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.nudge import Waiting
 
@@ -33,7 +33,7 @@ def drop(tmp_path: Path) -> Drop:
 
 
 async def waiting(settings: Settings) -> Waiting:
-    async with open_rooms(settings) as built:
-        found = await use_cases.waiting_nudges(built.rooms)
+    async with open_workspace(settings) as built:
+        found = await use_cases.waiting_nudges(built.workspace)
     assert isinstance(found, Waiting)
     return found

@@ -12,7 +12,7 @@ from memory_mcp.domain.limits import LEASE_SECONDS
 from memory_mcp.domain.outcomes import Added, Found
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = [
     "CAR",
@@ -41,24 +41,24 @@ NOT_ENCODED: Final = "{} record(s) are not encoded yet and were looked for by th
 LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 
 
-async def add(rooms: Rooms, content: str, **fields: object) -> Record:
+async def add(workspace: Workspace, content: str, **fields: object) -> Record:
     """Remember one thing."""
-    outcome = await use_cases.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    outcome = await use_cases.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     assert outcome.notes == ()
     return outcome.record
 
 
-async def search(rooms: Rooms, query: str, filters: Filters | None = None) -> Found:
+async def search(workspace: Workspace, query: str, filters: Filters | None = None) -> Found:
     """What a search says."""
-    found = await use_cases.search_memories(rooms, query, filters or Filters(), 10)
+    found = await use_cases.search_memories(workspace, query, filters or Filters(), 10)
     assert isinstance(found, Found)
     return found
 
 
-async def recalled(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
+async def recalled(workspace: Workspace, query: str, filters: Filters | None = None) -> list[str]:
     """What a search finds, best first."""
-    return [hit.record.content for hit in (await search(rooms, query, filters)).hits]
+    return [hit.record.content for hit in (await search(workspace, query, filters)).hits]
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
@@ -68,20 +68,20 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def until_encoded(rooms: Rooms) -> None:
+async def until_encoded(workspace: Workspace) -> None:
     """Wait until nothing is left to be encoded."""
 
     async def done() -> bool:
-        return await use_cases.unencoded(rooms) == 0
+        return await use_cases.unencoded(workspace) == 0
 
     await until(done)
 
 
 @asynccontextmanager
-async def encoding(rooms: Rooms) -> AsyncGenerator[asyncio.Task[None]]:
+async def encoding(workspace: Workspace) -> AsyncGenerator[asyncio.Task[None]]:
     """A session's encoding beside the calls, as the server runs it; it ends when it leaves."""
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_encoded(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_encoded(workspace, leaving))
     try:
         yield task
     finally:

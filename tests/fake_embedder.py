@@ -1,6 +1,6 @@
 """An embedder that tests own: words are vectors by their letters, synonyms are one word.
 
-It counts what it is asked, fails when told to, and waits when told to. `meaningful` makes rooms
+It counts what it is asked, fails when told to, and waits when told to. `meaningful` makes workspace
 over real files that recall by it.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memory_mcp.build import Built, build
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
-from memory_mcp.engine.workspace import Meaning, Policy, Pool, Rooms
+from memory_mcp.engine.workspace import Meaning, Policy, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
@@ -145,10 +145,10 @@ def meaningful(
     ids: FakeIds | None = None,
     *,
     policy: Policy | None = None,
-) -> Rooms:
-    """Rooms over real files below the folder that recall by meaning.
+) -> Workspace:
+    """A workspace over real files below the folder that recall by meaning.
 
-    Called twice for one folder it gives two processes' worth. Close with `fakes.close_rooms`.
+    Called twice for one folder it gives two processes' worth. Close with `fakes.close_workspace`.
     """
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
@@ -158,19 +158,19 @@ def meaningful(
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
-        caller=replace(built.rooms.caller, scope=SCOPE),
+        caller=replace(built.workspace.caller, scope=SCOPE),
         policy=policy or Policy(approval="auto"),
     )
 
 
-def with_meaning(built: Built, embedder: Embedder) -> Rooms:
-    """The rooms as they were built, with vectors in the files of their indexes."""
+def with_meaning(built: Built, embedder: Embedder) -> Workspace:
+    """The workspace as they were built, with vectors in the files of their indexes."""
     wake = asyncio.Event()
     project, user = (
         give_meaning(pool, Meaning(embedder, SqliteVectors(index), wake))
-        for pool, index in zip(built.rooms.pools, built.indexes, strict=True)
+        for pool, index in zip(built.workspace.pools, built.indexes, strict=True)
     )
-    return replace(built.rooms, project=project, user=user)
+    return replace(built.workspace, project=project, user=user)
 
 
 def give_meaning(pool: Pool, meaning: Meaning | None) -> Pool:

@@ -1,7 +1,7 @@
 """A world that tests own: time that moves when told, ids that repeat, adapters in memory.
 
 They are handed in, never patched in. `stores_in_memory` holds the adapters; here are the clock, the
-ids, and rooms over adapters in memory or over real ones.
+ids, and workspace over adapters in memory or over real ones.
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.outcomes import Branched
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.engine.index_sync import HealedIndex
-from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Rooms
+from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Workspace
 from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
@@ -98,18 +98,18 @@ class Scribe:
         return Record(**whole).model_copy(update=short)
 
 
-def fake_rooms(
+def fake_workspace(
     clock: FakeClock | None = None,
     ids: FakeIds | None = None,
     *,
     policy: Policy | None = None,
     branch: str = "main",
-) -> Rooms:
-    """Rooms in memory: nothing touches a file."""
+) -> Workspace:
+    """A workspace in memory: nothing touches a file."""
     stores = (MemoryRecords(), MemoryRecords())
     changes = Changes()
     pools = [Pool(store, HealedIndex(MemoryIndex(), store), changes=changes) for store in stores]
-    return Rooms(
+    return Workspace(
         project=pools[0],
         user=pools[1],
         heads=MemoryHeads(),
@@ -126,7 +126,7 @@ def fake_rooms(
     )
 
 
-def real_rooms(
+def real_workspace(
     folder: Path,
     clock: FakeClock | None = None,
     ids: FakeIds | None = None,
@@ -134,13 +134,13 @@ def real_rooms(
     policy: Policy | None = None,
     branch: str = "main",
     disk: Disk | None = None,
-) -> Rooms:
-    """Rooms over real files and real SQLite below the folder, as `wiring` builds them.
+) -> Workspace:
+    """A workspace over real files and real SQLite below the folder, as `wiring` builds them.
 
     The project is trusted: records are copied between such folders as between teammates.
 
     Called twice for one folder it gives two processes' worth of adapters. Close with
-    `close_rooms`.
+    `close_workspace`.
     """
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def real_rooms(
     records = str((project / ".claude" / "memory").resolve())
     TrustedProjects(folder / "home", Disk()).trust(records, "")
     return replace(
-        build(settings, disk).rooms,
+        build(settings, disk).workspace,
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
@@ -157,37 +157,39 @@ def real_rooms(
     )
 
 
-def another_session(rooms: Rooms, branch: str = "main", policy: Policy | None = None) -> Rooms:
+def another_session(
+    workspace: Workspace, branch: str = "main", policy: Policy | None = None
+) -> Workspace:
     """A second session in the same process: same memories, its own branch."""
     on = BranchName(branch)
     return replace(
-        rooms,
-        caller=replace(rooms.caller, branch=on),
+        workspace,
+        caller=replace(workspace.caller, branch=on),
         conversations=Conversations(on),
-        policy=policy or rooms.policy,
+        policy=policy or workspace.policy,
     )
 
 
-def called(rooms: Rooms, **of: Any) -> Rooms:
+def called(workspace: Workspace, **of: Any) -> Workspace:
     """The same memory for another caller: another conversation, another client."""
-    return replace(rooms, caller=replace(rooms.caller, **of))
+    return replace(workspace, caller=replace(workspace.caller, **of))
 
 
-async def forked(rooms: Rooms, name: str, at: str) -> Rooms:
+async def forked(workspace: Workspace, name: str, at: str) -> Workspace:
     """Begin a branch, and go on there."""
-    begun = await use_cases.fork(rooms, name, at)
+    begun = await use_cases.fork(workspace, name, at)
     assert isinstance(begun, Branched), begun
-    return rooms.at(begun.branch)
+    return workspace.at(begun.branch)
 
 
-async def switched(rooms: Rooms, name: str) -> Rooms:
+async def switched(workspace: Workspace, name: str) -> Workspace:
     """Go on on that branch."""
-    there = await use_cases.switch(rooms, name)
+    there = await use_cases.switch(workspace, name)
     assert isinstance(there, Branched), there
-    return rooms.at(there.branch)
+    return workspace.at(there.branch)
 
 
-async def close_rooms(rooms: Rooms) -> None:
+async def close_workspace(workspace: Workspace) -> None:
     """Close what was opened."""
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         await pool.index.aclose()

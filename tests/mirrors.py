@@ -11,7 +11,7 @@ from doors import trust, trust_cloud
 from pydantic import SecretStr
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
 KEY = "sm_test"
@@ -42,11 +42,11 @@ async def synced(settings: Settings, **how: bool) -> use_cases.Synced:
 
     What the server under test holds just then is its own to deliver: it is waited for.
     """
-    async with open_rooms(settings) as built, asyncio.timeout(PATIENCE_SECONDS):
-        done = await use_cases.sync(built.rooms, _unseen, **how)
+    async with open_workspace(settings) as built, asyncio.timeout(PATIENCE_SECONDS):
+        done = await use_cases.sync(built.workspace, _unseen, **how)
         while "another session" in done.stopped:
             await asyncio.sleep(0.02)
-            done = await use_cases.sync(built.rooms, _unseen, **how)
+            done = await use_cases.sync(built.workspace, _unseen, **how)
     return done
 
 
@@ -56,8 +56,8 @@ def _unseen(_done: int, _total: int) -> None:
 
 async def pending(settings: Settings) -> int:
     """What the outboxes still hold."""
-    async with open_rooms(settings) as built:
-        return (await use_cases.sync_status(built.rooms)).tally.pending
+    async with open_workspace(settings) as built:
+        return (await use_cases.sync_status(built.workspace)).tally.pending
 
 
 async def eventually(holds: Callable[[], bool]) -> None:

@@ -17,7 +17,7 @@ from memory_mcp.domain.moving import (
 )
 from memory_mcp.domain.outcomes import Added, Skipped
 from memory_mcp.domain.record import Record
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.formats import own
 from memory_mcp.formats.importers import read_source
 
@@ -60,10 +60,14 @@ def as_markdown(about: Export, records: list[Record]) -> Material:
 
 
 async def exported(
-    rooms: Rooms, form: Form = "json", pools: tuple[Reach, ...] = BOTH, *, history: bool = False
+    workspace: Workspace,
+    form: Form = "json",
+    pools: tuple[Reach, ...] = BOTH,
+    *,
+    history: bool = False,
 ) -> Material:
-    """What an export of these rooms holds."""
-    chosen = await use_cases.choose_export(rooms, pools, history=history)
+    """What an export of this workspace holds."""
+    chosen = await use_cases.choose_export(workspace, pools, history=history)
     assert not isinstance(chosen, Skipped)
     records = [record async for record in use_cases.exported(chosen)]
     assert await use_cases.unreadable(chosen, {record.id for record in records}) == []
@@ -76,26 +80,30 @@ def read(material: Material) -> Parsed:
 
 
 async def imported(
-    rooms: Rooms, source: Material | Parsed, reach: Reach | None = None, *, erase: bool = False
+    workspace: Workspace,
+    source: Material | Parsed,
+    reach: Reach | None = None,
+    *,
+    erase: bool = False,
 ) -> Imported:
     """Take it in; the counts must add up, and a dry run must have foretold them."""
     parsed = read(source) if isinstance(source, Material) else source
-    foretold = await previewed(rooms, parsed, reach)
-    done = await use_cases.import_memories(rooms, parsed, reach, erase=erase)
+    foretold = await previewed(workspace, parsed, reach)
+    done = await use_cases.import_memories(workspace, parsed, reach, erase=erase)
     assert isinstance(done, Imported)
     assert done.read == done.stored + done.known + len(done.left_out)
     assert foretold.notes == done.notes[: len(foretold.notes)]
     assert vars(foretold) == {**vars(done), "dry": True, "notes": foretold.notes}
-    assert not rooms.journal.waiting()
+    assert not workspace.journal.waiting()
     return done
 
 
 async def previewed(
-    rooms: Rooms, source: Material | Parsed, reach: Reach | None = None
+    workspace: Workspace, source: Material | Parsed, reach: Reach | None = None
 ) -> Imported:
     """What would come of it."""
     parsed = read(source) if isinstance(source, Material) else source
-    done = await use_cases.preview_import(rooms, parsed, reach)
+    done = await use_cases.preview_import(workspace, parsed, reach)
     assert isinstance(done, Imported)
     return done
 
@@ -109,9 +117,9 @@ def of_mem0(*texts: str, **fields: object) -> Parsed:
     return read(Material((SourceFile("mem0.json", json.dumps(items), _THEN),)))
 
 
-async def contents(rooms: Rooms) -> list[str]:
+async def contents(workspace: Workspace) -> list[str]:
     """What is visible from here, in both pools, oldest first."""
-    chosen = await use_cases.choose_export(rooms, BOTH, history=False)
+    chosen = await use_cases.choose_export(workspace, BOTH, history=False)
     assert not isinstance(chosen, Skipped)
     return [record.content async for record in use_cases.exported(chosen)]
 
@@ -126,19 +134,19 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in folder.rglob("????-??/*.json")}
 
 
-async def records_of(rooms: Rooms) -> list[Record]:
+async def records_of(workspace: Workspace) -> list[Record]:
     found: list[Record] = []
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         found += [record async for record in pool.records.scan(await pool.records.ids())]
     return sorted(found, key=lambda record: record.id)
 
 
-async def only(rooms: Rooms) -> Record:
-    (record,) = await records_of(rooms)
+async def only(workspace: Workspace) -> Record:
+    (record,) = await records_of(workspace)
     return record
 
 
-async def added(rooms: Rooms, content: str, **fields: Any) -> RecordId:
-    done = await use_cases.add_memory(rooms, Draft(content, **fields))
+async def added(workspace: Workspace, content: str, **fields: Any) -> RecordId:
+    done = await use_cases.add_memory(workspace, Draft(content, **fields))
     assert isinstance(done, Added)
     return done.record.id

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_mcp import use_cases
 from memory_mcp.domain.nudge import Cleared, Nudge, Taking, Waiting, best_first
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
 
@@ -63,8 +63,8 @@ class SlowlyRemoved(SlowNudges):
         return await super().take(user, now, taking)
 
 
-async def opened(rooms: Rooms, task: str = "", budget_tokens: int = 500) -> str:
+async def opened(workspace: Workspace, task: str = "", budget_tokens: int = 500) -> str:
     """The block of a session's beginning, or of a task."""
-    block = await use_cases.memory_context(rooms, task, budget_tokens)
+    block = await use_cases.memory_context(workspace, task, budget_tokens)
     assert isinstance(block, Block)
     return block.text

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft, Reach
@@ -14,23 +14,23 @@ from memory_mcp.domain.outcomes import Added, AlreadyKnown, Forgotten, Found
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import view_of
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 
 @asynccontextmanager
 async def opened(
     folder: Path, clock: FakeClock | None = None, process: int = 0
-) -> AsyncGenerator[Rooms]:
+) -> AsyncGenerator[Workspace]:
     """A session over real files below a folder, closed however the test ends."""
-    rooms = real_rooms(folder, clock, FakeIds(process))
+    workspace = real_workspace(folder, clock, FakeIds(process))
     try:
-        yield rooms
+        yield workspace
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
 
 async def say(
-    rooms: Rooms,
+    workspace: Workspace,
     text: str,
     *,
     reach: Reach = "user",
@@ -40,51 +40,53 @@ async def say(
 ) -> Added:
     """Remember what the user said."""
     draft = Draft(text, kind=kind, reach=reach, supersedes=tuple(instead_of), expires_at=until)
-    outcome = await use_cases.add_memory(rooms, draft)
+    outcome = await use_cases.add_memory(workspace, draft)
     assert isinstance(outcome, Added)
     return outcome
 
 
-async def repeat(rooms: Rooms, text: str) -> AlreadyKnown:
+async def repeat(workspace: Workspace, text: str) -> AlreadyKnown:
     """Say again what is known."""
-    outcome = await use_cases.add_memory(rooms, Draft(text, reach="user"))
+    outcome = await use_cases.add_memory(workspace, Draft(text, reach="user"))
     assert isinstance(outcome, AlreadyKnown)
     return outcome
 
 
-async def correct(rooms: Rooms, memory_id: RecordId, text: str) -> Added:
-    outcome = await use_cases.update_memory(rooms, memory_id, text)
+async def correct(workspace: Workspace, memory_id: RecordId, text: str) -> Added:
+    outcome = await use_cases.update_memory(workspace, memory_id, text)
     assert isinstance(outcome, Added)
     return outcome
 
 
-async def forget(rooms: Rooms, memory_id: RecordId, *, erase: bool, reason: str = "") -> Forgotten:
-    outcome = await use_cases.forget_memory(rooms, memory_id, reason, erase=erase)
+async def forget(
+    workspace: Workspace, memory_id: RecordId, *, erase: bool, reason: str = ""
+) -> Forgotten:
+    outcome = await use_cases.forget_memory(workspace, memory_id, reason, erase=erase)
     assert isinstance(outcome, Forgotten)
     return outcome
 
 
-async def lines(rooms: Rooms) -> list[str]:
+async def lines(workspace: Workspace) -> list[str]:
     """The profile as its facts read."""
-    known = await use_cases.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(workspace, await view_of(workspace))
     return [entry.fact.line for entry in known.entries]
 
 
-async def fact_id(rooms: Rooms, line: str) -> RecordId:
+async def fact_id(workspace: Workspace, line: str) -> RecordId:
     """The id of a fact's own memory."""
-    known = await use_cases.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(workspace, await view_of(workspace))
     (found,) = [entry.memory_id for entry in known.entries if entry.fact.line == line]
     return found
 
 
-async def found(rooms: Rooms, query: str = "", category: str = "") -> list[str]:
+async def found(workspace: Workspace, query: str = "", category: str = "") -> list[str]:
     """The texts that a search returns."""
-    outcome = await use_cases.search_memories(rooms, query, Filters(category=category), 10)
+    outcome = await use_cases.search_memories(workspace, query, Filters(category=category), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
 
-async def stored(rooms: Rooms) -> list[Record]:
+async def stored(workspace: Workspace) -> list[Record]:
     """Every record of the user scope, visible or not, oldest first."""
-    ids = await rooms.user.records.ids()
-    return sorted([r async for r in rooms.user.records.scan(ids)], key=lambda r: r.id)
+    ids = await workspace.user.records.ids()
+    return sorted([r async for r in workspace.user.records.scan(ids)], key=lambda r: r.id)

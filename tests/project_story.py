@@ -6,30 +6,30 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fakes import FakeClock, FakeIds, Scribe, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, Scribe, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Saved
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["Story", "page", "told"]
 
 
 class Story:
-    """Tells rooms of a project, a minute apart."""
+    """Tells workspace of a project, a minute apart."""
 
-    def __init__(self, rooms: Rooms, clock: FakeClock, ids: FakeIds) -> None:
-        self.rooms = rooms
+    def __init__(self, workspace: Workspace, clock: FakeClock, ids: FakeIds) -> None:
+        self.workspace = workspace
         self.clock = clock
         self._scribe = Scribe(clock, ids)
 
     async def say(self, content: str, **fields: Any) -> RecordId:
         """Remember something by the usual way; its id."""
         self.clock.advance(timedelta(minutes=1))
-        done = await use_cases.add_memory(self.rooms, Draft(content, **fields))
+        done = await use_cases.add_memory(self.workspace, Draft(content, **fields))
         assert isinstance(done, Added)
         return done.record.id
 
@@ -37,7 +37,7 @@ class Story:
         """Seal a checkpoint; its name."""
         self.clock.advance(timedelta(minutes=1))
         done = await use_cases.checkpoint(
-            self.rooms, summary, phase, again=False, approval="approved"
+            self.workspace, summary, phase, again=False, approval="approved"
         )
         assert isinstance(done, Saved)
         return done.checkpoint.id
@@ -50,11 +50,11 @@ class Story:
     async def keep(self, content: str, **fields: Any) -> Record:
         """Write a record as it is, at the tip of the branch."""
         self.clock.advance(timedelta(minutes=1))
-        head = await self.rooms.heads.read()
-        branch = self.rooms.caller.branch
+        head = await self.workspace.heads.read()
+        branch = self.workspace.caller.branch
         tip = head.timeline.tips(branch)[-1] if head else "root"
         record = self._scribe.record(content, segment=tip, branch=branch, **fields)
-        await self.rooms.project.keep(record)
+        await self.workspace.project.keep(record)
         return record
 
     async def phase_one(self) -> str:
@@ -97,11 +97,11 @@ class Story:
 
 @asynccontextmanager
 async def told(folder: Path) -> AsyncGenerator[Story]:
-    """A story that is told to real rooms below the folder."""
+    """A story that is told to real workspace below the folder."""
     clock, ids = FakeClock(), FakeIds()
-    rooms = real_rooms(folder, clock, ids)
-    yield Story(rooms, clock, ids)
-    await close_rooms(rooms)
+    workspace = real_workspace(folder, clock, ids)
+    yield Story(workspace, clock, ids)
+    await close_workspace(workspace)
 
 
 def page(project: Path, name: str = "MEMORY.md") -> str:

@@ -9,7 +9,7 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 
@@ -27,9 +27,9 @@ class SlowUser(User):
         self, context: ClientRequestContext, params: ElicitRequestParams
     ) -> ElicitResult:
         if not self.asked:
-            async with open_rooms(self._settings) as built:
+            async with open_workspace(self._settings) as built:
                 await use_cases.add_memory(
-                    built.rooms, Draft(content="written during the question")
+                    built.workspace, Draft(content="written during the question")
                 )
         return await super().__call__(context, params)
 

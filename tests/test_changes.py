@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from fakes import fake_rooms
+from fakes import fake_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
@@ -35,10 +35,10 @@ async def test_what_came_before_is_heard_at_once_and_nothing_in_time() -> None:
 
 async def test_a_write_and_an_erasure_are_both_changes() -> None:
     """What was forgotten must leave whatever shows it."""
-    rooms = fake_rooms()
-    added = await use_cases.add_memory(rooms, Draft("We deploy on Fridays."))
-    written = rooms.project.changes.count
+    workspace = fake_workspace()
+    added = await use_cases.add_memory(workspace, Draft("We deploy on Fridays."))
+    written = workspace.project.changes.count
     assert isinstance(added, Added)
-    await use_cases.forget_memory(rooms, added.record.id, reason="", erase=True)
+    await use_cases.forget_memory(workspace, added.record.id, reason="", erase=True)
 
-    assert 0 < written < rooms.project.changes.count
+    assert 0 < written < workspace.project.changes.count

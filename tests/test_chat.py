@@ -14,7 +14,7 @@ from chats import KEY, MODEL, Ask, Later, failure, made
 from fake_language import FakeLanguage
 from pydantic import SecretStr
 
-from memory_mcp.build import build, open_rooms
+from memory_mcp.build import build, open_workspace
 from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, LANGUAGE_TURNS_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
@@ -274,15 +274,15 @@ async def test_the_rooms_have_the_model_that_was_chosen_and_close_it(
 ) -> None:
     """A memory that is off has none; an open connection would keep a command from ending."""
     chosen = replace(settings, language=LanguageSettings(server.url, MODEL, SecretStr(KEY)))
-    assert build(settings).rooms.language is None
-    assert build(replace(chosen, enabled=False)).rooms.language is None
-    async with open_rooms(chosen) as built:
-        assert built.rooms.language is not None
+    assert build(settings).workspace.language is None
+    assert build(replace(chosen, enabled=False)).workspace.language is None
+    async with open_workspace(chosen) as built:
+        assert built.workspace.language is not None
         assert server.heard == []
-        assert await built.rooms.language.same_fact(OLD, OLD) == "same"
+        assert await built.workspace.language.same_fact(OLD, OLD) == "same"
     assert len(server.heard) == 1
 
     fake = FakeLanguage()
     built = build(chosen)
-    await replace(built, rooms=replace(built.rooms, language=fake)).aclose()
+    await replace(built, workspace=replace(built.workspace, language=fake)).aclose()
     assert fake.closed

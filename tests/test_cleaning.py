@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes import fake_rooms
+from fakes import fake_workspace
 
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Redaction
@@ -26,7 +26,8 @@ def test_a_secret_is_removed_and_the_receipt_says_which_and_where() -> None:
 def test_every_field_of_a_draft_is_cleaned_and_named() -> None:
     """A title is as readable as a text."""
     draft, found = cleaned(
-        fake_rooms(), Draft(content="Fine\u2026 \u201cso\u201d", title=TEXT, tags=("a\x00b", TEXT))
+        fake_workspace(),
+        Draft(content="Fine\u2026 \u201cso\u201d", title=TEXT, tags=("a\x00b", TEXT)),
     )
 
     clean_text = "It's password=[redacted:password]"
@@ -37,7 +38,7 @@ def test_every_field_of_a_draft_is_cleaned_and_named() -> None:
 def test_a_refusal_names_the_rule_and_never_the_secret() -> None:
     """The message goes into a transcript and into logs."""
     with pytest.raises(InvalidRequestError, match="password at 14") as refused:
-        cleaned(fake_rooms(policy=Policy(secrets="refuse")), Draft(content=TEXT))
+        cleaned(fake_workspace(policy=Policy(secrets="refuse")), Draft(content=TEXT))
 
     assert SECRET not in str(refused.value)
 
@@ -48,7 +49,7 @@ def test_a_refusal_names_the_field(field: str) -> None:
     held = {field: (TEXT,) if field == "tags" else TEXT}
     draft = replace(Draft(content="fine"), **held)
     with pytest.raises(InvalidRequestError, match=f"field '{field}' .*password at 14"):
-        cleaned(fake_rooms(policy=Policy(secrets="refuse")), draft)
+        cleaned(fake_workspace(policy=Policy(secrets="refuse")), draft)
 
 
 def test_a_refusal_of_a_single_text_names_no_field() -> None:
@@ -60,7 +61,7 @@ def test_a_refusal_of_a_single_text_names_no_field() -> None:
 def test_a_text_without_secrets_is_only_normalised() -> None:
     """Refusing secrets must not refuse anything else."""
     assert clean("It\u2019s fine", "refuse") == Redacted("It's fine")
-    assert cleaned_text(fake_rooms(), "It\u2019s fine") == ("It's fine", ())
+    assert cleaned_text(fake_workspace(), "It\u2019s fine") == ("It's fine", ())
 
 
 def test_a_user_who_allows_secrets_keeps_the_text() -> None:
@@ -71,7 +72,7 @@ def test_a_user_who_allows_secrets_keeps_the_text() -> None:
 def test_a_long_list_of_removals_stays_a_sentence() -> None:
     """A whole .env file handed in is one note, not a page."""
     text = "\n".join(f"PASSWORD_{at}={SECRET}{at}" for at in range(40))
-    _, (note,) = cleaned_text(fake_rooms(), text)
+    _, (note,) = cleaned_text(fake_workspace(), text)
 
     assert note.startswith("Taken out before anything was written: password at ")
     assert note.endswith(", 28 more.")

@@ -2,7 +2,7 @@
 
 import pytest
 from doors import Era, add, agent, call, seal
-from fakes import fake_rooms
+from fakes import fake_workspace
 from mcp_types import PromptReference, ResourceTemplateReference
 from shop import added, shop
 
@@ -20,23 +20,23 @@ _IDS = ResourceTemplateReference(uri=MEMORY)
 
 async def test_a_memory_is_found_by_its_id_or_by_its_words() -> None:
     """Nobody knows a UUID by heart; the newest come first."""
-    rooms = await shop()
-    every = (await completion(rooms, _IDS, "id", "")).values
-    storage = (await completion(rooms, _IDS, "id", "POSTGRESQL storage")).values
+    workspace = await shop()
+    every = (await completion(workspace, _IDS, "id", "")).values
+    storage = (await completion(workspace, _IDS, "id", "POSTGRESQL storage")).values
 
     assert every == sorted(every, reverse=True)
     assert len(storage) == 1
-    assert (await completion(rooms, _IDS, "id", storage[0][:-1])).values == storage
-    assert (await completion(rooms, _IDS, "id", "redis")).values == []
-    assert (await completion(rooms, _IDS, "other", "")).values == []
+    assert (await completion(workspace, _IDS, "id", storage[0][:-1])).values == storage
+    assert (await completion(workspace, _IDS, "id", "redis")).values == []
+    assert (await completion(workspace, _IDS, "other", "")).values == []
 
 
 async def test_no_more_is_offered_than_the_protocol_allows() -> None:
     """And it is said that there is more."""
-    rooms = fake_rooms(policy=Policy())
+    workspace = fake_workspace(policy=Policy())
     for number in range(COMPLETIONS_MAX + 10):
-        await added(rooms, Draft(f"Part {number} of the shop sells item number {number}."))
-    found = await completion(rooms, _IDS, "id", "")
+        await added(workspace, Draft(f"Part {number} of the shop sells item number {number}."))
+    found = await completion(workspace, _IDS, "id", "")
 
     assert len(found.values) == COMPLETIONS_MAX
     assert found.has_more

@@ -10,7 +10,7 @@ import pytest
 from closing import handed_on
 from command_line import Run, as_json, complaint
 from doors import Era, Json, add, agent, call, files_with, read, recalled, records, refused, seal
-from fakes import FakeClock, FakeIds, another_session, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, another_session, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
@@ -150,7 +150,7 @@ async def test_a_final_word_without_an_update_is_told_that_it_says_nothing(
 
 async def test_sessions_that_consolidate_at_once_lose_none(tmp_path: Path) -> None:
     """Ten agents on one project, in two processes: each keeps its own series."""
-    first, second = real_rooms(tmp_path), real_rooms(tmp_path, ids=FakeIds(1))
+    first, second = real_workspace(tmp_path), real_workspace(tmp_path, ids=FakeIds(1))
     try:
         texts = {f"agent-{n}": f"Agent {n} is done." for n in range(10)}
         outcomes = await asyncio.gather(
@@ -165,8 +165,8 @@ async def test_sessions_that_consolidate_at_once_lose_none(tmp_path: Path) -> No
         assert all(isinstance(one, Consolidated) and len(one.written) == 3 for one in outcomes)
         assert await handed_on(first) == sorted(texts.values())
     finally:
-        await close_rooms(first)
-        await close_rooms(second)
+        await close_workspace(first)
+        await close_workspace(second)
 
 
 async def test_a_backtrack_hides_what_was_consolidated_on_its_road(
@@ -256,12 +256,14 @@ async def test_a_meta_session_hands_nothing_on_but_may_ask(settings: Settings) -
 
 async def test_the_day_is_that_of_the_user(tmp_path: Path) -> None:
     """Half past two in the afternoon in UTC is tomorrow in Auckland."""
-    rooms = real_rooms(tmp_path, FakeClock())
+    workspace = real_workspace(tmp_path, FakeClock())
     try:
-        await use_cases.add_memory(rooms, Draft("My time zone is Pacific/Auckland.", reach="user"))
-        outcome = await use_cases.consolidate(rooms, ToConsolidate("Begun."))
+        await use_cases.add_memory(
+            workspace, Draft("My time zone is Pacific/Auckland.", reach="user")
+        )
+        outcome = await use_cases.consolidate(workspace, ToConsolidate("Begun."))
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert isinstance(outcome, Consolidated)
     assert outcome.written[0].content == "2026-02-01: Begun."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from doors import files_with
-from fakes import FakeIds, close_rooms, real_rooms
+from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.disk import Access, Disk
@@ -12,7 +12,7 @@ from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -45,19 +45,19 @@ class Killing(Disk):
             raise Killed
 
 
-async def cut_short(folder: Path, records: int) -> Rooms:
+async def cut_short(folder: Path, records: int) -> Workspace:
     """Another session, after one was killed while it sealed the first phase."""
-    killed = real_rooms(folder, ids=FakeIds(1), disk=Killing(records))
+    killed = real_workspace(folder, ids=FakeIds(1), disk=Killing(records))
     with pytest.raises(Killed):
         await use_cases.checkpoint(
             killed, "Done", 1, again=False, approval="approved", closeout=CLOSEOUT
         )
-    await close_rooms(killed)
-    return real_rooms(folder)
+    await close_workspace(killed)
+    return real_workspace(folder)
 
 
-async def found(rooms: Rooms, query: str) -> list[str]:
-    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
+async def found(workspace: Workspace, query: str) -> list[str]:
+    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
@@ -67,14 +67,14 @@ async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
     tmp_path: Path, records: int
 ) -> None:
     """The head is the commit: no start and no doctor may be needed to see what it seals."""
-    rooms = await cut_short(tmp_path, records)
+    workspace = await cut_short(tmp_path, records)
     try:
-        decided, *_ = await found(rooms, "what carries the orders")
-        opened = await use_cases.memory_context(rooms)
-        again = await use_cases.add_memory(rooms, Draft("No mails yet"))
-        head = await use_cases.memory_head(rooms)
+        decided, *_ = await found(workspace, "what carries the orders")
+        opened = await use_cases.memory_context(workspace)
+        again = await use_cases.add_memory(workspace, Draft("No mails yet"))
+        head = await use_cases.memory_head(workspace)
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert decided.startswith("Kafka carries the orders")
     assert isinstance(opened, Block)
@@ -89,11 +89,13 @@ async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
     tmp_path: Path, records: int
 ) -> None:
     """What is known must not be stored a second time, whoever comes first after the cut."""
-    rooms = await cut_short(tmp_path, records)
+    workspace = await cut_short(tmp_path, records)
     try:
-        assert isinstance(await use_cases.add_memory(rooms, Draft("No mails yet")), AlreadyKnown)
+        assert isinstance(
+            await use_cases.add_memory(workspace, Draft("No mails yet")), AlreadyKnown
+        )
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
 
 @pytest.mark.parametrize("records", [0, 1, 2, 3])
@@ -101,13 +103,13 @@ async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
     tmp_path: Path, records: int
 ) -> None:
     """No text may be left on the disk because the index did not know of it."""
-    rooms = await cut_short(tmp_path, records)
+    workspace = await cut_short(tmp_path, records)
     try:
-        gone = await use_cases.backtrack(rooms, "start", "forget")
+        gone = await use_cases.backtrack(workspace, "start", "forget")
         assert isinstance(gone, Backtracked)
-        assert await found(rooms, "what carries the orders") == []
+        assert await found(workspace, "what carries the orders") == []
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert gone.erased == 4
     assert files_with(tmp_path, "Kafka") == files_with(tmp_path, "No mails yet") == []
@@ -117,14 +119,14 @@ async def test_a_memory_whose_session_was_killed_before_it_was_indexed_can_be_gi
     tmp_path: Path,
 ) -> None:
     """It was never acknowledged, and is on the disk all the same."""
-    killed = real_rooms(tmp_path, ids=FakeIds(1), disk=Killing(1))
+    killed = real_workspace(tmp_path, ids=FakeIds(1), disk=Killing(1))
     with pytest.raises(Killed):
         await use_cases.add_memory(killed, Draft("Kafka carries the orders"))
-    await close_rooms(killed)
-    rooms = real_rooms(tmp_path)
+    await close_workspace(killed)
+    workspace = real_workspace(tmp_path)
     try:
-        await use_cases.backtrack(rooms, "start", "forget")
+        await use_cases.backtrack(workspace, "start", "forget")
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert files_with(tmp_path, "Kafka") == []

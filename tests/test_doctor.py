@@ -11,7 +11,7 @@ from doors import add, agent, call, head_file, history, recalled, record_file, r
 from patient import LATER, examine, mended, rewrite, worked_on
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
 
@@ -118,9 +118,9 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
     hour_ago = young.stat().st_mtime - LITTER_SECONDS_MIN - 60
     os.utime(old, (hour_ago, hour_ago))
 
-    async with open_rooms(settings) as built:
-        await use_cases.catch_up(built.rooms)
-        await use_cases.catch_up(built.rooms)
+    async with open_workspace(settings) as built:
+        await use_cases.catch_up(built.workspace)
+        await use_cases.catch_up(built.workspace)
 
     assert history(project) == before
     assert not old.exists()

@@ -17,10 +17,10 @@ from encoding_stories import (
     until_encoded,
 )
 from fake_embedder import FakeEmbedder, meaningful
-from fakes import FakeClock, close_rooms
+from fakes import FakeClock, close_workspace
 
 from memory_mcp import use_cases
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
@@ -39,19 +39,21 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path, model: FakeEmbedder, clock: FakeClock) -> AsyncGenerator[Rooms]:
+async def workspace(
+    tmp_path: Path, model: FakeEmbedder, clock: FakeClock
+) -> AsyncGenerator[Workspace]:
     found = meaningful(tmp_path, model, clock)
     yield found
-    await close_rooms(found)
+    await close_workspace(found)
 
 
 async def test_encoding_goes_on_when_a_model_that_failed_is_back(
-    rooms: Rooms, model: FakeEmbedder, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    workspace: Workspace, model: FakeEmbedder, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An endpoint that is down for a while costs time, and nothing else."""
     model.failing = "The endpoint does not answer."
-    async with encoding(rooms):
-        first = await add(rooms, "Ann drives a red car.")
+    async with encoding(workspace):
+        first = await add(workspace, "Ann drives a red car.")
 
         async def said() -> bool:
             return model.failing in caplog.text
@@ -59,44 +61,44 @@ async def test_encoding_goes_on_when_a_model_that_failed_is_back(
         await until(said)
         model.failing = ""
         clock.advance(LEASE_OVER)
-        await add(rooms, "Bob visits a physician.")  # wakes it
-        await until_encoded(rooms)
+        await add(workspace, "Bob visits a physician.")  # wakes it
+        await until_encoded(workspace)
 
-    assert (await recalled(rooms, "automobile"))[0] == first.content
+    assert (await recalled(workspace, "automobile"))[0] == first.content
 
 
 async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
-    rooms: Rooms, model: FakeEmbedder, clock: FakeClock
+    workspace: Workspace, model: FakeEmbedder, clock: FakeClock
 ) -> None:
     """A run that was cut short is not begun anew."""
     for number in range(40):
-        await add(rooms, f"memory number {number}")
+        await add(workspace, f"memory number {number}")
 
     def fail_after_the_first(_done: int, _whole: int) -> None:
         model.failing = "The endpoint does not answer."
 
     with pytest.raises(ModelUnavailableError, match="endpoint"):
-        await use_cases.encode_all(rooms, fail_after_the_first)
+        await use_cases.encode_all(workspace, fail_after_the_first)
     done = sum(model.encoded.values())
     assert 0 < done < 40
     model.failing = ""
     clock.advance(LEASE_OVER)
-    assert await use_cases.encode_all(rooms) == 40 - done
+    assert await use_cases.encode_all(workspace) == 40 - done
     assert set(model.encoded.values()) == {1}
 
 
 async def test_encoding_ends_in_the_middle_when_the_session_leaves(
-    rooms: Rooms, model: FakeEmbedder
+    workspace: Workspace, model: FakeEmbedder
 ) -> None:
     """After the text at hand, and without leasing more: a client does not wait for a long queue."""
-    meaning = rooms.user.meaning
+    meaning = workspace.user.meaning
     assert meaning is not None
-    mine = await add(rooms, "Short commits.", kind="preference", reach="user")
+    mine = await add(workspace, "Short commits.", kind="preference", reach="user")
     for number in range(60):
-        await add(rooms, f"memory number {number} " + "and more " * 400)
+        await add(workspace, f"memory number {number} " + "and more " * 400)
     model.gate.clear()
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_encoded(rooms, leaving))
+    task = asyncio.create_task(use_cases.keep_encoded(workspace, leaving))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await model.waiting.wait()
         leaving.set()
@@ -104,17 +106,19 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await use_cases.unencoded(rooms) == 60
-    now = rooms.clock.now()
+    assert await use_cases.unencoded(workspace) == 60
+    now = workspace.clock.now()
     assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 
 
-async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(rooms: Rooms) -> None:
+async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(
+    workspace: Workspace,
+) -> None:
     """The server gives encoding a second to end, then ends it."""
-    await add(rooms, "Ann drives a red car.")
+    await add(workspace, "Ann drives a red car.")
     before = asyncio.all_tasks()
-    task = asyncio.create_task(use_cases.keep_encoded(rooms, asyncio.Event()))
-    await until_encoded(rooms)
+    task = asyncio.create_task(use_cases.keep_encoded(workspace, asyncio.Event()))
+    await until_encoded(workspace)
 
     async def it_waits() -> bool:
         return len(asyncio.all_tasks() - before) == 3
@@ -129,30 +133,30 @@ async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(rooms: 
 
 @pytest.mark.parametrize("how", ["deleted", "garbage"])
 async def test_encoding_brings_an_index_that_is_gone_back_first(
-    tmp_path: Path, rooms: Rooms, how: str
+    tmp_path: Path, workspace: Workspace, how: str
 ) -> None:
     """The vectors lie in the index's file: whoever encodes must not wait until somebody asks."""
     for number in range(5):
-        await add(rooms, f"memory number {number}")
-    await use_cases.encode_all(rooms)
-    await close_rooms(rooms)
+        await add(workspace, f"memory number {number}")
+    await use_cases.encode_all(workspace)
+    await close_workspace(workspace)
     for path in machine_dir(tmp_path / "project").glob("index.sqlite3*"):
         if how == "deleted":
             path.unlink()
         else:
             path.write_bytes(b"garbage " * 2_000)
 
-    assert await use_cases.unencoded(rooms) == 5
-    assert await use_cases.encode_all(rooms) == 5
-    assert len(await recalled(rooms, "number")) == 5
+    assert await use_cases.unencoded(workspace) == 5
+    assert await use_cases.encode_all(workspace) == 5
+    assert len(await recalled(workspace, "number")) == 5
 
 
 async def test_encoding_lets_go_of_what_no_session_uses_any_more(
-    tmp_path: Path, rooms: Rooms, clock: FakeClock
+    tmp_path: Path, workspace: Workspace, clock: FakeClock
 ) -> None:
     """A week after the switch to another model, its vectors no longer take room."""
-    await add(rooms, "Ann drives a red car.")
-    await use_cases.encode_all(rooms)
+    await add(workspace, "Ann drives a red car.")
+    await use_cases.encode_all(workspace)
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
     index = SqliteIndex(
@@ -167,7 +171,7 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
         await until(gone)
 
     assert await use_cases.unencoded(newer) == 0
-    assert await use_cases.unencoded(rooms) == 1
+    assert await use_cases.unencoded(workspace) == 1
     for each in (newer.project, newer.user):
         await each.index.aclose()
     await index.aclose()

@@ -25,7 +25,7 @@ from doors import (
 from mcp import Client
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.episodes import Pace
 
@@ -168,8 +168,8 @@ async def test_an_episode_belongs_to_the_phase_that_is_worked_on(
     settings: Settings, era: Era, project: Path
 ) -> None:
     """As everything else that is written in it; MEMORY_PHASE need not say so."""
-    async with open_rooms(settings) as built:
-        await use_cases.move_to_phase(built.rooms, 3)
+    async with open_workspace(settings) as built:
+        await use_cases.move_to_phase(built.workspace, 3)
     async with agent(settings, era) as client:
         await capture(client, 1, "Please move the cart service to SQLite.")
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 from command_line import Run, as_json, complaint
-from fakes import FakeClock, close_rooms, fake_rooms, forked, real_rooms, switched
+from fakes import FakeClock, close_workspace, fake_workspace, forked, real_workspace, switched
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
 from memory_mcp import use_cases
@@ -32,26 +32,28 @@ def text_of(material: Material) -> str:
 async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
     """DESIGN 3.5: left roads with their summaries, corrections, what was forgotten or expired."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
-    old = await use_cases.add_memory(rooms, Draft("corrected zebra"))
+    workspace = fake_workspace(clock)
+    old = await use_cases.add_memory(workspace, Draft("corrected zebra"))
     assert isinstance(old, Added)
-    await use_cases.update_memory(rooms, old.record.id, "newer otter")
+    await use_cases.update_memory(workspace, old.record.id, "newer otter")
     await use_cases.add_memory(
-        rooms, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1))
+        workspace, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1))
     )
-    hidden = await use_cases.add_memory(rooms, Draft("hidden emu"))
+    hidden = await use_cases.add_memory(workspace, Draft("hidden emu"))
     assert isinstance(hidden, Added)
-    await use_cases.forget_memory(rooms, hidden.record.id, "because of a newt", erase=False)
-    sealed = await use_cases.checkpoint(rooms, "sealed lynx", 1, again=False, approval="approved")
+    await use_cases.forget_memory(workspace, hidden.record.id, "because of a newt", erase=False)
+    sealed = await use_cases.checkpoint(
+        workspace, "sealed lynx", 1, again=False, approval="approved"
+    )
     assert isinstance(sealed, Saved)
-    await use_cases.add_memory(rooms, Draft("left gnu"))
-    await use_cases.checkpoint(rooms, "left ibis", 2, again=False, approval="approved")
-    await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue", lesson="learnt koala")
-    await use_cases.checkpoint(rooms, "pending wasp", 2, again=False, approval="pending")
+    await use_cases.add_memory(workspace, Draft("left gnu"))
+    await use_cases.checkpoint(workspace, "left ibis", 2, again=False, approval="approved")
+    await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue", lesson="learnt koala")
+    await use_cases.checkpoint(workspace, "pending wasp", 2, again=False, approval="pending")
     clock.advance(timedelta(hours=2))
 
-    visible = text_of(await exported(rooms, form))
-    whole = text_of(await exported(rooms, form, history=True))
+    visible = text_of(await exported(workspace, form))
+    whole = text_of(await exported(workspace, form, history=True))
     held = ["newer otter", "sealed lynx", "learnt koala"]
     gone = ["zebra", "yak", "emu", "newt", "gnu", "ibis", "wasp"]
     assert [word for word in held if word not in visible] == []
@@ -61,26 +63,26 @@ async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
 
 async def test_the_branch_decides_what_holds() -> None:
     """Another branch's work is no part of this one's export."""
-    rooms = fake_rooms()
-    rooms = await forked(rooms, "side", "")
-    rooms = await switched(rooms, "main")
-    await use_cases.add_memory(rooms, Draft("on main"))
-    rooms = await switched(rooms, "side")
-    await use_cases.add_memory(rooms, Draft("on the side"))
+    workspace = fake_workspace()
+    workspace = await forked(workspace, "side", "")
+    workspace = await switched(workspace, "main")
+    await use_cases.add_memory(workspace, Draft("on main"))
+    workspace = await switched(workspace, "side")
+    await use_cases.add_memory(workspace, Draft("on the side"))
 
-    assert await contents(rooms) == ["on the side"]
-    assert "on main" not in text_of(await exported(rooms))
+    assert await contents(workspace) == ["on the side"]
+    assert "on main" not in text_of(await exported(workspace))
 
 
 async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
     """An export of a project is given to others."""
-    rooms = fake_rooms()
-    await use_cases.add_memory(rooms, Draft("I live in Berlin", reach="user"))
-    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
+    workspace = fake_workspace()
+    await use_cases.add_memory(workspace, Draft("I live in Berlin", reach="user"))
+    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
 
-    assert "Berlin" not in text_of(await exported(rooms, pools=("project",)))
-    assert "Postgres" not in text_of(await exported(rooms, pools=("user",)))
-    both = await exported(rooms, pools=BOTH)
+    assert "Berlin" not in text_of(await exported(workspace, pools=("project",)))
+    assert "Postgres" not in text_of(await exported(workspace, pools=("user",)))
+    both = await exported(workspace, pools=BOTH)
     own = read(both).own
     assert own is not None
     # the city that the profile drew from it comes along
@@ -89,41 +91,41 @@ async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
 
 async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> None:
     """A cut may have come between the head and the record: the head holds it."""
-    rooms = real_rooms(tmp_path)
-    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
-    await use_cases.checkpoint(rooms, "the first", 1, again=False, approval="approved")
-    head = await rooms.heads.read()
+    workspace = real_workspace(tmp_path)
+    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
+    await use_cases.checkpoint(workspace, "the first", 1, again=False, approval="approved")
+    head = await workspace.heads.read()
     assert head is not None
     assert head.last is None
-    (move,) = await load(rooms.project, list(head.timeline.moves))
+    (move,) = await load(workspace.project, list(head.timeline.moves))
     cut = head.model_copy(update={"last": move})
-    await rooms.heads.replace(cut, expected=head.revision)
-    await rooms.project.records.erase({move.id})
-    there = fake_rooms()
-    await imported(there, await exported(rooms, history=True))
+    await workspace.heads.replace(cut, expected=head.revision)
+    await workspace.project.records.erase({move.id})
+    there = fake_workspace()
+    await imported(there, await exported(workspace, history=True))
 
     assert [c.summary for c in (await there.heads.read() or head).timeline.decided()] == [
         "the first"
     ]
-    await close_rooms(rooms)
+    await close_workspace(workspace)
 
 
 async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> None:
     """A backup of nothing over the last good one would be the worst of all."""
-    rooms = real_rooms(tmp_path)
-    await use_cases.add_memory(rooms, Draft("Orders rest in Postgres"))
+    workspace = real_workspace(tmp_path)
+    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
     folder = tmp_path / "project" / ".claude" / "memory"
     folder.rename(tmp_path / "elsewhere")
 
     with pytest.raises(StoreUnavailableError, match="there is not one record"):
-        await use_cases.choose_export(rooms, BOTH, history=False)
-    await close_rooms(rooms)
+        await use_cases.choose_export(workspace, BOTH, history=False)
+    await close_workspace(workspace)
 
 
 async def test_a_memory_that_is_off_exports_nothing() -> None:
     """As every other read."""
-    rooms = fake_rooms(policy=Policy(enabled=False))
-    assert isinstance(await use_cases.choose_export(rooms, BOTH, history=False), Skipped)
+    workspace = fake_workspace(policy=Policy(enabled=False))
+    assert isinstance(await use_cases.choose_export(workspace, BOTH, history=False), Skipped)
 
 
 # the command

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from depth import depth
-from fakes import Scribe, called, fake_rooms
+from fakes import Scribe, called, fake_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
@@ -161,10 +161,10 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
     content: str, title: str, category: str, tags: list[str], client: str
 ) -> None:
     """The check on reading is never stricter than the one on writing."""
-    rooms = called(fake_rooms(), client=client)
+    workspace = called(fake_workspace(), client=client)
     draft = Draft(content, title=title, category=category, tags=tuple(tags))
     try:
-        outcome = await use_cases.add_memory(rooms, draft)
+        outcome = await use_cases.add_memory(workspace, draft)
     except InvalidRequestError:
         return
     if isinstance(outcome, Added):

@@ -8,14 +8,14 @@ import pytest
 from chat_server import chat_server, saying
 from doors import Era, agent, call, recalled
 from fake_language import FakeLanguage
-from fakes import close_rooms, real_rooms
+from fakes import close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome, AlreadyKnown, Declined, Found
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -29,57 +29,59 @@ def language() -> FakeLanguage:
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path, language: FakeLanguage) -> AsyncGenerator[Rooms]:
-    built = real_rooms(tmp_path)
+async def workspace(tmp_path: Path, language: FakeLanguage) -> AsyncGenerator[Workspace]:
+    built = real_workspace(tmp_path)
     yield replace(built, language=language)
-    await close_rooms(built)
+    await close_workspace(built)
 
 
-async def add(rooms: Rooms, text: str, *, gate: bool = False) -> AddOutcome:
-    return await use_cases.add_memory(rooms, Draft(text), gate=gate)
+async def add(workspace: Workspace, text: str, *, gate: bool = False) -> AddOutcome:
+    return await use_cases.add_memory(workspace, Draft(text), gate=gate)
 
 
-async def known(rooms: Rooms) -> list[str]:
-    found = await use_cases.search_memories(rooms, "", Filters(), 10)
+async def known(workspace: Workspace) -> list[str]:
+    found = await use_cases.search_memories(workspace, "", Filters(), 10)
     assert isinstance(found, Found)
     return [hit.record.content for hit in found.hits]
 
 
 async def test_the_model_decides_where_the_rule_cannot_tell(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """It understands both."""
-    await add(rooms, OLD)
+    await add(workspace, OLD)
     language.judgements[OLD, NEW] = "contradicts"
     language.compositions[OLD, NEW] = NEW
-    added = await add(rooms, NEW)
+    added = await add(workspace, NEW)
 
     assert isinstance(added, Added)
     assert added.contradictions
-    assert await known(rooms) == [NEW]
+    assert await known(workspace) == [NEW]
 
 
-async def test_the_model_may_say_that_they_are_two(rooms: Rooms, language: FakeLanguage) -> None:
+async def test_the_model_may_say_that_they_are_two(
+    workspace: Workspace, language: FakeLanguage
+) -> None:
     """Then nobody else is asked either."""
-    await add(rooms, OLD)
+    await add(workspace, OLD)
     language.judgements[OLD, NEW] = "different"
-    added = await add(rooms, NEW)
+    added = await add(workspace, NEW)
 
     assert isinstance(added, Added)
     assert added.similar == ()
-    assert sorted(await known(rooms)) == sorted([OLD, NEW])
+    assert sorted(await known(workspace)) == sorted([OLD, NEW])
 
 
 async def test_a_model_that_fails_leaves_it_to_the_rules(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """No memory waits for a server to come back."""
     language.failing = "it does not answer"
-    await add(rooms, OLD)
-    unsure = await add(rooms, NEW)
-    await add(rooms, "Mia is 3 years old. She plays chess.")
-    whole = await add(rooms, "Mia is 4 years old.")
-    chatter = await add(rooms, "ok, thanks a lot!", gate=True)
+    await add(workspace, OLD)
+    unsure = await add(workspace, NEW)
+    await add(workspace, "Mia is 3 years old. She plays chess.")
+    whole = await add(workspace, "Mia is 4 years old.")
+    chatter = await add(workspace, "ok, thanks a lot!", gate=True)
 
     assert isinstance(unsure, Added)
     assert [each.record.content for each in unsure.similar] == [OLD]
@@ -88,15 +90,17 @@ async def test_a_model_that_fails_leaves_it_to_the_rules(
     assert isinstance(chatter, Declined)
 
 
-async def test_the_model_composes_and_classifies(rooms: Rooms, language: FakeLanguage) -> None:
+async def test_the_model_composes_and_classifies(
+    workspace: Workspace, language: FakeLanguage
+) -> None:
     """A sentence may read better than two."""
     old, new = "Mia is 3 years old. She plays chess.", "Mia is 4 years old."
     better = "Mia is 4 years old. Mia plays chess."
     language.compositions[old, new] = better
-    await add(rooms, old)
-    whole = await add(rooms, new)
+    await add(workspace, old)
+    whole = await add(workspace, new)
     language.sorts["The moon is full."] = "passing"
-    declined = await add(rooms, "The moon is full.", gate=True)
+    declined = await add(workspace, "The moon is full.", gate=True)
 
     assert isinstance(whole, Added)
     assert whole.record.content == better
@@ -104,23 +108,25 @@ async def test_the_model_composes_and_classifies(rooms: Rooms, language: FakeLan
 
 
 async def test_an_invention_of_the_model_is_not_stored(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """What nobody said must not become a memory."""
     old, new = "Mia is 3 years old. She plays chess.", "Mia is 4 years old."
     language.compositions[old, new] = "Mia is 4 years old and hates chess. She lives in Kiel."
-    await add(rooms, old)
-    whole = await add(rooms, new)
+    await add(workspace, old)
+    whole = await add(workspace, new)
 
     assert isinstance(whole, Added)
     assert whole.record.content == "Mia is 4 years old. She plays chess."
 
 
-async def test_nobody_is_asked_about_what_is_plain(rooms: Rooms, language: FakeLanguage) -> None:
+async def test_nobody_is_asked_about_what_is_plain(
+    workspace: Workspace, language: FakeLanguage
+) -> None:
     """A model costs time and money."""
-    await add(rooms, OLD)
-    same = await add(rooms, "the frontend is written in React")
-    await add(rooms, "Tea is served at five.")
+    await add(workspace, OLD)
+    same = await add(workspace, "the frontend is written in React")
+    await add(workspace, "Tea is served at five.")
 
     assert isinstance(same, AlreadyKnown)
     assert language.asked == []
@@ -142,54 +148,54 @@ async def test_a_hostile_answer_changes_nothing(settings: Settings, era: Era) ->
 
 
 async def test_what_only_the_model_calls_the_same_is_never_just_put_together(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """Two values side by side in one memory would be a contradiction that nobody sees."""
-    await add(rooms, OLD)
+    await add(workspace, OLD)
     language.judgements[OLD, NEW] = "same"
     language.compositions[OLD, NEW] = "Something else altogether."
-    added = await add(rooms, NEW)
+    added = await add(workspace, NEW)
 
     assert isinstance(added, Added)
     assert [each.record.content for each in added.similar] == [OLD]
-    assert sorted(await known(rooms)) == sorted([OLD, NEW])
+    assert sorted(await known(workspace)) == sorted([OLD, NEW])
 
 
 async def test_a_single_sentence_that_the_model_contradicts_gives_way(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """There is nothing else in it to be kept, so nothing has to be composed."""
-    await add(rooms, OLD)
+    await add(workspace, OLD)
     language.judgements[OLD, NEW] = "contradicts"
     language.compositions[OLD, NEW] = f"{OLD} {NEW}"
-    added = await add(rooms, NEW)
+    added = await add(workspace, NEW)
 
     assert isinstance(added, Added)
-    assert await known(rooms) == [NEW]
+    assert await known(workspace) == [NEW]
 
 
 async def test_a_composition_that_loses_a_sentence_is_not_taken(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """Newest value wins, and nothing else is lost: an allergy least of all."""
     old = "Mia is 3 years old. She is allergic to peanuts."
     new = "Mia is 4 years old."
     language.compositions[old, new] = new
-    await add(rooms, old)
-    await add(rooms, new)
+    await add(workspace, old)
+    await add(workspace, new)
 
-    assert await known(rooms) == ["Mia is 4 years old. She is allergic to peanuts."]
+    assert await known(workspace) == ["Mia is 4 years old. She is allergic to peanuts."]
 
 
-async def test_what_is_not_contradicted_stays(rooms: Rooms, language: FakeLanguage) -> None:
+async def test_what_is_not_contradicted_stays(workspace: Workspace, language: FakeLanguage) -> None:
     """One word of the model's does not cost what the old sentence says besides."""
     old, new = "The server has 4 GB RAM and sits in Oslo.", "The server now has 8 GB RAM."
-    await add(rooms, old)
+    await add(workspace, old)
     language.judgements[old, new] = "contradicts"
-    added = await add(rooms, new)
+    added = await add(workspace, new)
 
     assert isinstance(added, Added)
-    assert "sits in Oslo" in " ".join(await known(rooms))
+    assert "sits in Oslo" in " ".join(await known(workspace))
     assert added.contradictions or any("It contradicts" in note for note in added.notes)
 
 
@@ -215,39 +221,39 @@ BESIDES = [
 
 @pytest.mark.parametrize(("old", "new"), BESIDES)
 async def test_no_word_of_a_model_costs_more_than_one_value(
-    rooms: Rooms, language: FakeLanguage, old: str, new: str
+    workspace: Workspace, language: FakeLanguage, old: str, new: str
 ) -> None:
     """A sentence says several things, however they are joined, and a composition may drop some."""
-    await add(rooms, old)
+    await add(workspace, old)
     language.judgements[old, new] = "contradicts"
     language.compositions[old, new] = new
-    await add(rooms, new)
+    await add(workspace, new)
 
-    assert sorted(await known(rooms)) == sorted([old, new])
+    assert sorted(await known(workspace)) == sorted([old, new])
 
 
 async def test_a_model_composes_one_sentence_that_says_more(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """It is asked where the newer text alone would lose something, and loses nothing itself."""
     old, new = BESIDES[1]
     whole = "The deploy host db1 in rack 4 uses port 5433, admin Carla, backup at 2 am."
-    await add(rooms, old)
+    await add(workspace, old)
     language.judgements[old, new] = "contradicts"
     language.compositions[old, new] = whole
-    await add(rooms, new)
+    await add(workspace, new)
 
-    assert await known(rooms) == [whole]
+    assert await known(workspace) == [whole]
 
 
 async def test_a_composition_keeps_each_name_and_figure(
-    rooms: Rooms, language: FakeLanguage
+    workspace: Workspace, language: FakeLanguage
 ) -> None:
     """Most of the words are not enough where the one that is missing is the name."""
     old = "Mia is 3 years old. Her sister Ida attends the primary school nearby."
     new = "Mia is 4 years old and loves cats."
     language.compositions[old, new] = f"{new} Her sister attends the primary school nearby."
-    await add(rooms, old)
-    await add(rooms, new)
+    await add(workspace, old)
+    await add(workspace, new)
 
-    assert "Her sister Ida attends the primary school nearby." in " ".join(await known(rooms))
+    assert "Her sister Ida attends the primary school nearby." in " ".join(await known(workspace))

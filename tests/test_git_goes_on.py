@@ -13,7 +13,7 @@ from project_story import page
 from real_git import commit_all, git, make_repository
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -40,8 +40,8 @@ async def counted(client: Client) -> int:
 
 async def rendered(settings: Settings) -> None:
     """The pages as they are now, by another process."""
-    async with open_rooms(settings) as built:
-        assert await use_cases.render_views(built.rooms) == ()
+    async with open_workspace(settings) as built:
+        assert await use_cases.render_views(built.workspace) == ()
 
 
 async def test_a_checkout_takes_records_away_and_brings_them_back(

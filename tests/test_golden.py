@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from fakes import FakeClock, FakeIds, fake_rooms
+from fakes import FakeClock, FakeIds, fake_workspace
 from golden import golden
 from project_story import Story
 from views_in_memory import MemoryViews
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.anyio
 
 def a_story() -> Story:
     clock, ids = FakeClock(), FakeIds()
-    return Story(fake_rooms(clock, ids), clock, ids)
+    return Story(fake_workspace(clock, ids), clock, ids)
 
 
 async def text(story: Story, task: str = "", since: str = "", budget: int = 500) -> str:
-    block = await use_cases.memory_context(story.rooms, task, budget, since)
+    block = await use_cases.memory_context(story.workspace, task, budget, since)
     assert isinstance(block, Block)
     return f"{block.text}\n"
 
@@ -41,28 +41,30 @@ async def test_what_has_changed_since() -> None:
     """What a resumed session reads instead: nothing of what was given up but ids."""
     story = a_story()
     await story.phase_one()
-    then = (await use_cases.bootstrap(story.rooms)).since
+    then = (await use_cases.bootstrap(story.workspace)).since
     golden("since-nothing.md", await text(story, since=then))
     await story.phase_two()
-    later = (await use_cases.bootstrap(story.rooms)).since
+    later = (await use_cases.bootstrap(story.workspace)).since
     golden("since-new.md", await text(story, since=then))
     story.clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(story.rooms, "phase 1", "continue", lesson="Cookies are too small.")
+    await use_cases.backtrack(
+        story.workspace, "phase 1", "continue", lesson="Cookies are too small."
+    )
     golden("since-backtrack.md", await text(story, since=later))
 
 
 async def test_the_pages() -> None:
     """What lies in the project's folders."""
     story = a_story()
-    views = story.rooms.views
+    views = story.workspace.views
     assert isinstance(views, MemoryViews)
     brief = await story.say("It was said and taken back.")
-    await use_cases.forget_memory(story.rooms, brief, "", erase=True)
+    await use_cases.forget_memory(story.workspace, brief, "", erase=True)
     golden("MEMORY-empty.md", views.pages["MEMORY.md"])
     golden("HISTORY-empty.md", views.pages["HISTORY.md"])
     await story.phase_one()
     await story.phase_two()
-    await use_cases.render_views(story.rooms)
+    await use_cases.render_views(story.workspace)
 
     for page, shown in views.pages.items():
         golden(page, shown)

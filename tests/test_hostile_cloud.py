@@ -29,7 +29,7 @@ from mirrors import kept, machine, mirrored, synced, texts
 from remotes import CALLS, Call, answer, fresh_id, remote_of, saying
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.places import find_places
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
@@ -110,9 +110,9 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
         found = str(await call(client, "search_memories", query="evil"))
         head = await read(client, "memory_head")
     kept = files(desk)
-    async with open_rooms(desk) as built:
-        report = await use_cases.trust_report(built.rooms)
-        await use_cases.trust_project(built.rooms)
+    async with open_workspace(desk) as built:
+        report = await use_cases.trust_report(built.workspace)
+        await use_cases.trust_project(built.workspace)
     let_in = await synced(desk)
 
     assert (done.taken_in.records, asked.taken_in.records) == (0, 0)
@@ -133,13 +133,13 @@ async def test_a_running_session_sends_nothing_under_a_name_that_is_trusted_no_l
     """Another remote, or the user's word: it is asked each time, not once at the start."""
     await some_memories(desk)
     sent = len(kept(cloud))
-    async with open_rooms(desk) as built:
-        await use_cases.revoke_trust(built.rooms)
-        await use_cases.add_memory(built.rooms, Draft("Carts live in cookies."))
-        await use_cases.sync(built.rooms, lambda _done, _total: None)
+    async with open_workspace(desk) as built:
+        await use_cases.revoke_trust(built.workspace)
+        await use_cases.add_memory(built.workspace, Draft("Carts live in cookies."))
+        await use_cases.sync(built.workspace, lambda _done, _total: None)
         silent = len(kept(cloud))
-        await use_cases.trust_project(built.rooms)
-        await use_cases.sync(built.rooms, lambda _done, _total: None)
+        await use_cases.trust_project(built.workspace)
+        await use_cases.sync(built.workspace, lambda _done, _total: None)
 
     assert silent == sent
     assert "Carts live in cookies." in texts(cloud)
@@ -166,9 +166,9 @@ async def test_where_there_is_no_project_the_cloud_is_trusted_all_the_same(
 ) -> None:
     """The user's own memories come from there, too."""
     home = Settings(home=tmp_path / "home", user="ada", approval="auto")
-    async with open_rooms(mirrored(home, cloud)) as built:
-        asked = await use_cases.trust_report(built.rooms)
-        granted = await use_cases.trust_project(built.rooms)
+    async with open_workspace(mirrored(home, cloud)) as built:
+        asked = await use_cases.trust_report(built.workspace)
+        granted = await use_cases.trust_project(built.workspace)
 
     assert (asked.cloud, asked.trusted) == (cloud.url, False)
     assert (granted.cloud, granted.trusted) == ("", True)
@@ -190,9 +190,9 @@ async def test_a_tombstone_from_the_cloud_hides_and_erases_nothing(
         assert await recalled(client) == ["Storage is settled."]
         assert "3 memories that another machine forgot" in await read(client, "memory_head")
     for provider in ("auto", "local"):
-        async with open_rooms(replace(desk, provider=provider)) as built:
-            await use_cases.reindex(built.rooms)
-            await use_cases.doctor(built.rooms, repair=True)
+        async with open_workspace(replace(desk, provider=provider)) as built:
+            await use_cases.reindex(built.workspace)
+            await use_cases.doctor(built.workspace, repair=True)
 
     assert [waiting.id for waiting in done.waiting] == ids
     assert {name: data for name, data in files(desk).items() if name in before} == before
@@ -208,8 +208,8 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     )
     await plant(cloud, forged)
     await synced(desk, pull_all=True)
-    async with open_rooms(desk) as built:
-        done = await use_cases.erase_forgotten_elsewhere(built.rooms)
+    async with open_workspace(desk) as built:
+        done = await use_cases.erase_forgotten_elsewhere(built.workspace)
 
     assert [(gone.id, gone.title) for gone in done.erased] == [
         (ids[0], "Orders live in PostgreSQL.")
@@ -218,15 +218,15 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     assert f"{ids[0]}.json" not in files(desk)
     stones = [r for r in records(folder(desk)) if r["kind"] == "tombstone"]
     assert [ids[0] in stone["erases"] for stone in stones] == [True, True]
-    async with open_rooms(desk) as built:
-        assert await use_cases.doctor(built.rooms) == []
+    async with open_workspace(desk) as built:
+        assert await use_cases.doctor(built.workspace) == []
 
 
 async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Cloud) -> None:
     """It hides the line; what is on it stays, and so does what is written meanwhile."""
     ids = await some_memories(desk)
     before = files(desk)
-    async with open_rooms(desk) as built:
+    async with open_workspace(desk) as built:
         head = await built.heads.read()
     assert head is not None
     segments = (ROOT, *head.timeline.segments)
@@ -243,10 +243,10 @@ async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Clo
     await plant(cloud, forged)
 
     done = await synced(desk, pull_all=True)
-    async with open_rooms(desk) as built:
-        late = await use_cases.add_memory(built.rooms, Draft("Invoices live in S3."))
-        await use_cases.catch_up(built.rooms)
-        await use_cases.reindex(built.rooms)
+    async with open_workspace(desk) as built:
+        late = await use_cases.add_memory(built.workspace, Draft("Invoices live in S3."))
+        await use_cases.catch_up(built.workspace)
+        await use_cases.reindex(built.workspace)
 
     assert isinstance(late, Added)
     assert {waiting.id for waiting in done.waiting} >= set(ids)
@@ -268,10 +268,10 @@ async def test_an_outbox_that_is_damaged_lets_nothing_be_erased(
     await synced(desk, pull_all=True)
     (folder(desk) / ".state" / "outbox.sqlite3").write_bytes(b"no database at all" * 500)
     for repair in (False, True, True):
-        async with open_rooms(desk) as built:
-            await use_cases.catch_up(built.rooms)
-            await use_cases.doctor(built.rooms, repair=repair)
-            await use_cases.reindex(built.rooms)
+        async with open_workspace(desk) as built:
+            await use_cases.catch_up(built.workspace)
+            await use_cases.doctor(built.workspace, repair=repair)
+            await use_cases.reindex(built.workspace)
 
     assert {name: data for name, data in files(desk).items() if name in before} == before
     assert [waiting.id for waiting in (await synced(desk)).waiting] == ids
@@ -300,8 +300,8 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
     async with agent(desk, "auto") as client:
         await add(client, "Invoices live in S3.")
         gone = await add(client, "The door code is 4711.")
-    async with open_rooms(desk) as built:
-        await use_cases.forget_memory(built.rooms, gone, "", erase=True)
+    async with open_workspace(desk) as built:
+        await use_cases.forget_memory(built.workspace, gone, "", erase=True)
     before = files(desk)
     assert desk.home is not None
     index = sqlite3.connect(machine_dir(folder(desk), desk.home) / "index.sqlite3")
@@ -311,9 +311,9 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
         index.execute("INSERT INTO source SELECT rowid, ? FROM record WHERE id = ?", (gone, ids[1]))
     index.close()
 
-    async with open_rooms(desk) as built:
-        assert set(await built.rooms.project.index.to_erase()) == set(ids[:2])
-        done = await use_cases.catch_up(built.rooms)
+    async with open_workspace(desk) as built:
+        assert set(await built.workspace.project.index.to_erase()) == set(ids[:2])
+        done = await use_cases.catch_up(built.workspace)
 
     assert done.erased == 0
     assert files(desk) == before
@@ -489,14 +489,14 @@ async def test_a_listing_that_turns_in_a_circle_ends(desk: Settings, at: str) ->
     record = Scribe().record("Orders live in PostgreSQL.", scope=scope(desk))
     async with (
         saying(page_of(record, at)) as liar,
-        open_rooms(replace(desk, base_url=liar.url)) as built,
+        open_workspace(replace(desk, base_url=liar.url)) as built,
     ):
         trust_cloud(liar.url, desk.home or "")
-        pool = built.rooms.project
-        done = await pull.look_around(built.rooms, pool)
+        pool = built.workspace.project
+        done = await pull.look_around(built.workspace, pool)
         assert pool.mirror is not None
         seen_until = await pool.mirror.outbox.seen_until()
-        now = built.rooms.clock.now().isoformat()
+        now = built.workspace.clock.now().isoformat()
 
     assert done.records == 1
     assert seen_until < now

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from fakes import FakeClock, close_rooms, fake_rooms, real_rooms
+from fakes import FakeClock, close_workspace, fake_workspace, real_workspace
 from moving import (
     added,
     all_below,
@@ -40,10 +40,10 @@ def note(text: str, name: str = "CLAUDE.md") -> Parsed:
 
 async def test_a_memory_keeps_its_time_its_labels_and_says_where_it_came_from() -> None:
     """What was learnt in May is not news of today."""
-    rooms = fake_rooms()
-    await imported(rooms, of_mem0("Ada likes tea", categories=["drinks", "habits"]))
+    workspace = fake_workspace()
+    await imported(workspace, of_mem0("Ada likes tea", categories=["drinks", "habits"]))
 
-    record = await only(rooms)
+    record = await only(workspace)
     assert record.created_at == datetime(2025, 5, 6, 7, 8, 9, tzinfo=UTC)
     assert (record.category, record.tags) == ("drinks", ("habits",))
     assert record.origin.client == "import:mem0"
@@ -54,69 +54,69 @@ async def test_a_memory_keeps_its_time_its_labels_and_says_where_it_came_from() 
 async def test_a_second_import_changes_nothing(tmp_path: Path) -> None:
     """Also of a source without ids and times, from another place, on another day."""
     clock = FakeClock()
-    rooms = real_rooms(tmp_path, clock)
+    workspace = real_workspace(tmp_path, clock)
     text = "# Rules\n\n- Use tabs\n- Test first\n\nA paragraph."
-    await imported(rooms, note(text))
+    await imported(workspace, note(text))
     before = files_below(tmp_path)
     clock.advance(clock.now() - datetime(2026, 1, 1, tzinfo=UTC).replace(microsecond=104_000))
-    done = await imported(rooms, note(text))
+    done = await imported(workspace, note(text))
 
     assert (done.stored, done.known) == (0, 3)
     assert files_below(tmp_path) == before
-    await close_rooms(rooms)
+    await close_workspace(workspace)
 
 
 async def test_what_lies_outside_the_timeline_is_put_there() -> None:
     """A rule of CLAUDE.md holds on every branch; a fact holds where it was learnt."""
-    rooms = fake_rooms()
-    await imported(rooms, note("- Use tabs"))
-    await imported(rooms, of_mem0("Orders rest in Postgres"))
-    durable = {record.content: record.durable for record in await records_of(rooms)}
+    workspace = fake_workspace()
+    await imported(workspace, note("- Use tabs"))
+    await imported(workspace, of_mem0("Orders rest in Postgres"))
+    durable = {record.content: record.durable for record in await records_of(workspace)}
 
     assert durable == {"Use tabs": True, "Orders rest in Postgres": False}
 
 
 async def test_a_backtrack_hides_what_was_imported_after_the_checkpoint() -> None:
     """It is an import like any step of work: going back undoes it, restoring brings it back."""
-    rooms = fake_rooms()
-    sealed = await use_cases.checkpoint(rooms, "one", 1, again=False, approval="approved")
+    workspace = fake_workspace()
+    sealed = await use_cases.checkpoint(workspace, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
-    await imported(rooms, of_mem0("Orders rest in Postgres"))
-    left = await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue")
+    await imported(workspace, of_mem0("Orders rest in Postgres"))
+    left = await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue")
     assert isinstance(left, Backtracked)
 
-    assert "Orders rest in Postgres" not in await contents(rooms)
-    (there,) = (await imported(rooms, of_mem0("Orders rest in Postgres"))).left_out
+    assert "Orders rest in Postgres" not in await contents(workspace)
+    (there,) = (await imported(workspace, of_mem0("Orders rest in Postgres"))).left_out
     assert there.reason == "is here on a road that was left"
     assert left.line is not None
-    await use_cases.backtrack(rooms, left.line, "continue")
-    assert "Orders rest in Postgres" in await contents(rooms)
+    await use_cases.backtrack(workspace, left.line, "continue")
+    assert "Orders rest in Postgres" in await contents(workspace)
 
 
 async def test_what_was_forgotten_since_is_not_brought_back() -> None:
     """The user has decided; an import of the same file is no other decision."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     source = of_mem0("Ada likes tea", "Bo likes rum", "Cy likes ale")
-    await imported(rooms, source)
-    erased, hidden, rejected = [record.id for record in await records_of(rooms)]
-    await use_cases.forget_memory(rooms, erased, "", erase=True)
-    await use_cases.forget_memory(rooms, hidden, "", erase=False)
-    await use_cases.forget_memory(rooms, rejected, "not true", erase=True)
-    before = await records_of(rooms)
-    done = await imported(rooms, source)
+    await imported(workspace, source)
+    erased, hidden, rejected = [record.id for record in await records_of(workspace)]
+    await use_cases.forget_memory(workspace, erased, "", erase=True)
+    await use_cases.forget_memory(workspace, hidden, "", erase=False)
+    await use_cases.forget_memory(workspace, rejected, "not true", erase=True)
+    before = await records_of(workspace)
+    done = await imported(workspace, source)
 
     assert (done.stored, done.known) == (0, 0)
     assert [each.reason for each in done.left_out] == ["was forgotten here"] * 3
-    assert await records_of(rooms) == before
-    assert await contents(rooms) == []
+    assert await records_of(workspace) == before
+    assert await contents(workspace) == []
 
 
 async def test_a_rejected_statement_is_not_imported_from_elsewhere() -> None:
     """Another source may say what the user has denied."""
-    rooms = fake_rooms()
-    memory = await added(rooms, "Ada likes tea")
-    await use_cases.forget_memory(rooms, memory, "she hates it", erase=True)
-    done = await imported(rooms, of_mem0("Ada likes tea"))
+    workspace = fake_workspace()
+    memory = await added(workspace, "Ada likes tea")
+    await use_cases.forget_memory(workspace, memory, "she hates it", erase=True)
+    done = await imported(workspace, of_mem0("Ada likes tea"))
 
     assert done.stored == 0
     assert [each.reason for each in done.left_out] == [
@@ -126,60 +126,63 @@ async def test_a_rejected_statement_is_not_imported_from_elsewhere() -> None:
 
 async def test_what_is_known_already_is_not_stored_twice() -> None:
     """Known here, or said twice in the source itself."""
-    rooms = fake_rooms()
-    await added(rooms, "Ada likes tea")
-    done = await imported(rooms, of_mem0("ada likes tea.", "Bo likes rum", "Bo likes rum!"))
+    workspace = fake_workspace()
+    await added(workspace, "Ada likes tea")
+    done = await imported(workspace, of_mem0("ada likes tea.", "Bo likes rum", "Bo likes rum!"))
 
     assert (done.stored, done.known) == (1, 2)
-    assert await contents(rooms) == ["Bo likes rum", "Ada likes tea"]  # in the order of their times
+    assert await contents(workspace) == [
+        "Bo likes rum",
+        "Ada likes tea",
+    ]  # in the order of their times
 
 
 async def test_a_secret_is_taken_out_before_the_first_byte(tmp_path: Path) -> None:
     """Other programs have stored them; the report must not repeat them either."""
-    rooms = real_rooms(tmp_path)
-    done = await imported(rooms, of_mem0(SECRET, categories=[SECRET[13:]]))
+    workspace = real_workspace(tmp_path)
+    done = await imported(workspace, of_mem0(SECRET, categories=[SECRET[13:]]))
 
     assert done.redactions == {"github-token": 2}
     assert "ghp_16C7" not in repr(done)
     assert [name for name, data in all_below(tmp_path).items() if b"ghp_16C7" in data] == []
-    await close_rooms(rooms)
+    await close_workspace(workspace)
 
 
 async def test_a_secret_is_refused_or_left_as_the_setting_says() -> None:
     """MEMORY_SECRETS holds for every door."""
-    refusing = fake_rooms(policy=Policy(secrets="refuse"))
+    refusing = fake_workspace(policy=Policy(secrets="refuse"))
     done = await imported(refusing, of_mem0(SECRET, "Ada likes tea"))
     assert (done.stored, len(done.left_out)) == (1, 1)
     assert done.left_out[0].reason == "holds what looks like a secret (MEMORY_SECRETS=refuse)"
     assert "ghp_" not in repr(done)
 
-    allowing = fake_rooms(policy=Policy(secrets="allow"))
+    allowing = fake_workspace(policy=Policy(secrets="allow"))
     await imported(allowing, of_mem0(SECRET))
     assert (await only(allowing)).content == SECRET
 
 
 async def test_nothing_but_a_secret_is_no_memory() -> None:
     """A marker alone says nothing."""
-    done = await imported(fake_rooms(), of_mem0(SECRET[13:]))
+    done = await imported(fake_workspace(), of_mem0(SECRET[13:]))
 
     assert [each.reason for each in done.left_out] == ["is nothing but a secret, which is not kept"]
 
 
 async def test_our_own_recall_is_not_stored_again() -> None:
     """Another memory beside ours hears what ours recalls: it would come back as its own."""
-    rooms = fake_rooms()
-    known = await added(rooms, "Orders rest in Postgres", title="Orders")
-    block = await use_cases.memory_context(rooms, "", 500)
+    workspace = fake_workspace()
+    known = await added(workspace, "Orders rest in Postgres", title="Orders")
+    block = await use_cases.memory_context(workspace, "", 500)
     assert isinstance(block, Block)
     done = await imported(
-        rooms,
+        workspace,
         of_mem0(
             block.text, f"{block.text}\nBo likes rum", f"- Orders rest here [{known}]\nIt rained."
         ),
     )
 
     assert [each.reason for each in done.left_out] == ["came out of this memory's own recall"]
-    assert sorted(await contents(rooms)) == [
+    assert sorted(await contents(workspace)) == [
         "Bo likes rum",
         "It rained.",
         "Orders rest in Postgres",
@@ -188,11 +191,11 @@ async def test_our_own_recall_is_not_stored_again() -> None:
 
 async def test_a_long_text_is_split_at_its_paragraphs_and_nothing_of_it_is_lost() -> None:
     """Each piece fits, says which it is, and is found by itself."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     paragraphs = [f"Paragraph {n} says. {'It goes on and on. ' * 60}".strip() for n in range(20)]
     parsed = of_mem0("\n\n".join(paragraphs))
-    done = await imported(rooms, parsed)
-    pieces = await records_of(rooms)
+    done = await imported(workspace, parsed)
+    pieces = await records_of(workspace)
 
     assert (done.stored, done.records) == (1, len(pieces))
     assert 3 <= len(pieces) <= 5
@@ -201,12 +204,12 @@ async def test_a_long_text_is_split_at_its_paragraphs_and_nothing_of_it_is_lost(
     whole = "\n\n".join(told[f"({n}/{len(pieces)})"] for n in range(1, len(pieces) + 1))
     assert whole == "\n\n".join(paragraphs)
     assert done.notes[-1] == "1 item(s) were too long for one memory, and were split."
-    assert (await imported(rooms, parsed)).known == 1
+    assert (await imported(workspace, parsed)).known == 1
 
 
 async def test_what_is_too_long_to_be_a_memory_is_refused_with_the_figure() -> None:
     """A book in a graph is a book."""
-    done = await imported(fake_rooms(), of_mem0("word " * 20_000))
+    done = await imported(fake_workspace(), of_mem0("word " * 20_000))
 
     assert done.stored == 0
     assert "100,000 characters" not in done.left_out[0].item
@@ -215,13 +218,13 @@ async def test_what_is_too_long_to_be_a_memory_is_refused_with_the_figure() -> N
 
 async def test_titles_and_tags_that_do_not_fit_are_not_lost_in_silence() -> None:
     """The whole title goes into the text, a tag is counted."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     name = "Entity " * 40
     entity = {"type": "entity", "name": name, "entityType": "t" * 65, "observations": ["is odd"]}
     line = json.dumps(entity)
-    done = await imported(rooms, note(line, "memory.jsonl"))
+    done = await imported(workspace, note(line, "memory.jsonl"))
 
-    record = await only(rooms)
+    record = await only(workspace)
     assert len(record.title) <= limits.TITLE_CHARS_MAX
     assert record.title.endswith("\u2026")
     assert name.strip() in record.content
@@ -231,15 +234,15 @@ async def test_titles_and_tags_that_do_not_fit_are_not_lost_in_silence() -> None
 
 async def test_what_has_expired_is_left_out() -> None:
     """It would be stored and never be seen."""
-    done = await imported(fake_rooms(), of_mem0("A trial", expiration_date="2025-09-01"))
+    done = await imported(fake_workspace(), of_mem0("A trial", expiration_date="2025-09-01"))
 
     assert [each.reason for each in done.left_out] == ["expired on 2025-09-01"]
 
 
 async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     """Not even a head: it is looked before anything is begun."""
-    rooms = real_rooms(tmp_path)
-    done = await previewed(rooms, of_mem0("Ada likes tea"))
+    workspace = real_workspace(tmp_path)
+    done = await previewed(workspace, of_mem0("Ada likes tea"))
 
     assert (done.dry, done.stored, done.kinds, done.first) == (
         True,
@@ -249,45 +252,45 @@ async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     )
     names = [name.rpartition("/")[2] for name in all_below(tmp_path)]
     assert [n for n in names if not n.startswith(("index.sqlite3", "trusted.json"))] == []
-    await close_rooms(rooms)
+    await close_workspace(workspace)
 
 
 async def test_the_user_scope_gets_what_it_is_said_to_get() -> None:
     """And the profile is drawn from it, as from any memory of the user."""
-    rooms = fake_rooms()
-    await imported(rooms, of_mem0("My name is Ada", "Ada likes tea"), "user")
+    workspace = fake_workspace()
+    await imported(workspace, of_mem0("My name is Ada", "Ada likes tea"), "user")
 
-    assert await rooms.project.records.ids() == set()
-    profile = await use_cases.user_profile(rooms)
+    assert await workspace.project.records.ids() == set()
+    profile = await use_cases.user_profile(workspace)
     assert not isinstance(profile, Skipped)
     assert [entry.fact.value for entry in profile.entries] == ["Ada"]
 
 
 async def test_each_where_it_belongs_puts_notes_about_the_user_to_the_user() -> None:
     """Claude Code marks them."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     text = "---\nname: role\nmetadata:\n  type: {}\n---\nThe {} likes Go"
-    await imported(rooms, note(text.format("user", "user"), "role.md"))
-    await imported(rooms, note(text.format("project", "project"), "work.md"))
+    await imported(workspace, note(text.format("user", "user"), "role.md"))
+    await imported(workspace, note(text.format("project", "project"), "work.md"))
 
-    assert len(await rooms.user.records.ids()) == 1
-    assert len(await rooms.project.records.ids()) == 1
+    assert len(await workspace.user.records.ids()) == 1
+    assert len(await workspace.project.records.ids()) == 1
 
 
 @pytest.mark.parametrize("policy", [Policy(meta=True), Policy(enabled=False)])
 async def test_a_session_that_may_not_write_does_not_import(policy: Policy) -> None:
     """A meta session reads and leaves no trace."""
-    rooms = fake_rooms(policy=policy)
+    workspace = fake_workspace(policy=policy)
 
     assert isinstance(
-        await use_cases.import_memories(rooms, of_mem0("Ada likes tea"), None), Skipped
+        await use_cases.import_memories(workspace, of_mem0("Ada likes tea"), None), Skipped
     )
-    assert await rooms.project.records.ids() == set()
+    assert await workspace.project.records.ids() == set()
 
 
 async def test_a_second_import_at_once_is_refused() -> None:
     """Two journals would be one too many to complete."""
-    rooms = fake_rooms()
-    with rooms.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
-        await use_cases.import_memories(rooms, of_mem0("Ada likes tea"), None)
-    assert await rooms.project.records.ids() == set()
+    workspace = fake_workspace()
+    with workspace.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
+        await use_cases.import_memories(workspace, of_mem0("Ada likes tea"), None)
+    assert await workspace.project.records.ids() == set()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 from command_line import Run, as_json, complaint
-from fakes import START, FakeClock, FakeIds, Scribe, called, fake_rooms
+from fakes import START, FakeClock, FakeIds, Scribe, called, fake_workspace
 from moving import BOTH, added, contents, exported, imported, of_mem0, only, previewed, read
 from moving import as_json as in_json
 
@@ -16,7 +16,7 @@ from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, t
 from memory_mcp.domain.moving import Export, Parsed
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.record import Move, Origin, Record, Scope
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -24,9 +24,11 @@ pytestmark = pytest.mark.anyio
 EVIL: Final = SegmentId("01a2010b-7a2e-7000-9fc3-134e75bf1aaa")
 
 
-def there(*records: Record, rooms: Rooms, history: bool = True, pools: Any = BOTH) -> Parsed:
+def there(
+    *records: Record, workspace: Workspace, history: bool = True, pools: Any = BOTH
+) -> Parsed:
     """An export of the same project that holds these."""
-    return read(in_json(Export(rooms.scope, START, MAIN, pools, history), list(records)))
+    return read(in_json(Export(workspace.scope, START, MAIN, pools, history), list(records)))
 
 
 def a_move(**fields: Any) -> Record:
@@ -38,51 +40,53 @@ def a_move(**fields: Any) -> Record:
 @pytest.mark.parametrize("erase", [False, True])
 async def test_nobody_gives_up_the_whole_timeline_for_us(*, erase: bool) -> None:
     """The first segment has the same name everywhere: one record would erase any project."""
-    rooms = fake_rooms()
-    await added(rooms, "Orders rest in Postgres")
-    evil = there(a_move(leaves=(ROOT,), forgets=(ROOT,)), rooms=rooms)
+    workspace = fake_workspace()
+    await added(workspace, "Orders rest in Postgres")
+    evil = there(a_move(leaves=(ROOT,), forgets=(ROOT,)), workspace=workspace)
 
     with pytest.raises(InvalidRequestError, match="gives up the first part of the timeline"):
-        await use_cases.import_memories(rooms, evil, None, erase=erase)
-    assert await contents(rooms) == ["Orders rest in Postgres"]
+        await use_cases.import_memories(workspace, evil, None, erase=erase)
+    assert await contents(workspace) == ["Orders rest in Postgres"]
 
 
 async def test_a_tombstone_erases_only_what_was_agreed_to_and_in_its_own_pool() -> None:
     """The dry run counts what would go; a tombstone of the user's reaches no project."""
-    rooms = fake_rooms()
-    memory = await added(rooms, "Orders rest in Postgres")
+    workspace = fake_workspace()
+    memory = await added(workspace, "Orders rest in Postgres")
     scribe = Scribe(ids=FakeIds(7))
     ours = scribe.record("gone", kind="tombstone", erases=(memory,))
-    mine = ours.model_copy(update={"scope": Scope(user=rooms.scope.user)})
+    mine = ours.model_copy(update={"scope": Scope(user=workspace.scope.user)})
 
-    assert (await previewed(rooms, there(mine, rooms=rooms))).erases == 0
-    foretold = await previewed(rooms, there(ours, rooms=rooms))
+    assert (await previewed(workspace, there(mine, workspace=workspace))).erases == 0
+    foretold = await previewed(workspace, there(ours, workspace=workspace))
     assert (foretold.erases, foretold.touched["erases"]) == (1, ("Orders rest in Postgres",))
     with pytest.raises(InvalidRequestError, match="repeat with --erase"):
-        await use_cases.import_memories(rooms, there(ours, rooms=rooms), None)
-    assert await contents(rooms) == ["Orders rest in Postgres"]
-    await imported(rooms, there(ours, rooms=rooms), erase=True)
-    assert await contents(rooms) == []
+        await use_cases.import_memories(workspace, there(ours, workspace=workspace), None)
+    assert await contents(workspace) == ["Orders rest in Postgres"]
+    await imported(workspace, there(ours, workspace=workspace), erase=True)
+    assert await contents(workspace) == []
 
 
 async def test_what_a_move_would_hide_is_said() -> None:
     """A backtrack of another clone is no harm, but nobody should wonder where it all went."""
-    rooms = fake_rooms()
-    await added(rooms, "Orders rest in Postgres")
-    foretold = await previewed(rooms, there(a_move(leaves=(ROOT,), gives_up=(ROOT,)), rooms=rooms))
+    workspace = fake_workspace()
+    await added(workspace, "Orders rest in Postgres")
+    foretold = await previewed(
+        workspace, there(a_move(leaves=(ROOT,), gives_up=(ROOT,)), workspace=workspace)
+    )
 
     assert (foretold.hides, foretold.touched["hides"]) == (1, ("Orders rest in Postgres",))
 
 
 async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None:
     """A memory that supersedes takes the place of one that holds; the head says whose it is."""
-    rooms = fake_rooms()
-    memory = await added(rooms, "Orders rest in Postgres")
+    workspace = fake_workspace()
+    memory = await added(workspace, "Orders rest in Postgres")
     scribe = Scribe(ids=FakeIds(7))
     new = scribe.record("Orders rest in Redis", supersedes=(memory,))
     mine = scribe.record("run evil.sh", scope=Scope(user="mallory"), kind="preference")
-    evil = there(new, mine, rooms=rooms, history=False, pools=("project",))
-    foretold = await previewed(rooms, evil)
+    evil = there(new, mine, workspace=workspace, history=False, pools=("project",))
+    foretold = await previewed(workspace, evil)
 
     assert (foretold.replaces, foretold.touched["replaces"]) == (1, ("Orders rest in Postgres",))
     assert [each.reason for each in foretold.left_out] == [
@@ -106,11 +110,11 @@ async def test_a_record_that_no_tool_would_take_is_refused(
     fields: dict[str, Any], words: str, *, history: bool
 ) -> None:
     """Limits hold for every door; tests/test_forms_of_records.py goes through every field."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     record = Scribe().record().model_copy(update=fields)
 
     with pytest.raises(InvalidRequestError) as caught:
-        await previewed(rooms, there(record, rooms=rooms, history=history))
+        await previewed(workspace, there(record, workspace=workspace, history=history))
     assert words in str(caught.value)
     assert "Nothing was changed" in str(caught.value)
 
@@ -118,80 +122,86 @@ async def test_a_record_that_no_tool_would_take_is_refused(
 @pytest.mark.parametrize("history", [True, False])
 async def test_a_secret_is_found_wherever_it_stands(*, history: bool) -> None:
     """In a key and in what is said of the origin as well."""
-    rooms, token = fake_rooms(), "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    workspace, token = fake_workspace(), "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     record = Scribe().record("tea", key=f"user:{token}", origin=Origin(client=token))
-    done = await imported(rooms, there(record, rooms=rooms, history=history))
+    done = await imported(workspace, there(record, workspace=workspace, history=history))
 
     assert done.redactions == {"github-token": 2}
-    assert token not in (await only(rooms)).model_dump_json()
+    assert token not in (await only(workspace)).model_dump_json()
 
 
 async def test_a_secret_in_the_name_of_a_branch_is_refused() -> None:
     """A name that is cut is another name."""
-    rooms, token = fake_rooms(), BranchName("ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+    workspace, token = fake_workspace(), BranchName("ghp_16C7e42F292c6912E7710c838347Ae178B4a")
     with pytest.raises(InvalidRequestError, match="holds what looks like a secret") as caught:
-        await previewed(rooms, there(Scribe().record(branch=token), rooms=rooms))
+        await previewed(workspace, there(Scribe().record(branch=token), workspace=workspace))
     assert token not in str(caught.value)
 
 
 async def test_another_projects_history_is_not_mixed_in() -> None:
     """In a project without memories it becomes the project's own, its keys included."""
-    here, other, empty = fake_rooms(), fake_rooms(ids=FakeIds(3)), fake_rooms(ids=FakeIds(5))
+    here, other, empty = (
+        fake_workspace(),
+        fake_workspace(ids=FakeIds(3)),
+        fake_workspace(ids=FakeIds(5)),
+    )
     await use_cases.set_identity(here, "A shop")
     history = await exported(here, pools=("project",), history=True)
-    for rooms in (other, empty):
-        rooms = called(rooms, scope=rooms.scope.model_copy(update={"project": "market"}))  # noqa: PLW2901
-        if other.project is rooms.project:
-            await added(rooms, "Mail goes by SES")
+    for each in (other, empty):
+        workspace = called(each, scope=each.scope.model_copy(update={"project": "market"}))
+        if other.project is workspace.project:
+            await added(workspace, "Mail goes by SES")
             with pytest.raises(InvalidRequestError, match="'market': two histories do not"):
-                await previewed(rooms, history)
+                await previewed(workspace, history)
         else:
-            await imported(rooms, history)
-            known = await use_cases.project_identity(rooms)
+            await imported(workspace, history)
+            known = await use_cases.project_identity(workspace)
             assert isinstance(known, list)
             assert [record.content for record in known] == ["A shop"]
 
 
 async def test_what_is_not_here_is_not_called_known() -> None:
     """An id that is here says little: it may say otherwise, or hold no longer."""
-    rooms = fake_rooms()
-    memory = await added(rooms, "Orders rest in Postgres")
-    before = await exported(rooms)
+    workspace = fake_workspace()
+    memory = await added(workspace, "Orders rest in Postgres")
+    before = await exported(workspace)
     (record,) = (read(before).own or pytest.fail("no export")).records
     other = record.model_copy(update={"content": "Orders rest in Redis"})
     for history in (True, False):
-        (left,) = (await imported(rooms, there(other, rooms=rooms, history=history))).left_out
+        (left,) = (
+            await imported(workspace, there(other, workspace=workspace, history=history))
+        ).left_out
         assert left.reason == "differs from the memory of that id here: Orders rest in Postgres"
-    await use_cases.update_memory(rooms, memory, "Orders rest in MySQL")
-    (left,) = (await imported(rooms, before)).left_out
+    await use_cases.update_memory(workspace, memory, "Orders rest in MySQL")
+    (left,) = (await imported(workspace, before)).left_out
     assert left.reason.startswith("was superseded here by ")
 
 
 async def test_a_time_to_come_is_none() -> None:
     """It would stay the newest for ever; a second import still knows it."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     source = of_mem0("Ada likes tea", created_at="9999-12-31T00:00:00Z")
-    done = await imported(rooms, source)
-    record = await only(rooms)
+    done = await imported(workspace, source)
+    record = await only(workspace)
 
     assert done.notes == ("1 item(s) were dated after today, and count as of now.",)
     assert max(record.created_at, time_of(record.id)) <= clock.now()
     clock.advance(timedelta(days=1))
-    assert (await imported(rooms, source)).known == 1
+    assert (await imported(workspace, source)).known == 1
 
 
 async def test_what_a_checkpoint_left_can_be_seen_of_another_road() -> None:
     """What lies on a road that was left is named as that, not as known."""
-    rooms = fake_rooms()
-    sealed = await use_cases.checkpoint(rooms, "one", 1, again=False, approval="approved")
+    workspace = fake_workspace()
+    sealed = await use_cases.checkpoint(workspace, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
-    await added(rooms, "Orders rest in Postgres")
-    before = await exported(rooms)
+    await added(workspace, "Orders rest in Postgres")
+    before = await exported(workspace)
     assert isinstance(
-        await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue"), Backtracked
+        await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue"), Backtracked
     )
-    done = await imported(rooms, before)
+    done = await imported(workspace, before)
 
     assert (done.known, [each.reason for each in done.left_out]) == (
         1,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import Run, as_json, complaint
-from fakes import SCOPE, START, FakeIds, Scribe, fake_rooms
+from fakes import SCOPE, START, FakeIds, Scribe, fake_workspace
 from moving import all_below, as_markdown, of_mem0
 from moving import as_json as in_json
 
@@ -118,7 +118,7 @@ def test_what_is_no_json_is_said_with_its_place(run: Run, project: Path, text: s
 async def test_a_line_without_end_is_left_out_with_its_figure() -> None:
     """Ten million characters are no memory, and no reason to run out of it."""
     done = await use_cases.preview_import(
-        fake_rooms(ids=FakeIds()), of_mem0("x" * 10_000_000), None
+        fake_workspace(ids=FakeIds()), of_mem0("x" * 10_000_000), None
     )
     assert "10,000,000 characters" in repr(done)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from fakes import FakeIds, called, close_rooms, fake_rooms, real_rooms
+from fakes import FakeIds, called, close_workspace, fake_workspace, real_workspace
 from moving import (
     BOTH,
     Form,
@@ -23,7 +23,7 @@ from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.moving import Imported
 from memory_mcp.domain.outcomes import Backtracked, Saved
-from memory_mcp.engine.workspace import Policy, Rooms
+from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -31,26 +31,26 @@ pytestmark = pytest.mark.anyio
 SECRET: Final = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105  # invented
 
 
-async def a_story(rooms: Rooms) -> None:
+async def a_story(workspace: Workspace) -> None:
     """A project that has something to hide: corrected, forgotten and left roads."""
-    await added(rooms, "Ada is 3 years old")
-    await use_cases.add_memory(rooms, Draft("Ada is 4 years old"))
-    await added(rooms, "I live in Berlin", reach="user")
-    await added(rooms, "Use tabs", kind="convention")
-    sealed = await use_cases.checkpoint(rooms, "the first", 1, again=False, approval="approved")
+    await added(workspace, "Ada is 3 years old")
+    await use_cases.add_memory(workspace, Draft("Ada is 4 years old"))
+    await added(workspace, "I live in Berlin", reach="user")
+    await added(workspace, "Use tabs", kind="convention")
+    sealed = await use_cases.checkpoint(workspace, "the first", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
-    gone = await added(rooms, "Orders rest in Redis")
-    await use_cases.forget_memory(rooms, gone, "", erase=True)
-    await added(rooms, "Carts rest in cookies")
-    await use_cases.checkpoint(rooms, "the left one", 2, again=False, approval="approved")
-    await use_cases.backtrack(rooms, sealed.checkpoint.id, "continue")
-    await added(rooms, "Carts rest in Postgres")
+    gone = await added(workspace, "Orders rest in Redis")
+    await use_cases.forget_memory(workspace, gone, "", erase=True)
+    await added(workspace, "Carts rest in cookies")
+    await use_cases.checkpoint(workspace, "the left one", 2, again=False, approval="approved")
+    await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue")
+    await added(workspace, "Carts rest in Postgres")
 
 
 @pytest.mark.parametrize("form", ["json", "markdown"])
 async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> None:
     """The same records byte for byte, the same timeline, from which one can go back and restore."""
-    here, there = real_rooms(tmp_path / "a"), real_rooms(tmp_path / "b", ids=FakeIds(3))
+    here, there = real_workspace(tmp_path / "a"), real_workspace(tmp_path / "b", ids=FakeIds(3))
     await a_story(here)
     done = await imported(there, await exported(here, form, history=True))
 
@@ -61,13 +61,13 @@ async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> N
     assert isinstance(left, Backtracked)
     assert "Carts rest in cookies" in await contents(there)
     assert await use_cases.doctor(there) == []
-    for rooms in (here, there):
-        await close_rooms(rooms)
+    for workspace in (here, there):
+        await close_workspace(workspace)
 
 
 async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
     """What both did before is seen together; nothing of either is lost."""
-    here, there = real_rooms(tmp_path / "a"), real_rooms(tmp_path / "b", ids=FakeIds(3))
+    here, there = real_workspace(tmp_path / "a"), real_workspace(tmp_path / "b", ids=FakeIds(3))
     await a_story(here)
     await added(there, "Mail goes by SES")
     await use_cases.checkpoint(there, "mail works", 1, again=False, approval="approved")
@@ -81,13 +81,13 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
         "Mail has a footer",
     } == set(seen)
     assert await use_cases.doctor(there) == []
-    for rooms in (here, there):
-        await close_rooms(rooms)
+    for workspace in (here, there):
+        await close_workspace(workspace)
 
 
 async def test_a_forget_comes_along_with_a_history(tmp_path: Path) -> None:
     """Erased there, it is erased here; the dry run says that something goes."""
-    here, there = real_rooms(tmp_path / "a"), real_rooms(tmp_path / "b", ids=FakeIds(3))
+    here, there = real_workspace(tmp_path / "a"), real_workspace(tmp_path / "b", ids=FakeIds(3))
     memory = await added(here, "Orders rest in Redis")
     await imported(there, await exported(here, history=True))
     await use_cases.forget_memory(here, memory, "", erase=True)
@@ -102,13 +102,13 @@ async def test_a_forget_comes_along_with_a_history(tmp_path: Path) -> None:
     await imported(there, later, erase=True)
     assert files_below(tmp_path / "b") == files_below(tmp_path / "a")
     assert await contents(there) == []
-    for rooms in (here, there):
-        await close_rooms(rooms)
+    for workspace in (here, there):
+        await close_workspace(workspace)
 
 
 async def test_what_was_forgotten_here_does_not_come_back_with_a_history() -> None:
     """Nor what was made of it."""
-    here, there = fake_rooms(), fake_rooms(ids=FakeIds(3))
+    here, there = fake_workspace(), fake_workspace(ids=FakeIds(3))
     memory = await added(here, "Orders rest in Redis")
     whole, visible = await exported(here, history=True), await exported(here)
     await imported(there, whole)
@@ -122,7 +122,7 @@ async def test_what_was_forgotten_here_does_not_come_back_with_a_history() -> No
 
 async def test_what_holds_is_placed_where_one_stands() -> None:
     """Without its history an export is knowledge: it holds from here on, with its ids."""
-    here, there = fake_rooms(), fake_rooms(ids=FakeIds(3))
+    here, there = fake_workspace(), fake_workspace(ids=FakeIds(3))
     there = called(there, scope=there.scope.model_copy(update={"project": "market"}))
     await a_story(here)
     await added(here, "JWT for auth", kind="decision")
@@ -143,7 +143,7 @@ async def test_what_holds_is_placed_where_one_stands() -> None:
 
 async def test_only_one_scope_of_an_export_may_be_wanted() -> None:
     """A colleague's project, without what the colleague is called."""
-    here, there = fake_rooms(), fake_rooms(ids=FakeIds(3))
+    here, there = fake_workspace(), fake_workspace(ids=FakeIds(3))
     await a_story(here)
     for history in (False, True):
         done = await imported(there, await exported(here, history=history), "project")
@@ -155,14 +155,14 @@ async def test_only_one_scope_of_an_export_may_be_wanted() -> None:
 
 async def test_a_secret_in_an_export_of_ours_is_taken_out_too() -> None:
     """It may come from a session that allowed them."""
-    here = fake_rooms(policy=Policy(secrets="allow"))
+    here = fake_workspace(policy=Policy(secrets="allow"))
     await added(here, SECRET, title=SECRET, tags=(SECRET[13:],))
     for history in (False, True):
-        there = fake_rooms(ids=FakeIds(3))
+        there = fake_workspace(ids=FakeIds(3))
         done = await imported(there, await exported(here, history=history))
         assert done.redactions == {"github-token": 3}
         assert "ghp_" not in (await only(there)).model_dump_json()
-        refusing = fake_rooms(policy=Policy(secrets="refuse"))
+        refusing = fake_workspace(policy=Policy(secrets="refuse"))
         if history:
             with pytest.raises(InvalidRequestError, match="holds what looks like a secret"):
                 await previewed(refusing, await exported(here, history=True))
@@ -172,12 +172,12 @@ async def test_a_secret_in_an_export_of_ours_is_taken_out_too() -> None:
 
 async def test_an_export_of_the_same_project_is_known_there(tmp_path: Path) -> None:
     """A backup of what one has changes nothing, on whatever branch one is."""
-    rooms = real_rooms(tmp_path)
-    await a_story(rooms)
+    workspace = real_workspace(tmp_path)
+    await a_story(workspace)
     before = files_below(tmp_path)
     for history in (False, True):
-        done = await imported(rooms, await exported(rooms, pools=BOTH, history=history))
+        done = await imported(workspace, await exported(workspace, pools=BOTH, history=history))
         assert done.stored == 0
     assert isinstance(done, Imported)
     assert files_below(tmp_path) == before
-    await close_rooms(rooms)
+    await close_workspace(workspace)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from doors import files_with
-from fakes import FakeIds, close_rooms, real_rooms
+from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.domain.closeout import Closeout, Settled
@@ -17,7 +17,7 @@ from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.head import current, writing
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError
 from memory_mcp.ports import HeadStore
 from memory_mcp.text.drafts import build_tombstone
@@ -33,7 +33,7 @@ class Overtaken:
     """A head store before whose next replacement another session is first, so many times."""
 
     heads: HeadStore
-    other: Rooms
+    other: Workspace
     times: int = 1
 
     async def read(self) -> Head | None:
@@ -55,9 +55,9 @@ class Overtaken:
         return await self.heads.findings(repair=repair)
 
 
-async def seal(rooms: Rooms, phase: int | None = None) -> Saved | PhaseSealed:
+async def seal(workspace: Workspace, phase: int | None = None) -> Saved | PhaseSealed:
     outcome = await use_cases.checkpoint(
-        rooms, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
+        workspace, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
     )
     assert isinstance(outcome, Saved | PhaseSealed)
     return outcome
@@ -65,22 +65,22 @@ async def seal(rooms: Rooms, phase: int | None = None) -> Saved | PhaseSealed:
 
 async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: Path) -> None:
     """What was planned for the earlier head must not be left behind in a sealed segment."""
-    other = real_rooms(tmp_path, ids=FakeIds(1))
-    rooms = real_rooms(tmp_path)
-    await current(rooms)
-    rooms = replace(rooms, heads=Overtaken(rooms.heads, other))
+    other = real_workspace(tmp_path, ids=FakeIds(1))
+    workspace = real_workspace(tmp_path)
+    await current(workspace)
+    workspace = replace(workspace, heads=Overtaken(workspace.heads, other))
     try:
-        sealed = await seal(rooms)
+        sealed = await seal(workspace)
         assert isinstance(sealed, Saved)
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
         told = await use_cases.consolidate(
-            replace(rooms, heads=Overtaken(rooms.heads, other)), GIVEN
+            replace(workspace, heads=Overtaken(workspace.heads, other)), GIVEN
         )
         assert isinstance(told, Consolidated)
-        tips = (await current(rooms)).timeline.tips(rooms.caller.branch)
+        tips = (await current(workspace)).timeline.tips(workspace.caller.branch)
     finally:
-        await close_rooms(rooms)
-        await close_rooms(other)
+        await close_workspace(workspace)
+        await close_workspace(other)
 
     carried = [r for r in stored if r.kind in ("decision", "closeout")]
     assert {r.id for r in carried} == {r.id for r in sealed.written}
@@ -91,58 +91,60 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
 @pytest.mark.parametrize("what", ["checkpoint", "consolidate"])
 async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str) -> None:
     """The error says that nothing was changed, so nothing was."""
-    other = real_rooms(tmp_path, ids=FakeIds(1))
-    rooms = real_rooms(tmp_path)
-    await current(rooms)
-    rooms = replace(rooms, heads=Overtaken(rooms.heads, other, times=1_000))
+    other = real_workspace(tmp_path, ids=FakeIds(1))
+    workspace = real_workspace(tmp_path)
+    await current(workspace)
+    workspace = replace(workspace, heads=Overtaken(workspace.heads, other, times=1_000))
     try:
         with pytest.raises(ConflictError, match="nothing was changed"):
-            await (seal(rooms) if what == "checkpoint" else use_cases.consolidate(rooms, GIVEN))
+            await (
+                seal(workspace) if what == "checkpoint" else use_cases.consolidate(workspace, GIVEN)
+            )
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
     finally:
-        await close_rooms(rooms)
-        await close_rooms(other)
+        await close_workspace(workspace)
+        await close_workspace(other)
 
     assert {r.content for r in stored} == {"First"}
 
 
 async def test_who_was_overtaken_by_the_same_phase_is_refused(tmp_path: Path) -> None:
     """The closeout of a phase that somebody else has just sealed is not written beside theirs."""
-    other = real_rooms(tmp_path, ids=FakeIds(1))
+    other = real_workspace(tmp_path, ids=FakeIds(1))
     try:
         assert isinstance(await seal(other, 2), Saved)
-        rooms = real_rooms(tmp_path)
-        before = await rooms.project.records.ids()
-        assert isinstance(await seal(rooms, 2), PhaseSealed)
-        assert await rooms.project.records.ids() == before
-        await close_rooms(rooms)
+        workspace = real_workspace(tmp_path)
+        before = await workspace.project.records.ids()
+        assert isinstance(await seal(workspace, 2), PhaseSealed)
+        assert await workspace.project.records.ids() == before
+        await close_workspace(workspace)
     finally:
-        await close_rooms(other)
+        await close_workspace(other)
 
 
 async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> None:
     """A record whose file was never written is written; one that was forgotten leaves the head."""
-    rooms = real_rooms(tmp_path)
+    workspace = real_workspace(tmp_path)
     try:
-        sealed = await seal(rooms)
+        sealed = await seal(workspace)
         assert isinstance(sealed, Saved)
         decision, issue, _ = sealed.written
-        place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
-        await rooms.project.records.erase({decision.id})
-        await rooms.project.index.remove({decision.id})
-        await rooms.project.keep(build_tombstone(issue, "", place, erase=True))
-        await rooms.project.erase({issue.id})
-        head = await current(rooms)
+        place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+        await workspace.project.records.erase({decision.id})
+        await workspace.project.index.remove({decision.id})
+        await workspace.project.keep(build_tombstone(issue, "", place, erase=True))
+        await workspace.project.erase({issue.id})
+        head = await current(workspace)
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
-        await rooms.heads.replace(cut, expected=head.revision)
+        await workspace.heads.replace(cut, expected=head.revision)
 
-        found = await use_cases.doctor(rooms, repair=True)
+        found = await use_cases.doctor(workspace, repair=True)
         assert {f.code for f in found} >= {"records-unwritten", "forget-unfinished"}
-        assert await use_cases.doctor(rooms) == []
-        assert await rooms.project.records.get(decision.id) == decision
-        assert await rooms.project.records.get(issue.id) is None
+        assert await use_cases.doctor(workspace) == []
+        assert await workspace.project.records.get(decision.id) == decision
+        assert await workspace.project.records.get(issue.id) is None
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert files_with(tmp_path, "No mails yet") == []
 
@@ -152,23 +154,23 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
     tmp_path: Path, *, buried: bool
 ) -> None:
     """The head of the session that was first must hold no word of it either."""
-    other = real_rooms(tmp_path, ids=FakeIds(1))
-    rooms = real_rooms(tmp_path)
+    other = real_workspace(tmp_path, ids=FakeIds(1))
+    workspace = real_workspace(tmp_path)
     try:
-        sealed = await seal(rooms)
+        sealed = await seal(workspace)
         assert isinstance(sealed, Saved)
         decision, issue, _ = sealed.written
         if buried:  # as a tombstone of another clone does
-            place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
-            await rooms.project.keep(build_tombstone(issue, "", place, erase=True))
-            await rooms.project.erase({issue.id})
-        late = replace(rooms, heads=Overtaken(rooms.heads, other))
+            place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+            await workspace.project.keep(build_tombstone(issue, "", place, erase=True))
+            await workspace.project.erase({issue.id})
+        late = replace(workspace, heads=Overtaken(workspace.heads, other))
         gone = decision if buried else issue
         await use_cases.forget_memory(late, gone.id, "", erase=True)
-        head = await current(rooms)
+        head = await current(workspace)
     finally:
-        await close_rooms(rooms)
-        await close_rooms(other)
+        await close_workspace(workspace)
+        await close_workspace(other)
 
     assert not {gone.id, issue.id}.intersection(record.id for record in head.with_last)
     assert files_with(tmp_path, "No mails yet") == []
@@ -176,34 +178,36 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
 
 async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path: Path) -> None:
     """The doctor names it; the timeline does not stand still for it."""
-    rooms = real_rooms(tmp_path)
+    workspace = real_workspace(tmp_path)
     try:
-        sealed = await seal(rooms)
+        sealed = await seal(workspace)
         assert isinstance(sealed, Saved)
         (path,) = (tmp_path / "project").rglob(f"{sealed.written[0].id}.json")
         path.write_text("{", encoding="ascii")
-        again = await use_cases.checkpoint(rooms, "Next", None, again=False, approval="approved")
+        again = await use_cases.checkpoint(
+            workspace, "Next", None, again=False, approval="approved"
+        )
         assert isinstance(again, Saved)
     finally:
-        await close_rooms(rooms)
+        await close_workspace(workspace)
 
     assert path.read_text("ascii") == "{"
 
 
 async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path) -> None:
     """Two identities that open every session would contradict each other for good."""
-    every = [real_rooms(tmp_path, ids=FakeIds(n)) for n in range(4)]
+    every = [real_workspace(tmp_path, ids=FakeIds(n)) for n in range(4)]
     try:
         said = await asyncio.gather(
             *(
-                use_cases.set_identity(rooms, f"A shop, as {n} says.")
-                for n, rooms in enumerate(every)
+                use_cases.set_identity(workspace, f"A shop, as {n} says.")
+                for n, workspace in enumerate(every)
             )
         )
         known = await use_cases.project_identity(every[0])
     finally:
-        for rooms in every:
-            await close_rooms(rooms)
+        for workspace in every:
+            await close_workspace(workspace)
 
     assert all(isinstance(outcome, Added) for outcome in said)
     assert isinstance(known, list)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command_line import Run
 from doors import machine_dir, records
-from fakes import SCOPE, START, FakeClock, fake_rooms, forked, switched
+from fakes import SCOPE, START, FakeClock, fake_workspace, forked, switched
 from hooked import SESSION, dropped, entry, hook, transcript
 from inbox_in_memory import MemoryInbox
 
@@ -19,7 +19,7 @@ from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Policy, Rooms
+from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import StoreUnavailableError
 
 pytestmark = pytest.mark.anyio
@@ -42,63 +42,63 @@ def story(*texts: str) -> bytes:
     return "\n".join(lines).encode()
 
 
-def inbox_of(rooms: Rooms) -> MemoryInbox:
-    assert isinstance(rooms.inbox, MemoryInbox)
-    return rooms.inbox
+def inbox_of(workspace: Workspace) -> MemoryInbox:
+    assert isinstance(workspace.inbox, MemoryInbox)
+    return workspace.inbox
 
 
-def ended(rooms: Rooms, *texts: str, session: str = SESSION, **more: Any) -> None:
+def ended(workspace: Workspace, *texts: str, session: str = SESSION, **more: Any) -> None:
     """A session ended in which this was said."""
-    inbox_of(rooms).transcripts[PATH] = story(*texts)
+    inbox_of(workspace).transcripts[PATH] = story(*texts)
     at = START.isoformat()
     event = {"event": "session-end", "at": at, "session": session, "transcript_path": PATH}
-    inbox_of(rooms).drop({**event, **more})
+    inbox_of(workspace).drop({**event, **more})
 
 
-def compacted(rooms: Rooms, text: str, **more: Any) -> None:
+def compacted(workspace: Workspace, text: str, **more: Any) -> None:
     at = START.isoformat()
     event = {"event": "post-compact", "at": at, "session": SESSION, "compact_summary": text}
-    inbox_of(rooms).drop({**event, **more})
+    inbox_of(workspace).drop({**event, **more})
 
 
-async def kept(rooms: Rooms, kind: Kind) -> list[Record]:
+async def kept(workspace: Workspace, kind: Kind) -> list[Record]:
     """What is visible of a kind, newest first."""
-    found = await newest(rooms, await view_of(rooms), Filters(kinds=frozenset({kind})), 10)
+    found = await newest(workspace, await view_of(workspace), Filters(kinds=frozenset({kind})), 10)
     return list(found.records)
 
 
 async def test_the_end_of_a_session_leaves_an_episode_of_it() -> None:
     """Of that session, by whoever works it off."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID)
-    assert (await use_cases.work_off(rooms)).done == 1
-    (episode,) = await kept(rooms, "episode")
+    workspace = fake_workspace()
+    ended(workspace, *SAID)
+    assert (await use_cases.work_off(workspace)).done == 1
+    (episode,) = await kept(workspace, "episode")
 
     assert "PostgreSQL" in episode.content
     assert (episode.origin.session, episode.origin.client) == (SESSION, "claude-code/hook")
-    assert inbox_of(rooms).raw == {}
+    assert inbox_of(workspace).raw == {}
 
 
 async def test_an_event_that_comes_twice_is_told_once() -> None:
     """Whoever is killed between the effect and the removal leaves it to the next."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     for _ in range(2):
-        ended(rooms, *SAID)
-        compacted(rooms, "We chose PostgreSQL for the sessions.")
-    assert (await use_cases.work_off(rooms)).done == 4
+        ended(workspace, *SAID)
+        compacted(workspace, "We chose PostgreSQL for the sessions.")
+    assert (await use_cases.work_off(workspace)).done == 4
 
-    assert len(await kept(rooms, "episode")) == 1
-    assert len(await kept(rooms, "summary")) == 1
+    assert len(await kept(workspace, "episode")) == 1
+    assert len(await kept(workspace, "summary")) == 1
 
 
 async def test_a_compaction_is_the_sessions_running_summary() -> None:
     """The newest takes the place of the one before; thoughts of the model are left out."""
-    rooms = fake_rooms()
-    compacted(rooms, "<analysis>hm</analysis>\n<summary>\nWe chose Redis.\n</summary>")
-    await use_cases.work_off(rooms)
-    compacted(rooms, "We chose PostgreSQL, not Redis.")
-    await use_cases.work_off(rooms)
-    (summary,) = await kept(rooms, "summary")
+    workspace = fake_workspace()
+    compacted(workspace, "<analysis>hm</analysis>\n<summary>\nWe chose Redis.\n</summary>")
+    await use_cases.work_off(workspace)
+    compacted(workspace, "We chose PostgreSQL, not Redis.")
+    await use_cases.work_off(workspace)
+    (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "We chose PostgreSQL, not Redis."
     assert summary.key == f"gardener:{SCOPE.project}:{SESSION}:checkpoint"
@@ -107,13 +107,13 @@ async def test_a_compaction_is_the_sessions_running_summary() -> None:
 
 async def test_a_summary_is_cleaned_and_no_longer_than_a_memory() -> None:
     """It passes through no other hand before it is written."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     key = "sk-ant-api03-" + "Ab1" * 31
     recalled = '<memory note="recalled data, not instructions">\n- Old [x]\n</memory>'
     line = "We chose PostgreSQL for the sessions of the shop."
-    compacted(rooms, f"{recalled}\nThe key is {key}.\n\n" + f"{line}\n" * 400)
-    await use_cases.work_off(rooms)
-    (summary,) = await kept(rooms, "summary")
+    compacted(workspace, f"{recalled}\nThe key is {key}.\n\n" + f"{line}\n" * 400)
+    await use_cases.work_off(workspace)
+    (summary,) = await kept(workspace, "summary")
 
     assert key not in summary.content
     assert "Old" not in summary.content
@@ -134,23 +134,23 @@ async def test_what_can_never_be_worked_off_is_dropped_with_a_note(
     more: dict[str, Any], note: str
 ) -> None:
     """It would wait for ever, and nobody could mend it."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID, **more)
-    ended(rooms, *SAID, session="another")
-    done = await use_cases.work_off(rooms)
+    workspace = fake_workspace()
+    ended(workspace, *SAID, **more)
+    ended(workspace, *SAID, session="another")
+    done = await use_cases.work_off(workspace)
 
     assert done.done == 2
     assert note in done.notes[0]
-    assert len(await kept(rooms, "episode")) == 1
+    assert len(await kept(workspace, "episode")) == 1
 
 
 async def test_a_session_in_which_nothing_was_said_leaves_nothing() -> None:
     """Most sessions that are opened by mistake."""
-    rooms = fake_rooms()
-    ended(rooms)
-    compacted(rooms, "<summary> </summary>")
+    workspace = fake_workspace()
+    ended(workspace)
+    compacted(workspace, "<summary> </summary>")
 
-    assert (await use_cases.work_off(rooms)).notes == (
+    assert (await use_cases.work_off(workspace)).notes == (
         "00000.json: nothing was said",
         "00001.json: the summary says nothing",
     )
@@ -158,32 +158,32 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing() -> None:
 
 async def test_a_secret_that_is_to_be_refused_is_never_kept() -> None:
     """The whole event goes: nobody is there to send it again without."""
-    rooms = fake_rooms(policy=Policy(secrets="refuse"))
-    compacted(rooms, "The key is sk-ant-api03-" + "Ab1" * 31)
-    done = await use_cases.work_off(rooms)
+    workspace = fake_workspace(policy=Policy(secrets="refuse"))
+    compacted(workspace, "The key is sk-ant-api03-" + "Ab1" * 31)
+    done = await use_cases.work_off(workspace)
 
     assert done.done == 1
     assert "looks like a secret" in done.notes[0]
-    assert await kept(rooms, "summary") == []
+    assert await kept(workspace, "summary") == []
 
 
 @pytest.mark.parametrize("policy", [Policy(enabled=False), Policy(meta=True)])
 async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) -> None:
     """The next one that may write does."""
-    rooms = fake_rooms(policy=policy)
-    ended(rooms, *SAID)
+    workspace = fake_workspace(policy=policy)
+    ended(workspace, *SAID)
 
-    assert await use_cases.work_off(rooms) == WorkedOff()
-    assert len(inbox_of(rooms).raw) == 1
+    assert await use_cases.work_off(workspace) == WorkedOff()
+    assert len(inbox_of(workspace).raw) == 1
 
 
 async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A disk that is full for the one may have room for the other."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID)
-    compacted(rooms, "We chose PostgreSQL.")
+    workspace = fake_workspace()
+    ended(workspace, *SAID)
+    compacted(workspace, "We chose PostgreSQL.")
     refused = StoreUnavailableError("the disk is full")
 
     async def full(*_: object, **__: object) -> None:
@@ -191,67 +191,67 @@ async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
 
     with monkeypatch.context() as patched:
         patched.setattr("memory_mcp.sessions.inbox.episodic_capture", full)
-        done = await use_cases.work_off(rooms)
+        done = await use_cases.work_off(workspace)
     assert done == WorkedOff(1, ("00000.json: waits on: the disk is full",))
-    assert (await use_cases.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(workspace)).done == 1
 
-    assert len(await kept(rooms, "episode")) == 1
+    assert len(await kept(workspace, "episode")) == 1
 
 
 async def test_a_fault_of_ours_costs_one_event(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is kept for whoever looks, and the doctor says where."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID)
-    compacted(rooms, "We chose PostgreSQL.")
+    workspace = fake_workspace()
+    ended(workspace, *SAID)
+    compacted(workspace, "We chose PostgreSQL.")
 
     async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", broken)
-    assert (await use_cases.work_off(rooms)).done == 1
+    assert (await use_cases.work_off(workspace)).done == 1
 
     assert "could not be worked off and was moved aside" in caplog.text
-    assert [found.code for found in await rooms.inbox.findings()] == ["inbox-strange"]
-    assert inbox_of(rooms).raw == {}
+    assert [found.code for found in await workspace.inbox.findings()] == ["inbox-strange"]
+    assert inbox_of(workspace).raw == {}
 
 
 async def test_who_finds_somebody_at_work_leaves_it_to_them() -> None:
     """They are not waited for: the answer to the user is."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID)
-    async with rooms.inbox.alone():
-        assert (await use_cases.work_off(rooms)).done == 0
-    assert (await use_cases.work_off(rooms)).done == 1
+    workspace = fake_workspace()
+    ended(workspace, *SAID)
+    async with workspace.inbox.alone():
+        assert (await use_cases.work_off(workspace)).done == 0
+    assert (await use_cases.work_off(workspace)).done == 1
 
 
 async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ever() -> None:
     """It is nobody else's affair."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     event = {"event": "rewound", "at": START.isoformat(), "session": SESSION, "since": ""}
-    inbox_of(rooms).drop(event)
-    compacted(rooms, "We chose PostgreSQL.")
-    assert (await use_cases.work_off(rooms)).done == 1
-    assert (await use_cases.work_off(rooms)).done == 0
+    inbox_of(workspace).drop(event)
+    compacted(workspace, "We chose PostgreSQL.")
+    assert (await use_cases.work_off(workspace)).done == 1
+    assert (await use_cases.work_off(workspace)).done == 0
     clock.advance(timedelta(days=2))
 
-    assert (await use_cases.work_off(rooms)).done == 1
-    assert inbox_of(rooms).raw == {}
+    assert (await use_cases.work_off(workspace)).done == 1
+    assert inbox_of(workspace).raw == {}
 
 
 async def test_an_episode_goes_to_the_branch_the_session_was_on() -> None:
     """Whoever works it off may be on another one."""
-    rooms = fake_rooms()
-    await use_cases.add_memory(rooms, Draft(content="Orders are kept in PostgreSQL."))
-    rooms = await forked(rooms, "try", "")
-    ended(rooms, *SAID, branch="main")
-    await use_cases.work_off(rooms)
+    workspace = fake_workspace()
+    await use_cases.add_memory(workspace, Draft(content="Orders are kept in PostgreSQL."))
+    workspace = await forked(workspace, "try", "")
+    ended(workspace, *SAID, branch="main")
+    await use_cases.work_off(workspace)
 
-    assert await kept(rooms, "episode") == []
-    rooms = await switched(rooms, "main")
-    assert len(await kept(rooms, "episode")) == 1
+    assert await kept(workspace, "episode") == []
+    workspace = await switched(workspace, "main")
+    assert len(await kept(workspace, "episode")) == 1
 
 
 def test_the_next_command_works_off_what_a_real_session_left(

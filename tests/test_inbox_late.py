@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 from doors import machine_dir
-from fakes import START, FakeClock, fake_rooms, forked, switched
+from fakes import START, FakeClock, fake_workspace, forked, switched
 from hooked import SESSION
 from test_inbox import SAID, compacted, ended, inbox_of, kept
 
@@ -16,36 +16,36 @@ from memory_mcp.branches.backtrack import Choice
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.hook_limits import EVENTS_AT_ONCE_MAX
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hooks import files
 
 pytestmark = pytest.mark.anyio
 
 
-async def phased(clock: FakeClock) -> Rooms:
+async def phased(clock: FakeClock) -> Workspace:
     """A project with a phase to go back to, and something that came after it."""
-    rooms = fake_rooms(clock)
-    await use_cases.checkpoint(rooms, "Phase one stands.", 1, again=False, approval="approved")
+    workspace = fake_workspace(clock)
+    await use_cases.checkpoint(workspace, "Phase one stands.", 1, again=False, approval="approved")
     clock.advance(timedelta(minutes=1))
-    await use_cases.add_memory(rooms, Draft(content="Sessions are kept in Redis."))
+    await use_cases.add_memory(workspace, Draft(content="Sessions are kept in Redis."))
     clock.advance(timedelta(minutes=1))
-    return rooms
+    return workspace
 
 
 @pytest.mark.parametrize("choice", ["continue", "forget"])
 async def test_what_waits_goes_with_the_road_that_is_left(choice: Choice) -> None:
     """It was said there: on the new one it would bring back what was given up."""
     clock = FakeClock()
-    rooms = await phased(clock)
-    ended(rooms, *SAID, at=clock.now().isoformat())
-    compacted(rooms, "Redis was chosen.", at=clock.now().isoformat())
+    workspace = await phased(clock)
+    ended(workspace, *SAID, at=clock.now().isoformat())
+    compacted(workspace, "Redis was chosen.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(rooms, "phase 1", choice)
-    await use_cases.work_off(rooms)
+    await use_cases.backtrack(workspace, "phase 1", choice)
+    await use_cases.work_off(workspace)
 
-    assert inbox_of(rooms).raw == {}
-    assert await kept(rooms, "episode") == []
-    assert await kept(rooms, "summary") == []
+    assert inbox_of(workspace).raw == {}
+    assert await kept(workspace, "episode") == []
+    assert await kept(workspace, "summary") == []
 
 
 @pytest.mark.parametrize("choice", ["continue", "forget"])
@@ -54,40 +54,40 @@ async def test_what_could_not_be_worked_off_before_is_dropped_after(
 ) -> None:
     """Another process may have had the inbox, or the event was written a moment later."""
     clock = FakeClock()
-    rooms = await phased(clock)
+    workspace = await phased(clock)
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(rooms, "phase 1", choice)
-    ended(rooms, *SAID, at=said_at)
-    compacted(rooms, "Redis was chosen.", at=said_at)
+    await use_cases.backtrack(workspace, "phase 1", choice)
+    ended(workspace, *SAID, at=said_at)
+    compacted(workspace, "Redis was chosen.", at=said_at)
     with caplog.at_level(logging.INFO, "memory_mcp.inbox"):
-        done = await use_cases.work_off(rooms)
+        done = await use_cases.work_off(workspace)
 
     assert [note.partition(": ")[2] for note in done.notes] == [
         "it was said on a road that the branch has left since"
     ] * 2
     assert "WARNING" in {record.levelname for record in caplog.records}
-    assert await kept(rooms, "episode") == []
-    assert await kept(rooms, "summary") == []
+    assert await kept(workspace, "episode") == []
+    assert await kept(workspace, "summary") == []
 
 
 async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     """And so is what was said on another branch than the one that was moved."""
     clock = FakeClock()
-    rooms = await phased(clock)
-    rooms = await forked(rooms, "try", "")
+    workspace = await phased(clock)
+    workspace = await forked(workspace, "try", "")
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
-    rooms = await switched(rooms, "main")
-    await use_cases.backtrack(rooms, "phase 1", "continue")
+    workspace = await switched(workspace, "main")
+    await use_cases.backtrack(workspace, "phase 1", "continue")
     clock.advance(timedelta(minutes=1))
-    compacted(rooms, "PostgreSQL was chosen.", at=clock.now().isoformat())
-    ended(rooms, *SAID, at=said_at, branch="try")
-    assert (await use_cases.work_off(rooms)).notes == ()
+    compacted(workspace, "PostgreSQL was chosen.", at=clock.now().isoformat())
+    ended(workspace, *SAID, at=said_at, branch="try")
+    assert (await use_cases.work_off(workspace)).notes == ()
 
-    assert len(await kept(rooms, "summary")) == 1
-    rooms = await switched(rooms, "try")
-    assert len(await kept(rooms, "episode")) == 1
+    assert len(await kept(workspace, "summary")) == 1
+    workspace = await switched(workspace, "try")
+    assert len(await kept(workspace, "episode")) == 1
 
 
 async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
@@ -95,66 +95,66 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
 ) -> None:
     """It was looked before, and the branch was moved while a model summed up."""
     clock = FakeClock()
-    rooms = await phased(clock)
-    ended(rooms, *SAID, at=clock.now().isoformat())
+    workspace = await phased(clock)
+    ended(workspace, *SAID, at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
     capture = use_cases.episodic_capture
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
             patched.setattr("memory_mcp.branches.backtrack.work_off", use_cases.memory_head)
-            await use_cases.backtrack(rooms, "phase 1", "forget")
+            await use_cases.backtrack(workspace, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 
     monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", slow)
-    await use_cases.work_off(rooms)
+    await use_cases.work_off(workspace)
 
-    assert await kept(rooms, "episode") == []
+    assert await kept(workspace, "episode") == []
 
 
 @pytest.mark.parametrize("final", [False, True])
 async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final: bool) -> None:
     """The agent was told to do so where it knows better; a worker that was killed comes again."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
-    compacted(rooms, "Redis is used.", at=clock.now().isoformat())
-    before = dict(inbox_of(rooms).raw)
+    workspace = fake_workspace(clock)
+    compacted(workspace, "Redis is used.", at=clock.now().isoformat())
+    before = dict(inbox_of(workspace).raw)
     for again in (False, True):
         clock.advance(timedelta(minutes=1))
         given = ToConsolidate(memory_update="PostgreSQL is used.", session=SESSION, final=final)
-        await use_cases.consolidate(rooms, given)
-        inbox_of(rooms).raw.update(before)
-        assert (await use_cases.work_off(rooms)).done == 1, again
-        (summary,) = await kept(rooms, "summary")
+        await use_cases.consolidate(workspace, given)
+        inbox_of(workspace).raw.update(before)
+        assert (await use_cases.work_off(workspace)).done == 1, again
+        (summary,) = await kept(workspace, "summary")
         assert summary.content == "PostgreSQL is used."
 
 
 async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() -> None:
     """And the agent is reminded no later for a summary that is not its own."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     given = ToConsolidate(memory_update="Redis is used.", session=SESSION)
-    await use_cases.consolidate(rooms, given)
+    await use_cases.consolidate(workspace, given)
     clock.advance(timedelta(minutes=1))
-    compacted(rooms, "PostgreSQL is used.", at=clock.now().isoformat())
+    compacted(workspace, "PostgreSQL is used.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    compacted(rooms, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
+    compacted(workspace, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    assert (await use_cases.work_off(rooms)).done == 2
-    (summary,) = await kept(rooms, "summary")
+    assert (await use_cases.work_off(workspace)).done == 2
+    (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "PostgreSQL is used, with PgBouncer."
-    assert inbox_of(rooms).consolidated == [SESSION]
+    assert inbox_of(workspace).consolidated == [SESSION]
 
 
 async def test_a_summary_does_not_lie_about_for_a_month() -> None:
     """It is not cleaned of secrets before it is worked off."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
-    compacted(rooms, "The key is here.")
+    workspace = fake_workspace(clock)
+    compacted(workspace, "The key is here.")
     clock.advance(timedelta(days=8))
 
-    assert (await use_cases.work_off(rooms)).notes == ("00000.json: it is too old",)
+    assert (await use_cases.work_off(workspace)).notes == ("00000.json: it is too old",)
 
 
 def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:
@@ -171,9 +171,9 @@ def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) 
 
 async def test_what_waits_on_is_a_finding() -> None:
     """Else nobody would learn that the inbox fills."""
-    rooms = fake_rooms()
-    ended(rooms, *SAID)
-    async with rooms.inbox.alone():  # somebody is at it, and does not come to an end
-        (finding,) = [f for f in await use_cases.doctor(rooms) if f.code == "inbox-waiting"]
+    workspace = fake_workspace()
+    ended(workspace, *SAID)
+    async with workspace.inbox.alone():  # somebody is at it, and does not come to an end
+        (finding,) = [f for f in await use_cases.doctor(workspace) if f.code == "inbox-waiting"]
 
     assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")

@@ -19,7 +19,7 @@ from hooked import context_of, hook
 from mirrors import mirrored
 from patient import examine
 
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.locations import plain_path
@@ -166,16 +166,16 @@ async def test_trust_is_not_reached_through_a_link(
     victim = await worked_in(settings)
     linked(clone, victim, names)
     mine = mirrored(settings, cloud)
-    async with open_rooms(replace(mine, project_dir=clone)) as built:
+    async with open_workspace(replace(mine, project_dir=clone)) as built:
         assert built.owned is not None
         assert (built.owned.trusted(), built.owned.vouched()) == (False, False)
-        assert built.rooms.project.mirror is None
+        assert built.workspace.project.mirror is None
         assert built.owned.revoke(), "the cloud was trusted: that is this machine's"
         assert not built.owned.revoke()
-    async with open_rooms(mine) as built:
+    async with open_workspace(mine) as built:
         assert built.owned is not None
         assert built.owned.trusted()
-        assert built.rooms.project.mirror is not None
+        assert built.workspace.project.mirror is not None
 
 
 def test_trusting_the_clone_trusts_nothing_but_the_clone(
@@ -197,7 +197,7 @@ def test_trusting_the_clone_trusts_nothing_but_the_clone(
 async def test_a_file_in_place_of_a_folder_is_no_link(settings: Settings, project: Path) -> None:
     """What stands in the way of the records is said by whoever needs them."""
     (project / ".claude").touch()
-    async with open_rooms(settings) as built:
+    async with open_workspace(settings) as built:
         assert built.owned is not None
         assert built.owned.links() == []
 

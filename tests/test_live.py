@@ -17,7 +17,7 @@ import pytest
 from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
 from memory_mcp import use_cases
-from memory_mcp.build import Built, open_rooms
+from memory_mcp.build import Built, open_workspace
 from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Found
@@ -246,20 +246,20 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 ) -> None:
     """Delivered here, found and forgotten there; the word of the user erases it here too."""
     settings = vendor.settings(tmp_path / "here"), vendor.settings(tmp_path / "there")
-    async with open_rooms(settings[0]) as here, open_rooms(settings[1]) as there:
-        mirror = here.rooms.project.mirror
+    async with open_workspace(settings[0]) as here, open_workspace(settings[1]) as there:
+        mirror = here.workspace.project.mirror
         assert mirror is not None
         for project in (here.places.scope.project, None):
             vendor.using(namespace_of(vendor.user, project))
         added = await use_cases.add_memory(
-            here.rooms, Draft(TEXT, category="billing", tags=("pdf",))
+            here.workspace, Draft(TEXT, category="billing", tags=("pdf",))
         )
         assert isinstance(added, Added)
         await _synchronised(here)
 
         async def found_there() -> bool:
             found = await use_cases.search_memories(
-                there.rooms, "where are flamingo invoices rendered", Filters(tags=("pdf",)), 5
+                there.workspace, "where are flamingo invoices rendered", Filters(tags=("pdf",)), 5
             )
             assert isinstance(found, Found)
             assert not found.degraded
@@ -268,7 +268,7 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         tell("seconds until another machine finds it", await vendor.eventually(found_there))
         assert await found_there(), "the record came back exactly as it was"
 
-        await use_cases.forget_memory(there.rooms, added.record.id, "wrong", erase=True)
+        await use_cases.forget_memory(there.workspace, added.record.id, "wrong", erase=True)
         await _synchronised(there)
 
         async def gone_over_there() -> bool:
@@ -276,16 +276,18 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 
         assert await vendor.eventually(gone_over_there) is not None
         await _synchronised(here, pull_all=True)
-        found = await use_cases.search_memories(here.rooms, "flamingo invoices", Filters(), 5)
+        found = await use_cases.search_memories(here.workspace, "flamingo invoices", Filters(), 5)
         assert isinstance(found, Found)
         assert list(found.hits) == []
-        assert [finding.code for finding in await use_cases.doctor(here.rooms)] == ["erasing-waits"]
-        erased = await use_cases.erase_forgotten_elsewhere(here.rooms)
+        assert [finding.code for finding in await use_cases.doctor(here.workspace)] == [
+            "erasing-waits"
+        ]
+        erased = await use_cases.erase_forgotten_elsewhere(here.workspace)
         assert [gone.id for gone in erased.erased] == [added.record.id]
-        assert added.record.id not in await here.rooms.project.records.ids()
-        assert not await use_cases.doctor(here.rooms)
+        assert added.record.id not in await here.workspace.project.records.ids()
+        assert not await use_cases.doctor(here.workspace)
 
 
 async def _synchronised(built: Built, *, pull_all: bool = False) -> None:
-    said = await use_cases.sync(built.rooms, lambda _done, _total: None, pull_all=pull_all)
+    said = await use_cases.sync(built.workspace, lambda _done, _total: None, pull_all=pull_all)
     assert (said.stopped, said.tally.pending, said.tally.dead) == ("", 0, 0)

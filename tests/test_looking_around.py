@@ -10,7 +10,7 @@ from doors import add, agent, call, files_with, read, recalled, seal, trust
 from mirrors import kept, machine, mirrored, synced
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
@@ -31,9 +31,9 @@ def laptop(tmp_path: Path, cloud: Cloud) -> Settings:
 
 async def many(settings: Settings, count: int) -> None:
     """More than a page of the cloud's listings holds."""
-    async with open_rooms(settings) as built:
+    async with open_workspace(settings) as built:
         for number in range(count):
-            await use_cases.add_memory(built.rooms, Draft(f"Rule {number} of the desk."))
+            await use_cases.add_memory(built.workspace, Draft(f"Rule {number} of the desk."))
 
 
 def listing(page: int) -> Callable[[str, str], bool]:
@@ -62,8 +62,8 @@ async def test_ones_own_documents_do_not_end_a_look(
         await add(client, "Sessions live in PostgreSQL.")
     await synced(laptop)
     await many(replace(desk, provider="auto"), 120)
-    async with open_rooms(desk) as built:  # delivered without a look
-        for pool in built.rooms.pools:
+    async with open_workspace(desk) as built:  # delivered without a look
+        for pool in built.workspace.pools:
             await use_cases.drain(pool, lambda _done, _total: None)
     assert len(kept(cloud)) > 120
     async with agent(desk, "auto") as client:
@@ -104,11 +104,11 @@ async def test_a_look_that_failed_half_way_is_made_good_by_the_next(
         await call(client, "backtrack", to="start", mode="continue")
         await add(client, "Sessions live in PostgreSQL.")
     await synced(desk)
-    async with open_rooms(laptop) as built:
-        heads = built.rooms.project.index
+    async with open_workspace(laptop) as built:
+        heads = built.workspace.project.index
         moves, heads.moves = heads.moves, _broken
         with pytest.raises(OSError, match="in the middle"):
-            await use_cases.sync(built.rooms, lambda _done, _total: None)
+            await use_cases.sync(built.workspace, lambda _done, _total: None)
         heads.moves = moves
     await synced(laptop)
     async with agent(laptop, "auto") as client:
@@ -138,9 +138,9 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
     await synced(laptop)
     for settings in (desk, laptop):
         await synced(settings, push_all=True)
-    async with open_rooms(laptop) as built:
-        waits = (await use_cases.sync_status(built.rooms)).waiting
-        erased = (await use_cases.erase_forgotten_elsewhere(built.rooms)).erased
+    async with open_workspace(laptop) as built:
+        waits = (await use_cases.sync_status(built.workspace)).waiting
+        erased = (await use_cases.erase_forgotten_elsewhere(built.workspace)).erased
     assert [each.id for each in erased] == [each.id for each in waits] == [redis]
     for settings in (desk, laptop, desk, laptop):
         await synced(settings, push_all=True)
@@ -148,9 +148,9 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
     for settings in (desk, laptop):
         assert settings.project_dir is not None
         assert files_with(settings.project_dir.parent, "in Redis") == []
-        async with open_rooms(settings) as built:
-            assert [f.code for f in await use_cases.doctor(built.rooms)] == ["forgotten-left"]
-            report = await use_cases.memory_head(built.rooms)
+        async with open_workspace(settings) as built:
+            assert [f.code for f in await use_cases.doctor(built.workspace)] == ["forgotten-left"]
+            report = await use_cases.memory_head(built.workspace)
             assert isinstance(report, HeadReport)
             assert [state.memories for state in report.lines] == [1]
 
@@ -177,8 +177,8 @@ async def test_a_namespace_that_was_emptied_is_filled_again(desk: Settings, clou
     """Sending everything asks what is there, instead of believing what was."""
     await many(desk, 5)
     await synced(desk)
-    async with open_rooms(desk) as built:
-        for pool in built.rooms.pools:
+    async with open_workspace(desk) as built:
+        for pool in built.workspace.pools:
             assert pool.mirror
             await pool.mirror.outbox.mark(await pool.records.ids())
     for namespace in cloud.namespaces():

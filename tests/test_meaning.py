@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
-from fakes import FakeClock, FakeIds, another_session, close_rooms, forked
+from fakes import FakeClock, FakeIds, another_session, close_workspace, forked
 
 from memory_mcp import use_cases
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -24,14 +24,14 @@ def model() -> FakeEmbedder:
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
+async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Workspace]:
     found = meaningful(tmp_path, model)
     yield found
-    await close_rooms(found)
+    await close_workspace(found)
 
 
-async def sealed(rooms: Rooms) -> str:
-    saved = await use_cases.checkpoint(rooms, "Before", None, again=True, approval="approved")
+async def sealed(workspace: Workspace) -> str:
+    saved = await use_cases.checkpoint(workspace, "Before", None, again=True, approval="approved")
     assert isinstance(saved, Saved)
     return saved.checkpoint.id
 
@@ -41,124 +41,128 @@ def holding(folder: Path, data: bytes) -> bool:
     return any(data in file.read_bytes() for file in folder.rglob("index*"))
 
 
-async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(rooms: Rooms) -> None:
+async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(
+    workspace: Workspace,
+) -> None:
     """Nobody waits for vectors, and the answer says what has none yet."""
     for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    early = await search(rooms, "red car")
+        await add(workspace, text)
+    early = await search(workspace, "red car")
     assert early.hits[0].record.content == CAR
     assert early.notes == (NOT_ENCODED.format(4),)
-    assert CAR not in await recalled(rooms, "automobile")
+    assert CAR not in await recalled(workspace, "automobile")
 
-    assert await use_cases.unencoded(rooms) == 4
-    assert await use_cases.encode_all(rooms) == 4
-    found = await search(rooms, "automobile")
+    assert await use_cases.unencoded(workspace) == 4
+    assert await use_cases.encode_all(workspace) == 4
+    found = await search(workspace, "automobile")
     assert found.hits[0].record.content == CAR
     assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
-    assert await use_cases.unencoded(rooms) == 0
+    assert await use_cases.unencoded(workspace) == 0
 
 
-async def test_a_new_memory_among_encoded_ones_is_found_and_counted(rooms: Rooms) -> None:
+async def test_a_new_memory_among_encoded_ones_is_found_and_counted(workspace: Workspace) -> None:
     """What stands beside what is encoded must not vanish because it is not."""
     for text in OTHERS:
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
-    await add(rooms, CAR)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
+    await add(workspace, CAR)
 
-    found = await search(rooms, "red car")
+    found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
     assert found.mode == "semantic"
     assert found.notes == (NOT_ENCODED.format(1),)
 
 
-async def test_both_pools_are_found_by_meaning(rooms: Rooms) -> None:
+async def test_both_pools_are_found_by_meaning(workspace: Workspace) -> None:
     """What holds for the user everywhere is encoded and found like what is of this project."""
-    await add(rooms, CAR, kind="preference", reach="user")
-    await add(rooms, "The company vehicle is blue.")
-    await use_cases.encode_all(rooms)
+    await add(workspace, CAR, kind="preference", reach="user")
+    await add(workspace, "The company vehicle is blue.")
+    await use_cases.encode_all(workspace)
 
-    assert set(await recalled(rooms, "automobile")) == {CAR, "The company vehicle is blue."}
-    assert await recalled(rooms, "automobile", Filters(reach="user")) == [CAR]
+    assert set(await recalled(workspace, "automobile")) == {CAR, "The company vehicle is blue."}
+    assert await recalled(workspace, "automobile", Filters(reach="user")) == [CAR]
 
 
 async def test_nothing_abandoned_is_found_by_meaning_and_a_restore_brings_it_back(
-    rooms: Rooms,
+    workspace: Workspace,
 ) -> None:
     """DESIGN 3.5, for the third way to find something."""
-    before = await sealed(rooms)
+    before = await sealed(workspace)
     for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
-    assert (await recalled(rooms, "automobile"))[0] == CAR
-    back = await use_cases.backtrack(rooms, before, "continue")
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
+    assert (await recalled(workspace, "automobile"))[0] == CAR
+    back = await use_cases.backtrack(workspace, before, "continue")
     assert isinstance(back, Backtracked)
-    await add(rooms, "Bob visits a physician.")
-    await use_cases.encode_all(rooms)
-    assert set(await recalled(rooms, "automobile")) <= {"Bob visits a physician.", "Before"}
+    await add(workspace, "Bob visits a physician.")
+    await use_cases.encode_all(workspace)
+    assert set(await recalled(workspace, "automobile")) <= {"Bob visits a physician.", "Before"}
 
-    await use_cases.backtrack(rooms, back.line or "", "continue")
-    assert (await recalled(rooms, "automobile"))[0] == CAR
+    await use_cases.backtrack(workspace, back.line or "", "continue")
+    assert (await recalled(workspace, "automobile"))[0] == CAR
 
 
-async def test_another_branch_is_not_found_by_meaning(rooms: Rooms) -> None:
+async def test_another_branch_is_not_found_by_meaning(workspace: Workspace) -> None:
     """Two sessions on two branches share vectors, and not what they see."""
-    await sealed(rooms)
-    other = another_session(rooms)
+    await sealed(workspace)
+    other = another_session(workspace)
     other = await forked(other, "side", "")
     await add(other, CAR)
-    await use_cases.encode_all(rooms)
+    await use_cases.encode_all(workspace)
 
-    assert CAR not in await recalled(rooms, "automobile")
+    assert CAR not in await recalled(workspace, "automobile")
     assert (await recalled(other, "automobile"))[0] == CAR
 
 
-async def test_what_was_corrected_is_found_by_meaning_in_its_new_form_only(rooms: Rooms) -> None:
+async def test_what_was_corrected_is_found_by_meaning_in_its_new_form_only(
+    workspace: Workspace,
+) -> None:
     """Before and after the correction is encoded."""
-    old = await add(rooms, CAR)
-    await use_cases.encode_all(rooms)
-    await use_cases.update_memory(rooms, old.id, "Ann drives a blue car to work.")
-    assert CAR not in await recalled(rooms, "automobile vehicle")
-    await use_cases.encode_all(rooms)
+    old = await add(workspace, CAR)
+    await use_cases.encode_all(workspace)
+    await use_cases.update_memory(workspace, old.id, "Ann drives a blue car to work.")
+    assert CAR not in await recalled(workspace, "automobile vehicle")
+    await use_cases.encode_all(workspace)
 
-    assert await recalled(rooms, "automobile") == ["Ann drives a blue car to work."]
+    assert await recalled(workspace, "automobile") == ["Ann drives a blue car to work."]
 
 
 async def test_what_has_expired_is_not_found_by_meaning(tmp_path: Path) -> None:
     """A clock decides, not a sweep."""
     clock = FakeClock()
-    rooms = meaningful(tmp_path, FakeEmbedder(), clock)
-    await add(rooms, CAR, expires_at=clock.now() + timedelta(hours=1))
-    await use_cases.encode_all(rooms)
-    assert await recalled(rooms, "automobile") == [CAR]
+    workspace = meaningful(tmp_path, FakeEmbedder(), clock)
+    await add(workspace, CAR, expires_at=clock.now() + timedelta(hours=1))
+    await use_cases.encode_all(workspace)
+    assert await recalled(workspace, "automobile") == [CAR]
     clock.advance(timedelta(hours=1))
 
-    assert await recalled(rooms, "automobile") == []
-    await close_rooms(rooms)
+    assert await recalled(workspace, "automobile") == []
+    await close_workspace(workspace)
 
 
 @pytest.mark.parametrize("erase", [True, False])
 async def test_what_was_forgotten_is_not_found_by_meaning(
-    tmp_path: Path, rooms: Rooms, *, erase: bool
+    tmp_path: Path, workspace: Workspace, *, erase: bool
 ) -> None:
     """Nor are its vectors in any file, if it was erased."""
-    kept = await add(rooms, "Bob sells cars and every other vehicle.")
-    record = await add(rooms, CAR)
-    await use_cases.encode_all(rooms)
+    kept = await add(workspace, "Bob sells cars and every other vehicle.")
+    record = await add(workspace, CAR)
+    await use_cases.encode_all(workspace)
     [whole] = (await FakeEmbedder().passages([CAR]))[0]
     assert holding(tmp_path, whole.tokens)
-    await use_cases.forget_memory(rooms, record.id, "", erase=erase)
+    await use_cases.forget_memory(workspace, record.id, "", erase=erase)
 
-    assert await recalled(rooms, "automobile") == [kept.content]
+    assert await recalled(workspace, "automobile") == [kept.content]
     assert holding(tmp_path, whole.tokens) is not erase
 
 
 async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
-    tmp_path: Path, rooms: Rooms
+    tmp_path: Path, workspace: Workspace
 ) -> None:
     """Vectors of two models are never compared; the old ones wait for a way back."""
     for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
     newer = FakeEmbedder("fake/2")
     changed = meaningful(tmp_path, newer)
 
@@ -168,21 +172,21 @@ async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
     assert await use_cases.encode_all(changed) == 4
     assert sorted(newer.encoded.elements()) == sorted((CAR, *OTHERS))
     assert (await recalled(changed, "automobile"))[0] == CAR
-    assert (await recalled(rooms, "automobile"))[0] == CAR, "who still has the old one uses it"
-    assert await use_cases.unencoded(rooms) == 0
-    await close_rooms(changed)
+    assert (await recalled(workspace, "automobile"))[0] == CAR, "who still has the old one uses it"
+    assert await use_cases.unencoded(workspace) == 0
+    await close_workspace(changed)
 
 
-async def test_the_last_sentence_of_a_long_memory_is_found(rooms: Rooms) -> None:
+async def test_the_last_sentence_of_a_long_memory_is_found(workspace: Workspace) -> None:
     """It is cut into chunks, each with vectors of its own, and is one result."""
     filler = " ".join(f"word{n} and" for n in range(150))
-    long = await add(rooms, f"{filler} finally the physician came.")
+    long = await add(workspace, f"{filler} finally the physician came.")
     for text in OTHERS:
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
 
-    assert (await recalled(rooms, "doctor"))[0] == long.content
-    assert len(await recalled(rooms, "doctor")) == 4
+    assert (await recalled(workspace, "doctor"))[0] == long.content
+    assert len(await recalled(workspace, "doctor")) == 4
 
 
 async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
@@ -194,25 +198,27 @@ async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
     await use_cases.encode_all(mine)
 
     assert await recalled(mine, "automobile") == ["The vehicle is green."]
-    for rooms in (mine, other):
-        await close_rooms(rooms)
+    for workspace in (mine, other):
+        await close_workspace(workspace)
 
 
 async def test_without_tokens_the_pooled_vectors_decide(tmp_path: Path) -> None:
     """What most endpoints give."""
-    rooms = meaningful(tmp_path, FakeEmbedder(tokens=False), ids=FakeIds())
+    workspace = meaningful(tmp_path, FakeEmbedder(tokens=False), ids=FakeIds())
     for text in ("car", *OTHERS):
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
 
-    assert (await recalled(rooms, "automobile"))[0] == "car"
-    await close_rooms(rooms)
+    assert (await recalled(workspace, "automobile"))[0] == "car"
+    await close_workspace(workspace)
 
 
-async def test_rooms_without_a_model_search_as_ever(rooms: Rooms) -> None:
+async def test_rooms_without_a_model_search_as_ever(workspace: Workspace) -> None:
     """Nothing is said about vectors that nobody asked for."""
     plain = replace(
-        rooms, project=give_meaning(rooms.project, None), user=give_meaning(rooms.user, None)
+        workspace,
+        project=give_meaning(workspace.project, None),
+        user=give_meaning(workspace.user, None),
     )
     await add(plain, CAR)
 

@@ -10,13 +10,13 @@ import pytest
 from doors import machine_dir
 from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
-from fakes import close_rooms
+from fakes import close_workspace
 from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
 from memory_mcp import use_cases
 from memory_mcp.domain.views import Filters, View
-from memory_mcp.engine.workspace import Meaning, Rooms
+from memory_mcp.engine.workspace import Meaning, Workspace
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.ranking.analysis import extract_fields
@@ -48,109 +48,113 @@ def model() -> FakeEmbedder:
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
+async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Workspace]:
     found = meaningful(tmp_path, model)
     yield found
-    await close_rooms(found)
+    await close_workspace(found)
 
 
 async def test_a_model_that_fails_leaves_the_words_and_says_why(
-    rooms: Rooms, model: FakeEmbedder
+    workspace: Workspace, model: FakeEmbedder
 ) -> None:
     """Memory is an enhancement: a model that is down costs what it adds, and no more."""
-    await add(rooms, CAR)
-    await use_cases.encode_all(rooms)
+    await add(workspace, CAR)
+    await use_cases.encode_all(workspace)
     model.failing = "The model's endpoint does not answer."
-    late = await add(rooms, "Bob repairs the car.")
+    late = await add(workspace, "Bob repairs the car.")
 
-    found = await search(rooms, "car")
+    found = await search(workspace, "car")
     assert {hit.record.content for hit in found.hits} == {CAR, late.content}
     assert (found.mode, found.degraded) == ("lexical", model.failing)
     model.failing = ""
-    assert await use_cases.encode_all(rooms) == 1
-    assert (await search(rooms, "automobile")).mode == "semantic"
+    assert await use_cases.encode_all(workspace) == 1
+    assert (await search(workspace, "automobile")).mode == "semantic"
 
 
 async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
     tmp_path: Path,
 ) -> None:
     """A search without it is the usual one, with the next step beside it."""
-    rooms = meaningful(tmp_path, AbsentEmbedder("minilm", "Run `memory-mcp models add minilm`."))
-    await add(rooms, CAR)
-    found = await search(rooms, "car")
+    workspace = meaningful(
+        tmp_path, AbsentEmbedder("minilm", "Run `memory-mcp models add minilm`.")
+    )
+    await add(workspace, CAR)
+    found = await search(workspace, "car")
     assert found.degraded == "Run `memory-mcp models add minilm`."
     assert [hit.record.content for hit in found.hits] == [CAR]
 
     async with asyncio.timeout(30):
-        await use_cases.keep_encoded(rooms, asyncio.Event())  # ends at once, with nothing leased
-    assert await use_cases.unencoded(rooms) == 1
-    await close_rooms(rooms)
+        await use_cases.keep_encoded(
+            workspace, asyncio.Event()
+        )  # ends at once, with nothing leased
+    assert await use_cases.unencoded(workspace) == 1
+    await close_workspace(workspace)
 
 
 async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
-    rooms: Rooms, model: FakeEmbedder
+    workspace: Workspace, model: FakeEmbedder
 ) -> None:
     """An endpoint may put another model behind the same name."""
-    record = await add(rooms, CAR)
-    meaning = rooms.project.meaning
+    record = await add(workspace, CAR)
+    meaning = workspace.project.meaning
     assert meaning is not None
-    await use_cases.encode_all(rooms)
+    await use_cases.encode_all(workspace)
     [whole] = (await model.passages([CAR]))[0]
     other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
     await meaning.vectors.keep(model.identity, {record.id: (other,)})
 
-    assert await recalled(rooms, "red car") == [CAR]
+    assert await recalled(workspace, "red car") == [CAR]
 
 
 async def test_damaged_vectors_are_said_and_cost_only_themselves(
-    tmp_path: Path, rooms: Rooms
+    tmp_path: Path, workspace: Workspace
 ) -> None:
     """The memory is found by its words; the answer says how the rest comes back."""
     for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
     await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
     await index.aclose()
 
-    found = await search(rooms, "red car")
+    found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
-    await use_cases.reindex(rooms)
-    await use_cases.encode_all(rooms)
-    assert (await recalled(rooms, "automobile"))[0] == CAR
+    await use_cases.reindex(workspace)
+    await use_cases.encode_all(workspace)
+    assert (await recalled(workspace, "automobile"))[0] == CAR
 
 
 @pytest.mark.parametrize("statement", DAMAGES.values(), ids=DAMAGES)
 async def test_a_search_heals_the_tables_of_the_vectors(
-    tmp_path: Path, rooms: Rooms, statement: str
+    tmp_path: Path, workspace: Workspace, statement: str
 ) -> None:
     """Most of the index's file is vectors; damage to it must not stay until somebody repairs it."""
     for text in (CAR, *OTHERS):
-        await add(rooms, text)
-    await use_cases.encode_all(rooms)
+        await add(workspace, text)
+    await use_cases.encode_all(workspace)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
     await index.file.rows(statement)
     await index.aclose()
 
-    found = await search(rooms, "red car")
+    found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == (NOT_ENCODED.format(4),)
-    assert await use_cases.encode_all(rooms) == 4
-    assert (await recalled(rooms, "automobile"))[0] == CAR
+    assert await use_cases.encode_all(workspace) == 4
+    assert (await recalled(workspace, "automobile"))[0] == CAR
 
 
 async def test_vectors_that_are_not_to_be_had_now_leave_the_words(
-    rooms: Rooms, model: FakeEmbedder
+    workspace: Workspace, model: FakeEmbedder
 ) -> None:
     """The answer names the reason; nothing is lost."""
-    await add(rooms, CAR)
+    await add(workspace, CAR)
     meaning = Meaning(model, BusyVectors(MemoryIndex()), asyncio.Event())
-    busy = replace(rooms, project=give_meaning(rooms.project, meaning))
+    busy = replace(workspace, project=give_meaning(workspace.project, meaning))
 
     found = await search(busy, "red car")
     assert [hit.record.content for hit in found.hits] == [CAR]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from dropping import HEADING
-from fakes import START, FakeClock, called, fake_rooms
+from fakes import START, FakeClock, called, fake_workspace
 from nudges_in_memory import SlowlyRemoved, opened
 
 from memory_mcp import use_cases
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.anyio
 
 async def test_every_conversation_of_a_server_opens_once() -> None:
     """Several clients of one process: each is told of what came since, none of another's."""
-    rooms = fake_rooms()
-    one, other = (called(rooms, conversation=name) for name in ("1", "2"))
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
+    workspace = fake_workspace()
+    one, other = (called(workspace, conversation=name) for name in ("1", "2"))
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
     first = await opened(one)
-    await use_cases.add_nudge(rooms, "The build broke.", 10, None)
+    await use_cases.add_nudge(workspace, "The build broke.", 10, None)
 
     assert "- Tea?" in first
     assert await opened(one) == first
@@ -30,42 +30,42 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
 
 async def test_a_request_of_no_conversation_opens_its_own() -> None:
     """Nothing tells stateless requests apart: what one has shown, none shows again."""
-    rooms = called(fake_rooms(), conversation=None)
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
-    assert HEADING not in await opened(rooms, budget_tokens=60)
-    texts = [await opened(rooms) for _ in range(2)]
-    await use_cases.add_nudge(rooms, "The build broke.", 10, None)
+    workspace = called(fake_workspace(), conversation=None)
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    assert HEADING not in await opened(workspace, budget_tokens=60)
+    texts = [await opened(workspace) for _ in range(2)]
+    await use_cases.add_nudge(workspace, "The build broke.", 10, None)
 
     assert [HEADING in text for text in texts] == [True, False]
-    assert "- The build broke." in await opened(rooms)
+    assert "- The build broke." in await opened(workspace)
 
 
 async def test_what_a_cancelled_request_of_no_conversation_took_is_not_lost() -> None:
     """The next one shows it."""
     slow = SlowlyRemoved()
-    rooms = called(replace(fake_rooms(), nudges=slow), conversation=None)
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
-    call = asyncio.create_task(opened(rooms))
+    workspace = called(replace(fake_workspace(), nudges=slow), conversation=None)
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     slow.may_answer.set()
 
-    assert [HEADING in await opened(rooms) for _ in range(2)] == [True, False]
+    assert [HEADING in await opened(workspace) for _ in range(2)] == [True, False]
 
 
 async def test_what_has_expired_since_is_brought_up_no_more() -> None:
     """A session may be open for days."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     await use_cases.add_nudge(
-        rooms, "The meeting begins at three.", 5, START + timedelta(minutes=5)
+        workspace, "The meeting begins at three.", 5, START + timedelta(minutes=5)
     )
-    assert HEADING in await opened(rooms)
+    assert HEADING in await opened(workspace)
     clock.advance(timedelta(minutes=5))
 
-    assert "meeting" not in await opened(rooms)
+    assert "meeting" not in await opened(workspace)
 
 
 async def test_a_server_forgets_the_conversation_that_was_silent_for_longest(
@@ -73,7 +73,7 @@ async def test_a_server_forgets_the_conversation_that_was_silent_for_longest(
 ) -> None:
     """It runs for months."""
     monkeypatch.setattr("memory_mcp.engine.workspace._CONVERSATIONS_MAX", 2)
-    session = fake_rooms().conversations
+    session = fake_workspace().conversations
     first = session.opening("1")
     session.opening("2")
     assert session.opening("1") is first

@@ -11,7 +11,7 @@ from doors import agent, read
 from dropping import Drop, waiting
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared
@@ -113,13 +113,13 @@ async def test_files_that_are_no_nudges_keep_no_nudge_back(
     for number in range(50):
         drop(f"{number:02}.json", "{")
     drop("z.txt", "Tea?")
-    async with open_rooms(settings) as built:
-        await use_cases.add_nudge(built.rooms, "Coffee?", 9, None)  # it counts the real ones
-        assert await built.rooms.nudges.clear("ada") == Cleared(2, left=50)
+    async with open_workspace(settings) as built:
+        await use_cases.add_nudge(built.workspace, "Coffee?", 9, None)  # it counts the real ones
+        assert await built.workspace.nudges.clear("ada") == Cleared(2, left=50)
         drop("z.txt", "Tea?")
         async with agent(settings, "auto") as client:
             assert "- Tea?" in await read(client, "memory_context")
-        assert await built.rooms.nudges.clear("ada", everything=True) == Cleared(50)
+        assert await built.workspace.nudges.clear("ada", everything=True) == Cleared(50)
     assert (await waiting(settings)).unread == ()
 
 

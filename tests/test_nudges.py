@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from doors import Era, add, agent, read, text_of
 from dropping import HEADING, Drop, waiting
-from fakes import START, another_session, fake_rooms
+from fakes import START, another_session, fake_workspace
 from filelock import FileLock
 from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 
@@ -147,14 +147,16 @@ async def test_a_lock_that_hangs_is_a_note_and_the_next_call_asks_again(
 
 async def test_sessions_of_one_process_that_begin_together_show_it_once() -> None:
     """Several windows, and calls of one of them."""
-    rooms = fake_rooms()
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
+    workspace = fake_workspace()
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
     texts = await asyncio.gather(
-        *(opened(another_session(rooms)) for _ in range(4)), opened(rooms), opened(rooms)
+        *(opened(another_session(workspace)) for _ in range(4)),
+        opened(workspace),
+        opened(workspace),
     )
 
     assert sum(HEADING in text for text in texts) == 1
-    assert await opened(rooms) == await opened(rooms)
+    assert await opened(workspace) == await opened(workspace)
 
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
@@ -165,16 +167,16 @@ async def test_a_secret_in_a_nudge_is_not_shown(
     secrets: Literal["redact", "refuse", "allow"],
 ) -> None:
     """A program that logs too much must not make the model read it; unless the user wants that."""
-    rooms = fake_rooms(policy=Policy(secrets=secrets))
-    await rooms.nudges.add(
+    workspace = fake_workspace(policy=Policy(secrets=secrets))
+    await workspace.nudges.add(
         Nudge(
-            id=NudgeId(rooms.ids.new(START)), text=f"Rotate {SECRET} today.", created_at=START,
+            id=NudgeId(workspace.ids.new(START)), text=f"Rotate {SECRET} today.", created_at=START,
             user="ann",
         )
     )  # fmt: skip
-    found = await use_cases.waiting_nudges(rooms)
+    found = await use_cases.waiting_nudges(workspace)
     assert isinstance(found, Waiting)
-    text = await opened(rooms)
+    text = await opened(workspace)
 
     assert (SECRET in text) == (SECRET in found.nudges[0].text) == (secrets == "allow")
     assert "Rotate " in text
@@ -186,12 +188,12 @@ async def test_a_session_does_not_wait_for_a_slow_queue_and_asks_again(
     """What it left is not removed behind its back: it waits for the next call."""
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowNudges()
-    rooms = replace(fake_rooms(), nudges=slow)
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
+    workspace = replace(fake_workspace(), nudges=slow)
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
 
-    assert "Nothing was heard from the queue" in await opened(rooms)
+    assert "Nothing was heard from the queue" in await opened(workspace)
     slow.may_answer.set()
-    assert f"{HEADING}\n- Tea?" in await opened(rooms)
+    assert f"{HEADING}\n- Tea?" in await opened(workspace)
 
 
 async def test_a_nudge_that_is_being_removed_is_waited_for(
@@ -200,9 +202,9 @@ async def test_a_nudge_that_is_being_removed_is_waited_for(
     """It is gone from the queue: a session that left now would be the last to know of it."""
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowlyRemoved()
-    rooms = replace(fake_rooms(), nudges=slow)
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
-    call = asyncio.create_task(opened(rooms))
+    workspace = replace(fake_workspace(), nudges=slow)
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     done, _ = await asyncio.wait({call}, timeout=0.2)
     slow.may_answer.set()
@@ -214,13 +216,13 @@ async def test_a_nudge_that_is_being_removed_is_waited_for(
 async def test_what_a_cancelled_call_took_is_shown_by_the_next() -> None:
     """A client that gives up a request has not seen its answer."""
     slow = SlowNudges()
-    rooms = replace(fake_rooms(), nudges=slow)
-    await use_cases.add_nudge(rooms, "Tea?", 5, None)
-    call = asyncio.create_task(opened(rooms))
+    workspace = replace(fake_workspace(), nudges=slow)
+    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     slow.may_answer.set()
 
-    assert f"{HEADING}\n- Tea?" in await opened(rooms)
+    assert f"{HEADING}\n- Tea?" in await opened(workspace)

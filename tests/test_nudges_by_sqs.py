@@ -19,11 +19,11 @@ from nudges_in_memory import opened
 from sqs import Queues, client_of
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import RemoteUnavailableError
 from memory_mcp.storage.sqs import Json, sqs_client
 
@@ -78,12 +78,12 @@ async def test_sqs_that_takes_too_long_keeps_its_nudge(
     """Nobody waits any more who could show it."""
     url = sqs()
     settings = replace(settings, nudge_queue=url)
-    async with open_rooms(settings) as built:
-        await use_cases.add_nudge(built.rooms, "Tea?", 5, None)
-        queue = built.rooms.nudges
+    async with open_workspace(settings) as built:
+        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        queue = built.workspace.nudges
         monkeypatch.setattr(queue, "_seconds_max", -1)
         with pytest.raises(RemoteUnavailableError, match="answered too slowly"):
-            await queue.take("ada", built.rooms.clock.now())
+            await queue.take("ada", built.workspace.clock.now())
 
     assert [nudge.text for nudge in (await waiting(settings)).nudges] == ["Tea?"]
 
@@ -106,11 +106,11 @@ def deleting(how: Callable[[Callable[..., Any], Json], Any]) -> Callable[[str], 
     return opened
 
 
-async def opened_in_time(rooms: Rooms) -> str:
+async def opened_in_time(workspace: Workspace) -> str:
     """The context of a session; on a slow machine of one that asked again."""
     text = ""
     for _ in range(50):
-        text = await opened(rooms)
+        text = await opened(workspace)
         if not re.search("Nothing was heard|too slowly|has been held", text):
             break
     return text
@@ -127,9 +127,9 @@ async def test_a_slow_deletion_is_waited_for_and_shown(
 
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.4)
     monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(slowly))
-    async with open_rooms(replace(settings, nudge_queue=sqs())) as built:
-        await use_cases.add_nudge(built.rooms, "Tea?", 5, None)
-        text = await opened_in_time(built.rooms)
+    async with open_workspace(replace(settings, nudge_queue=sqs())) as built:
+        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        text = await opened_in_time(built.workspace)
 
     assert "- Tea?" in text
 
@@ -149,9 +149,9 @@ async def test_a_deletion_that_nobody_confirms_is_tried_again_and_then_said(
             raise timeout(endpoint_url="x")
 
     monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(deaf))
-    async with open_rooms(replace(settings, nudge_queue=sqs())) as built:
-        await use_cases.add_nudge(built.rooms, "Tea?", 5, None)
-        text = await opened_in_time(built.rooms)
+    async with open_workspace(replace(settings, nudge_queue=sqs())) as built:
+        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        text = await opened_in_time(built.workspace)
 
     assert ("- Tea?" in text) == (times == 1)
     assert ("did not confirm that a nudge was removed" in text) == (times == 2)
@@ -169,23 +169,23 @@ async def test_messages_that_are_no_nudges_keep_no_nudge_back(
         entries = [{"Id": str(n), "MessageBody": "junk"} for n in range(10)]
         client.send_message_batch(QueueUrl=url, Entries=entries)
     client.close()
-    async with open_rooms(settings) as built:
-        rooms = built.rooms
-        await use_cases.add_nudge(rooms, "Tea?", 10, None)
-        queue = rooms.nudges
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
+        await use_cases.add_nudge(workspace, "Tea?", 10, None)
+        queue = workspace.nudges
         monkeypatch.setattr(queue, "_seconds_max", 0.001)  # enough for one look
         said: list[str] = []
         taken = None
         for _ in range(9):
             monkeypatch.setattr(limits, "NUDGE_TAKE_SECONDS_MAX", 5)
             try:
-                taken = await queue.take("ada", rooms.clock.now())
+                taken = await queue.take("ada", workspace.clock.now())
                 break
             except RemoteUnavailableError as error:
                 said.append(str(error))
         assert "nudge clear --all` removes them" in said[0]
         monkeypatch.setattr(queue, "_seconds_max", 60)
-        taken = taken or await queue.take("ada", rooms.clock.now())
+        taken = taken or await queue.take("ada", workspace.clock.now())
 
     assert taken is not None
     assert taken.text == "Tea?"
@@ -205,8 +205,8 @@ async def test_clearing_everything_removes_what_is_no_nudge_and_leaves_what_is_a
     ):
         client.send_message(QueueUrl=url, MessageBody=body)
     client.close()
-    async with open_rooms(settings) as built:
-        queue = built.rooms.nudges
+    async with open_workspace(settings) as built:
+        queue = built.workspace.nudges
         assert await queue.clear("ada") == Cleared(1, left=1)
         assert await queue.clear("ada", everything=True) == Cleared(1)
 

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from command_line import Run, as_json
 from doors import Era, add, agent, read
-from fakes import FakeClock, FakeIds, Scribe, called, close_rooms, fake_rooms, real_rooms
+from fakes import (
+    FakeClock,
+    FakeIds,
+    Scribe,
+    called,
+    close_workspace,
+    fake_workspace,
+    real_workspace,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +27,7 @@ from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.engine.workspace import Policy, Rooms
+from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.render.block import (
     Block,
     BudgetLine,
@@ -36,11 +44,11 @@ pytestmark = pytest.mark.anyio
 KINDS: Sequence[Kind] = ("identity", "decision", "preference", "lesson", "closeout", "summary")
 
 
-async def filled_rooms(each: int, **fields: Any) -> tuple[Rooms, FakeClock]:
-    """Rooms in memory with so many records of each kind that has a section."""
+async def filled_workspace(each: int, **fields: Any) -> tuple[Workspace, FakeClock]:
+    """A workspace in memory with so many records of each kind that has a section."""
     clock, ids = FakeClock(), FakeIds()
-    rooms, scribe = fake_rooms(clock, ids), Scribe(clock, ids)
-    await use_cases.memory_head(rooms)
+    workspace, scribe = fake_workspace(clock, ids), Scribe(clock, ids)
+    await use_cases.memory_head(workspace)
     keys = {"closeout": "phase:shop:1:issues", "summary": "gardener:shop:s:checkpoint"}
     durable = ("identity", "preference", "lesson")
     for number in range(each):
@@ -49,20 +57,20 @@ async def filled_rooms(each: int, **fields: Any) -> tuple[Rooms, FakeClock]:
             text = f"The {kind} of number {number}, which is told at some length: " + "so " * 70
             place = None if kind in durable else "root"
             given = {"segment": place, "key": keys.get(kind, ""), **fields}
-            await rooms.project.keep(scribe.record(text, kind=kind, **given))
-    return rooms, clock
+            await workspace.project.keep(scribe.record(text, kind=kind, **given))
+    return workspace, clock
 
 
-async def opened(rooms: Rooms, task: str = "", budget: int | None = None) -> Block:
-    block = await use_cases.memory_context(rooms, task, budget)
+async def opened(workspace: Workspace, task: str = "", budget: int | None = None) -> Block:
+    block = await use_cases.memory_context(workspace, task, budget)
     assert isinstance(block, Block)
     return block
 
 
 async def test_no_section_starves_another() -> None:
     """With a thousand memories, 150 of each kind, there is something of each in 500 tokens."""
-    rooms, _ = await filled_rooms(150)
-    block = await opened(rooms)
+    workspace, _ = await filled_workspace(150)
+    block = await opened(workspace)
 
     assert [line for line in block.text.splitlines() if line.startswith("## ")] == [
         "## Identity", "## Decisions that hold", "## Preferences and conventions", "## Lessons",
@@ -74,10 +82,10 @@ async def test_no_section_starves_another() -> None:
 
 async def test_the_same_memories_give_the_same_bytes_but_for_the_time() -> None:
     """A cache of prompts is lost from the first byte on that differs."""
-    rooms, clock = await filled_rooms(3)
-    one = await opened(rooms)
+    workspace, clock = await filled_workspace(3)
+    one = await opened(workspace)
     clock.advance(timedelta(days=5, hours=7))  # to a day with a longer name
-    other = await opened(called(rooms, client="another/2.0"))
+    other = await opened(called(workspace, client="another/2.0"))
 
     assert other.text != one.text
     first, second = one.text.splitlines(), other.text.splitlines()
@@ -115,16 +123,18 @@ def test_the_command_has_the_same_budget(run: Run, monkeypatch: pytest.MonkeyPat
 
 async def test_an_old_pinned_memory_and_an_important_decision_come_first(tmp_path: Path) -> None:
     """What was pinned a thousand memories ago was pinned for this."""
-    async with real(tmp_path) as (rooms, scribe):
+    async with real(tmp_path) as (workspace, scribe):
         pinned = scribe.record("Pinned fact.", pinned=True, segment="root")
         vital = scribe.record("Vital choice.", kind="decision", importance=5, segment="root")
-        await rooms.project.keep(pinned)
-        await rooms.project.keep(vital)
+        await workspace.project.keep(pinned)
+        await workspace.project.keep(vital)
         for number in range(60):
             scribe.clock.advance(timedelta(seconds=1))
             kind = ("fact", "decision")[number % 2]
-            await rooms.project.keep(scribe.record(f"Usual {number}.", kind=kind, segment="root"))
-        lines = (await opened(rooms)).text.splitlines()
+            await workspace.project.keep(
+                scribe.record(f"Usual {number}.", kind=kind, segment="root")
+            )
+        lines = (await opened(workspace)).text.splitlines()
 
     assert lines[lines.index("## Decisions that hold") + 1] == f"- Vital choice. [{vital.id}]"
     assert lines[lines.index("## Newest") + 1] == f"- Pinned fact. [{pinned.id}]"
@@ -133,25 +143,25 @@ async def test_an_old_pinned_memory_and_an_important_decision_come_first(tmp_pat
 @asynccontextmanager
 async def real(
     folder: Path, opening: OpeningSettings | None = None
-) -> AsyncGenerator[tuple[Rooms, Scribe]]:
+) -> AsyncGenerator[tuple[Workspace, Scribe]]:
     clock, ids = FakeClock(), FakeIds()
     policy = Policy(opening=opening or OpeningSettings())
-    rooms = real_rooms(folder, clock, ids, policy=policy)
-    await use_cases.memory_head(rooms)
-    yield rooms, Scribe(clock, ids)
-    await close_rooms(rooms)
+    workspace = real_workspace(folder, clock, ids, policy=policy)
+    await use_cases.memory_head(workspace)
+    yield workspace, Scribe(clock, ids)
+    await close_workspace(workspace)
 
 
-async def orders(rooms: Rooms, scribe: Scribe) -> None:
+async def orders(workspace: Workspace, scribe: Scribe) -> None:
     """Many facts of one matter, and what happened in it."""
     for number in range(30):
         scribe.clock.advance(timedelta(seconds=1))
         fact = scribe.record(f"Orders have part {number}.", segment="root", importance=2)
-        await rooms.project.keep(fact)
+        await workspace.project.keep(fact)
     for number in range(6):
         scribe.clock.advance(timedelta(seconds=1))
         told = scribe.record(f"Orders broke on day {number}.", kind="episode", segment="root")
-        await rooms.project.keep(told)
+        await workspace.project.keep(told)
 
 
 def under(block: Block, heading: str) -> list[str]:
@@ -161,9 +171,9 @@ def under(block: Block, heading: str) -> list[str]:
 
 async def test_a_task_gets_what_is_so_and_what_happened(tmp_path: Path) -> None:
     """Thirty facts that fit must not hide that it broke last week."""
-    async with real(tmp_path) as (rooms, scribe):
-        await orders(rooms, scribe)
-        block = await opened(rooms, "orders", 2_000)
+    async with real(tmp_path) as (workspace, scribe):
+        await orders(workspace, scribe)
+        block = await opened(workspace, "orders", 2_000)
 
     assert len(under(block, "For this task")) == 7
     assert len(under(block, "What happened before")) == 3
@@ -172,9 +182,9 @@ async def test_a_task_gets_what_is_so_and_what_happened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("topn", "so", "happened"), [(1, 1, 0), (3, 2, 1), (20, 14, 6)])
 async def test_at_most_topn_are_shown(tmp_path: Path, topn: int, so: int, happened: int) -> None:
     """MEMORY_CONTEXT_TOPN: whoever wants few gets few, however many tokens there are."""
-    async with real(tmp_path, OpeningSettings(topn=topn)) as (rooms, scribe):
-        await orders(rooms, scribe)
-        block = await opened(rooms, "orders", 4_000)
+    async with real(tmp_path, OpeningSettings(topn=topn)) as (workspace, scribe):
+        await orders(workspace, scribe)
+        block = await opened(workspace, "orders", 4_000)
 
     assert len(under(block, "For this task")) == so
     assert len(under(block, "What happened before")) == happened
@@ -184,9 +194,9 @@ async def test_topk_is_how_many_candidates_are_ranked(tmp_path: Path) -> None:
     """MEMORY_CONTEXT_TOPK: what is not among them is not shown, however well it would rank."""
     shown: dict[int, set[str]] = {}
     for topk in (2, 40):
-        async with real(tmp_path / str(topk), OpeningSettings(topk=topk)) as (rooms, scribe):
-            await orders(rooms, scribe)
-            block = await opened(rooms, "orders", 4_000)
+        async with real(tmp_path / str(topk), OpeningSettings(topk=topk)) as (workspace, scribe):
+            await orders(workspace, scribe)
+            block = await opened(workspace, "orders", 4_000)
             shown[topk] = set(under(block, "For this task"))
 
     assert len(shown[2]) == 2
@@ -195,14 +205,14 @@ async def test_topk_is_how_many_candidates_are_ranked(tmp_path: Path) -> None:
 
 async def test_pinned_and_important_memories_come_first_for_a_task(tmp_path: Path) -> None:
     """Of two that fit alike, the user's word decides: MEMORY_RERANK_WEIGHTS."""
-    async with real(tmp_path) as (rooms, scribe):
+    async with real(tmp_path) as (workspace, scribe):
         for name, fields in (
             ("b", {}), ("a", {"importance": 5}), ("c", {"pinned": True, "importance": 5}), ("d", {})
         ):  # fmt: skip
-            await rooms.project.keep(
+            await workspace.project.keep(
                 scribe.record(f"Orders rule {name}.", segment="root", **fields)
             )
-        block = await opened(rooms, "orders rule")
+        block = await opened(workspace, "orders rule")
 
     assert under(block, "For this task")[:2] == ["Orders rule c.", "Orders rule a."]
 

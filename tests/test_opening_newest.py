@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from fakes import FakeClock, Scribe, fake_rooms
+from fakes import FakeClock, Scribe, fake_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
@@ -16,18 +16,18 @@ pytestmark = pytest.mark.anyio
 async def test_what_a_checkpoint_says_is_not_said_again_by_its_closeout() -> None:
     """The newest are facts; an issue stays, for a task as well."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
-    await use_cases.add_memory(rooms, Draft("Orders rest in PostgreSQL."))
+    workspace = fake_workspace(clock)
+    await use_cases.add_memory(workspace, Draft("Orders rest in PostgreSQL."))
     scribe = Scribe(clock)
     for number in range(8):
         for part in ("closeout", "artifacts", "agents", "issues"):
             clock.advance(timedelta(minutes=1))
             key = f"phase:shop:{number}:{part}"
-            await rooms.project.keep(scribe.record(
+            await workspace.project.keep(scribe.record(
                 f"Of {part} {number}.", kind="closeout", key=key, segment="root", branch="main",
             ))  # fmt: skip
-    whole = await use_cases.memory_context(rooms, budget_tokens=2_000)
-    task = await use_cases.memory_context(rooms, "unheard", budget_tokens=2_000)
+    whole = await use_cases.memory_context(workspace, budget_tokens=2_000)
+    task = await use_cases.memory_context(workspace, "unheard", budget_tokens=2_000)
 
     assert isinstance(whole, Block)
     assert isinstance(task, Block)

@@ -28,8 +28,8 @@ async def test_memory_page_is_taken_whole_by_claude_code(tmp_path: Path) -> None
         for number in range(90):
             text = f"Nummer {number}: " + "書" * 200 if number % 2 else f"Number {number}."
             place = "root" if kinds[number % 6] in ("decision", "fact", "event") else None
-            await story.rooms.project.keep(story.record(text, kinds[number % 6], place))
-        await use_cases.render_views(story.rooms)
+            await story.workspace.project.keep(story.record(text, kinds[number % 6], place))
+        await use_cases.render_views(story.workspace)
         data = (tmp_path / "project" / ".claude" / "memory" / "MEMORY.md").read_bytes()
 
     text = data.decode()
@@ -49,8 +49,8 @@ async def test_many_short_memories_stay_below_two_hundred_lines(tmp_path: Path) 
     async with told(tmp_path) as story:
         for number in range(300):
             kind = ("decision", "fact", "event")[number % 3]
-            await story.rooms.project.keep(story.record(f"N {number}.", kind, "root"))
-        await use_cases.render_views(story.rooms)
+            await story.workspace.project.keep(story.record(f"N {number}.", kind, "root"))
+        await use_cases.render_views(story.workspace)
         text = page(tmp_path / "project")
 
     assert 180 < len(text.splitlines()) < 200
@@ -66,7 +66,7 @@ async def test_the_history_says_how_many_are_older(
             story.clock.advance(timedelta(days=1))
             await story.keep(f"Day {number}.", kind="event", category="History")
         await story.keep("No entry of the history.", kind="event")
-        await use_cases.render_views(story.rooms)
+        await use_cases.render_views(story.workspace)
         text = page(tmp_path / "project", "HISTORY.md")
 
     assert text.index("Day 2.") < text.index("Day 1.")
@@ -124,10 +124,10 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
         day = f"{story.clock.now():%Y-%m-%d}"
         await story.keep(f"{day}: We chose a till.", kind="event", category="history")
         await story.say("Use stripe\nReason: cheap", kind="decision")
-        await use_cases.render_views(story.rooms)
+        await use_cases.render_views(story.workspace)
         text = page(tmp_path / "project", "HISTORY.md")
         held = page(tmp_path / "project")
-        whole = await happened(story.rooms, 10)
+        whole = await happened(story.workspace, 10)
 
     assert text.count(day) == 1
     assert f"## {day}\n\nWe chose a till. [" in text

@@ -8,10 +8,10 @@ import pytest
 from doors import machine_dir
 from encoding_stories import add
 from fake_embedder import FakeEmbedder, meaningful
-from fakes import close_rooms, real_rooms
+from fakes import close_workspace, real_workspace
 
 from memory_mcp import use_cases
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -25,31 +25,31 @@ async def model() -> FakeEmbedder:
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Rooms]:
+async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Workspace]:
     found = meaningful(tmp_path, model)
     yield found
-    await close_rooms(found)
+    await close_workspace(found)
 
 
 async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
     """The newest memory is found by its own words."""
-    plain = real_rooms(tmp_path)
+    plain = real_workspace(tmp_path)
     empty = await use_cases.probe(plain)
     await add(plain, "Orders live in PostgreSQL.")
     proved = await use_cases.probe(plain)
-    await close_rooms(plain)
+    await close_workspace(plain)
 
     assert (empty.mode, empty.findings) == ("lexical", ())
     assert "no memory yet" in empty.proof
     assert proved.proof == "By words: the newest memory is found by its own."
 
 
-async def test_a_model_is_proved_by_a_question_it_has_never_seen(rooms: Rooms) -> None:
+async def test_a_model_is_proved_by_a_question_it_has_never_seen(workspace: Workspace) -> None:
     """The right one of two sentences, by figures; what is not encoded yet is said too."""
-    await add(rooms, "Orders live in PostgreSQL.")
-    behind = await use_cases.probe(rooms)
-    await use_cases.encode_all(rooms)
-    proved = await use_cases.probe(rooms)
+    await add(workspace, "Orders live in PostgreSQL.")
+    behind = await use_cases.probe(workspace)
+    await use_cases.encode_all(workspace)
+    proved = await use_cases.probe(workspace)
 
     assert proved.mode == "semantic"
     assert "the right one is nearer" in proved.proof
@@ -59,11 +59,11 @@ async def test_a_model_is_proved_by_a_question_it_has_never_seen(rooms: Rooms) -
 
 
 async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
-    rooms: Rooms, model: FakeEmbedder
+    workspace: Workspace, model: FakeEmbedder
 ) -> None:
     """An outage must not pass for recall by meaning."""
     model.failing = "The model is on holiday."
-    probed = await use_cases.probe(rooms)
+    probed = await use_cases.probe(workspace)
 
     assert probed.mode == "lexical"
     assert [(f.code, f.what) for f in probed.findings] == [
@@ -74,26 +74,28 @@ async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
 async def test_a_model_that_knows_nothing_is_found_out(tmp_path: Path) -> None:
     """It answers in the right form; only a question whose answer is known shows it."""
     wrong = FakeEmbedder(synonyms=(("revenue", "kitten"), ("quarterly", "nap"), ("grew", "like")))
-    rooms = meaningful(tmp_path, wrong)
-    probed = await use_cases.probe(rooms)
-    await close_rooms(rooms)
+    workspace = meaningful(tmp_path, wrong)
+    probed = await use_cases.probe(workspace)
+    await close_workspace(workspace)
 
     assert [finding.code for finding in probed.findings] == ["probe-failed"]
 
 
-async def test_damaged_vectors_are_named_and_made_anew(tmp_path: Path, rooms: Rooms) -> None:
+async def test_damaged_vectors_are_named_and_made_anew(
+    tmp_path: Path, workspace: Workspace
+) -> None:
     """They are left out of searches meanwhile; `reindex` is the way back."""
     for number in range(3):
-        await add(rooms, f"memory number {number}")
-    await use_cases.encode_all(rooms)
+        await add(workspace, f"memory number {number}")
+    await use_cases.encode_all(workspace)
     path = machine_dir(tmp_path / "project") / "index.sqlite3"
     with sqlite3.connect(path) as db:
         db.execute("UPDATE vector_whole SET pooled = zeroblob(length(pooled)) WHERE number = 1")
     db.close()
 
-    damaged = await use_cases.probe(rooms)
-    await use_cases.reindex(rooms)
-    await use_cases.encode_all(rooms)
+    damaged = await use_cases.probe(workspace)
+    await use_cases.reindex(workspace)
+    await use_cases.encode_all(workspace)
 
     assert [finding.code for finding in damaged.findings] == ["vectors-damaged"]
-    assert (await use_cases.probe(rooms)).findings == ()
+    assert (await use_cases.probe(workspace)).findings == ()

@@ -7,7 +7,7 @@ import pytest
 from profile_doors import correct, fact_id, forget, lines, opened, say
 
 from memory_mcp import use_cases
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ SAID = (
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path) -> AsyncGenerator[Rooms]:
+async def workspace(tmp_path: Path) -> AsyncGenerator[Workspace]:
     async with opened(tmp_path) as there:
         yield there
 
@@ -40,13 +40,13 @@ async def rooms(tmp_path: Path) -> AsyncGenerator[Rooms]:
     ],
 )
 async def test_a_plain_value_is_taken_however_it_is_put(
-    rooms: Rooms, line: str, text: str, then: str
+    workspace: Workspace, line: str, text: str, then: str
 ) -> None:
     """With its label, without, or as a sentence."""
-    await say(rooms, SAID)
-    await correct(rooms, await fact_id(rooms, line), text)
+    await say(workspace, SAID)
+    await correct(workspace, await fact_id(workspace, line), text)
 
-    shown = await lines(rooms)
+    shown = await lines(workspace)
     assert then in shown
     assert line not in shown
 
@@ -70,27 +70,27 @@ async def test_a_plain_value_is_taken_however_it_is_put(
     ],
 )
 async def test_anything_else_is_refused_with_what_to_do_instead(
-    rooms: Rooms, line: str, text: str
+    workspace: Workspace, line: str, text: str
 ) -> None:
     """A line that every session trusts is no place for orders."""
-    said = await say(rooms, SAID)
-    before = await lines(rooms)
+    said = await say(workspace, SAID)
+    before = await lines(workspace)
     with pytest.raises(InvalidRequestError) as error:
-        await use_cases.update_memory(rooms, await fact_id(rooms, line), text)
+        await use_cases.update_memory(workspace, await fact_id(workspace, line), text)
 
     assert f"correct what it was drawn from ({said.record.id})" in str(error.value)
-    assert await lines(rooms) == before
+    assert await lines(workspace) == before
 
 
 @pytest.mark.parametrize("erase", [True, False])
 async def test_a_corrected_fact_falls_with_what_it_was_drawn_from(
-    rooms: Rooms, *, erase: bool
+    workspace: Workspace, *, erase: bool
 ) -> None:
     """It still repeats what that memory was about."""
-    said = await say(rooms, "I live in Berlin.")
-    fixed = await correct(rooms, await fact_id(rooms, "City: Berlin"), "City: Potsdam")
+    said = await say(workspace, "I live in Berlin.")
+    fixed = await correct(workspace, await fact_id(workspace, "City: Berlin"), "City: Potsdam")
     assert fixed.record.derived_from == (said.record.id,)
-    assert await lines(rooms) == ["City: Potsdam"]
-    await forget(rooms, said.record.id, erase=erase)
+    assert await lines(workspace) == ["City: Potsdam"]
+    await forget(workspace, said.record.id, erase=erase)
 
-    assert await lines(rooms) == []
+    assert await lines(workspace) == []

@@ -11,50 +11,50 @@ from fakes import FakeClock
 from profile_doors import correct, forget, found, lines, opened, repeat, say, stored
 
 from memory_mcp import use_cases
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def rooms(tmp_path: Path) -> AsyncGenerator[Rooms]:
+async def workspace(tmp_path: Path) -> AsyncGenerator[Workspace]:
     async with opened(tmp_path) as there:
         yield there
 
 
 @pytest.mark.parametrize("erase", [True, False])
 async def test_a_fact_falls_with_its_source_and_the_older_value_stays_gone(
-    rooms: Rooms, *, erase: bool
+    workspace: Workspace, *, erase: bool
 ) -> None:
     """Who forgets "Hamburg" did not say that they are back in Berlin."""
-    await say(rooms, "I live in Berlin.")
-    new = await say(rooms, "I moved to Hamburg.")
-    await forget(rooms, new.record.id, erase=erase)
+    await say(workspace, "I live in Berlin.")
+    new = await say(workspace, "I moved to Hamburg.")
+    await forget(workspace, new.record.id, erase=erase)
 
-    assert await lines(rooms) == []
-    assert await found(rooms, "city") == []
-    assert await found(rooms, "live") == ["I live in Berlin."]
-    await repeat(rooms, "I live in Berlin.")
-    assert await lines(rooms) == ["City: Berlin"]
+    assert await lines(workspace) == []
+    assert await found(workspace, "city") == []
+    assert await found(workspace, "live") == ["I live in Berlin."]
+    await repeat(workspace, "I live in Berlin.")
+    assert await lines(workspace) == ["City: Berlin"]
 
 
 async def test_erasing_leaves_no_byte_of_what_was_drawn_from_it(
-    rooms: Rooms, tmp_path: Path
+    workspace: Workspace, tmp_path: Path
 ) -> None:
     """Forget means everywhere: the facts hold its words, hidden and superseded ones too."""
-    secret = await say(rooms, "My name is Zebulon. I live in Kyoto.")
-    await say(rooms, "I moved to Osaka.")  # supersedes the fact, which stays a file
-    newer = await correct(rooms, secret.record.id, "My name is Zebulon.")
+    secret = await say(workspace, "My name is Zebulon. I live in Kyoto.")
+    await say(workspace, "I moved to Osaka.")  # supersedes the fact, which stays a file
+    newer = await correct(workspace, secret.record.id, "My name is Zebulon.")
     assert files_with(tmp_path, "Kyoto") != []
-    await forget(rooms, secret.record.id, erase=True)
-    await forget(rooms, newer.record.id, erase=True)
+    await forget(workspace, secret.record.id, erase=True)
+    await forget(workspace, newer.record.id, erase=True)
 
     for word in ("Zebulon", "zebulon", "Kyoto", "kyoto"):
         assert files_with(tmp_path, word) == []
-    assert await lines(rooms) == ["City: Osaka"]
-    context = await use_cases.memory_context(rooms, "who", 500)
+    assert await lines(workspace) == ["City: Osaka"]
+    context = await use_cases.memory_context(workspace, "who", 500)
     assert "Zebulon" not in str(context)
-    assert await use_cases.doctor(rooms) is not None
+    assert await use_cases.doctor(workspace) is not None
 
 
 async def test_a_clone_that_learns_of_the_forget_erases_the_facts_as_well(
@@ -94,47 +94,47 @@ async def test_two_clones_that_learnt_otherwise_agree_on_the_newer_value(tmp_pat
         assert shown == ["City: Berlin"]
 
 
-async def _carry(here: Rooms, there: Rooms) -> None:
+async def _carry(here: Workspace, there: Workspace) -> None:
     """What git does: the files of the one are copied to the other."""
     for record in await stored(here):
         await there.user.records.put(record)
     await use_cases.reindex(there)
 
 
-async def test_a_backtrack_changes_nothing_of_it(rooms: Rooms) -> None:
+async def test_a_backtrack_changes_nothing_of_it(workspace: Workspace) -> None:
     """The user is the same on every road."""
-    await say(rooms, "I live in Berlin.")
-    await use_cases.checkpoint(rooms, "One", 1, again=False, approval="approved")
-    await say(rooms, "I moved to Hamburg.")
-    await use_cases.backtrack(rooms, "1", "continue", lesson="", token="")
+    await say(workspace, "I live in Berlin.")
+    await use_cases.checkpoint(workspace, "One", 1, again=False, approval="approved")
+    await say(workspace, "I moved to Hamburg.")
+    await use_cases.backtrack(workspace, "1", "continue", lesson="", token="")
 
-    assert await lines(rooms) == ["City: Hamburg"]
+    assert await lines(workspace) == ["City: Hamburg"]
 
 
 async def test_what_holds_again_when_a_merge_is_taken_apart_says_again_what_it_said(
-    rooms: Rooms, tmp_path: Path
+    workspace: Workspace, tmp_path: Path
 ) -> None:
     """The fact of the merged memory goes with it; that of the one that comes back is drawn anew."""
-    old = await say(rooms, "I live in Oslo. The gym opens at 7.")
-    whole = await say(rooms, "The gym opens at 8.")
+    old = await say(workspace, "I live in Oslo. The gym opens at 7.")
+    whole = await say(workspace, "The gym opens at 8.")
     assert whole.record.content == "I live in Oslo. The gym opens at 8."
-    assert await lines(rooms) == ["City: Oslo"]
+    assert await lines(workspace) == ["City: Oslo"]
     (new,) = set(whole.record.derived_from) - {old.record.id}
-    await forget(rooms, new, erase=True)
-    assert await found(rooms, "gym") == ["I live in Oslo. The gym opens at 7."]
-    assert await lines(rooms) == ["City: Oslo"]
+    await forget(workspace, new, erase=True)
+    assert await found(workspace, "gym") == ["I live in Oslo. The gym opens at 7."]
+    assert await lines(workspace) == ["City: Oslo"]
 
-    await forget(rooms, old.record.id, erase=True)
-    assert await lines(rooms) == []
+    await forget(workspace, old.record.id, erase=True)
+    assert await lines(workspace) == []
     assert files_with(tmp_path, "Oslo") == []
 
 
-async def test_what_holds_again_overrides_nothing_that_was_said_since(rooms: Rooms) -> None:
+async def test_what_holds_again_overrides_nothing_that_was_said_since(workspace: Workspace) -> None:
     """It comes back as it was, and is no news."""
-    await say(rooms, "I live in Oslo. The gym opens at 7.")
-    whole = await say(rooms, "The gym opens at 8.")
-    await say(rooms, "I moved to Kyoto.")
+    await say(workspace, "I live in Oslo. The gym opens at 7.")
+    whole = await say(workspace, "The gym opens at 8.")
+    await say(workspace, "I moved to Kyoto.")
     new = whole.record.derived_from[1]
-    await forget(rooms, new, erase=True)
+    await forget(workspace, new, erase=True)
 
-    assert await lines(rooms) == ["City: Kyoto"]
+    assert await lines(workspace) == ["City: Kyoto"]

@@ -104,11 +104,11 @@ async def test_the_context_opens_with_the_user_and_ends_with_the_time(
 async def test_only_the_last_line_changes_with_the_time(tmp_path: Path) -> None:
     """What is before it stays the same, so that a cache of prompts can keep it."""
     clock = FakeClock()
-    async with opened(tmp_path, clock) as rooms:
-        await say(rooms, "My name is Ada. My time zone is Asia/Tokyo.")
-        first = await use_cases.memory_context(rooms, "", 500)
+    async with opened(tmp_path, clock) as workspace:
+        await say(workspace, "My name is Ada. My time zone is Asia/Tokyo.")
+        first = await use_cases.memory_context(workspace, "", 500)
         clock.advance(timedelta(hours=1))
-        second = await use_cases.memory_context(rooms, "", 500)
+        second = await use_cases.memory_context(workspace, "", 500)
 
     assert isinstance(first, Block)
     assert isinstance(second, Block)
@@ -119,13 +119,13 @@ async def test_only_the_last_line_changes_with_the_time(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_every_budget_is_kept_with_a_full_profile(tmp_path: Path) -> None:
     """Line and time are left out before anything is cut in the middle."""
-    async with opened(tmp_path) as rooms:
-        await say(rooms, "My name is Ada. I live in Berlin, Germany. I speak German and Dutch.")
-        await say(rooms, "My goal is to " + "run " * 30 + "far.")
+    async with opened(tmp_path) as workspace:
+        await say(workspace, "My name is Ada. I live in Berlin, Germany. I speak German and Dutch.")
+        await say(workspace, "My goal is to " + "run " * 30 + "far.")
         for number in range(30):
-            await say(rooms, f"Rule {number}: " + "word " * number)
+            await say(workspace, f"Rule {number}: " + "word " * number)
         for budget in range(60, 300, 7):
-            block = await use_cases.memory_context(rooms, "rule", budget)
+            block = await use_cases.memory_context(workspace, "rule", budget)
             assert isinstance(block, Block)
             assert len(block.text) <= budget * 4
             assert block.text.endswith("\n</memory>")
@@ -134,12 +134,12 @@ async def test_every_budget_is_kept_with_a_full_profile(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_facts_do_not_take_the_room_of_the_newest_memories(tmp_path: Path) -> None:
     """They are the newest records, and are not shown among them."""
-    async with opened(tmp_path) as rooms:
+    async with opened(tmp_path) as workspace:
         for number in range(20):
-            await say(rooms, f"Note number {number}.")
+            await say(workspace, f"Note number {number}.")
         for number in range(5):
-            await say(rooms, f"My goal is to finish book number {number}.")
-        block = await use_cases.memory_context(rooms, "", 8_000)
+            await say(workspace, f"My goal is to finish book number {number}.")
+        block = await use_cases.memory_context(workspace, "", 8_000)
 
     assert isinstance(block, Block)
     assert block.text.count("\n- ") == 20

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from doors import Era, add, agent, read, records
 from dropping import HEADING, Drop
-from fakes import fake_rooms
+from fakes import fake_workspace
 from hooked import SESSION, hook
 from inbox_in_memory import MemoryInbox
 from mcp import Client
@@ -19,7 +19,7 @@ from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.drafts import Draft
-from memory_mcp.engine.workspace import Policy, Rooms
+from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import count_tokens
@@ -52,15 +52,15 @@ async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
     return said["hookSpecificOutput"]["additionalContext"]
 
 
-async def filled(rooms: Rooms, *more: str) -> Rooms:
+async def filled(workspace: Workspace, *more: str) -> Workspace:
     for text in (REDIS, *OTHERS, *more):
-        await use_cases.add_memory(rooms, Draft(content=text))
-    return rooms
+        await use_cases.add_memory(workspace, Draft(content=text))
+    return workspace
 
 
-def inbox_of(rooms: Rooms) -> MemoryInbox:
-    assert isinstance(rooms.inbox, MemoryInbox)
-    return rooms.inbox
+def inbox_of(workspace: Workspace) -> MemoryInbox:
+    assert isinstance(workspace.inbox, MemoryInbox)
+    return workspace.inbox
 
 
 async def test_a_prompt_brings_what_bears_on_it_once_in_a_session(
@@ -97,9 +97,9 @@ async def test_a_prompt_brings_what_bears_on_it_once_in_a_session(
 )  # fmt: skip
 async def test_most_prompts_bring_nothing(prompt: str) -> None:
     """What is shown is paid for with each prompt after it."""
-    rooms = await filled(fake_rooms())
+    workspace = await filled(fake_workspace())
 
-    assert await use_cases.prompt_context(rooms, prompt, SESSION) == ""
+    assert await use_cases.prompt_context(workspace, prompt, SESSION) == ""
 
 
 async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) -> None:
@@ -112,8 +112,8 @@ async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) 
 async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
     """However long the memories are, and however many bear on the prompt."""
     more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]
-    rooms = await filled(fake_rooms(), *more)
-    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
+    workspace = await filled(fake_workspace(), *more)
+    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
 
     assert said
     assert count_tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
@@ -121,13 +121,15 @@ async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
 
 async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
     """It is in its context already."""
-    rooms = fake_rooms()
-    added = await use_cases.add_memory(rooms, Draft(content=REDIS))
-    inbox_of(rooms).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
+    workspace = fake_workspace()
+    added = await use_cases.add_memory(workspace, Draft(content=REDIS))
+    inbox_of(workspace).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
 
-    assert await use_cases.prompt_context(rooms, ASKS, "one") == ""
-    assert await use_cases.prompt_context(rooms, ASKS, "a-session") == "", "FakeProvenance wrote it"
-    assert REDIS in await use_cases.prompt_context(rooms, ASKS, "two")
+    assert await use_cases.prompt_context(workspace, ASKS, "one") == ""
+    assert await use_cases.prompt_context(workspace, ASKS, "a-session") == "", (
+        "FakeProvenance wrote it"
+    )
+    assert REDIS in await use_cases.prompt_context(workspace, ASKS, "two")
 
 
 async def test_what_a_hook_printed_is_known_to_the_server(
@@ -151,26 +153,26 @@ async def test_what_a_hook_printed_is_known_to_the_server(
 
 async def test_what_is_hidden_or_off_is_not_recalled() -> None:
     """A prompt is a read path like any other."""
-    rooms = await filled(fake_rooms())
-    (hit, *_) = (await _found(rooms)).hits
-    await use_cases.forget_memory(rooms, hit.record.id, "", erase=False)
+    workspace = await filled(fake_workspace())
+    (hit, *_) = (await _found(workspace)).hits
+    await use_cases.forget_memory(workspace, hit.record.id, "", erase=False)
 
-    assert await use_cases.prompt_context(rooms, ASKS, SESSION) == ""
-    off = replace(rooms, policy=Policy(enabled=False))
+    assert await use_cases.prompt_context(workspace, ASKS, SESSION) == ""
+    off = replace(workspace, policy=Policy(enabled=False))
     assert await use_cases.prompt_context(off, ASKS, SESSION) == ""
 
 
-async def _found(rooms: Rooms) -> Any:
+async def _found(workspace: Workspace) -> Any:
     from memory_mcp.domain.views import Filters  # noqa: PLC0415
 
-    return await use_cases.search_memories(rooms, ASKS, Filters(), 3)
+    return await use_cases.search_memories(workspace, ASKS, Filters(), 3)
 
 
 async def test_a_meta_session_is_given_what_it_may_read() -> None:
     """It reads without leaving a trace."""
-    rooms = replace(await filled(fake_rooms()), policy=Policy(meta=True))
+    workspace = replace(await filled(fake_workspace()), policy=Policy(meta=True))
 
-    assert REDIS in await use_cases.prompt_context(rooms, ASKS, SESSION)
+    assert REDIS in await use_cases.prompt_context(workspace, ASKS, SESSION)
 
 
 async def test_the_first_prompt_brings_up_the_nudge_that_waits(
@@ -193,8 +195,8 @@ async def test_the_first_prompt_brings_up_the_nudge_that_waits(
 async def test_a_slow_queue_keeps_no_prompt_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it takes in the end is shown with the next prompt."""
     monkeypatch.setattr(hook_limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
-    rooms = replace(await filled(fake_rooms()), nudges=SlowNudges())
-    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
+    workspace = replace(await filled(fake_workspace()), nudges=SlowNudges())
+    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
 
     assert REDIS in said
     assert HEADING not in said
@@ -215,33 +217,33 @@ async def test_a_record_after_clear_names_the_session_it_was_written_in(
 
 async def test_going_back_is_told_once_with_what_was_written_since() -> None:
     """Only what that session wrote, and only after that point; the user decides."""
-    rooms = fake_rooms()
-    before = await use_cases.add_memory(rooms, Draft(content="Orders are kept in MariaDB."))
-    since = rooms.clock.now()
+    workspace = fake_workspace()
+    before = await use_cases.add_memory(workspace, Draft(content="Orders are kept in MariaDB."))
+    since = workspace.clock.now()
     assert since == getattr(before, "record").created_at  # noqa: B009
     await use_cases.add_memory(
-        rooms, Draft(content="Sessions are kept in Redis.", title="Sessions")
+        workspace, Draft(content="Sessions are kept in Redis.", title="Sessions")
     )
     event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
-    inbox_of(rooms).drop({**event, "since": since.isoformat()})
-    other = await use_cases.prompt_context(rooms, "go on", "another")
-    first = await use_cases.prompt_context(rooms, "go on", "a-session")
+    inbox_of(workspace).drop({**event, "since": since.isoformat()})
+    other = await use_cases.prompt_context(workspace, "go on", "another")
+    first = await use_cases.prompt_context(workspace, "go on", "a-session")
 
     assert other == ""
     assert first.startswith("The user went back to an earlier point of this conversation")
     assert "- Sessions [" in first
     assert count_tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
-    assert await use_cases.prompt_context(rooms, "go on", "a-session") == ""
+    assert await use_cases.prompt_context(workspace, "go on", "a-session") == ""
 
 
 async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> None:
     """Nothing in memory is touched by it."""
-    rooms = await filled(fake_rooms())
-    event = {"event": "rewound", "session": SESSION, "at": rooms.clock.now().isoformat()}
-    inbox_of(rooms).drop({**event, "since": rooms.clock.now().isoformat()})
+    workspace = await filled(fake_workspace())
+    event = {"event": "rewound", "session": SESSION, "at": workspace.clock.now().isoformat()}
+    inbox_of(workspace).drop({**event, "since": workspace.clock.now().isoformat()})
 
-    assert await use_cases.prompt_context(rooms, "go on", SESSION) == ""
-    assert inbox_of(rooms).raw == {}
+    assert await use_cases.prompt_context(workspace, "go on", SESSION) == ""
+    assert inbox_of(workspace).raw == {}
 
 
 async def test_whatever_fails_the_prompt_goes_on(
@@ -265,8 +267,8 @@ async def test_whatever_fails_the_prompt_goes_on(
 
 async def test_what_is_remembered_of_sessions_is_bounded() -> None:
     """A server may run for months."""
-    rooms = fake_rooms()
-    prompts = rooms.conversations.prompts
+    workspace = fake_workspace()
+    prompts = workspace.conversations.prompts
     for number in range(1_100):
         prompts.of(str(number)).note("an id")
     given = prompts.of("1099")

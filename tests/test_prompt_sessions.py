@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from doors import add, agent, machine_dir
-from fakes import called, fake_rooms
+from fakes import called, fake_workspace
 from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
 
@@ -40,25 +40,25 @@ async def test_what_a_session_was_given_is_known_to_the_server_after_this_one(
 async def test_a_short_question_brings_the_one_memory_that_it_means() -> None:
     """Two words that tell much; without a question mark, or with two that fit, nothing."""
     jwt = "We sign tokens of the API with JWT, because there is no session store to run."
-    rooms = await filled(fake_rooms(), jwt, "The worker Pixie renders invoices at night.")
+    workspace = await filled(fake_workspace(), jwt, "The worker Pixie renders invoices at night.")
 
-    assert "Pixie" in await use_cases.prompt_context(rooms, "What does Pixie render?", "one")
-    assert await use_cases.prompt_context(rooms, "render it with Pixie", "two") == ""
-    assert await use_cases.prompt_context(rooms, "Why was it so?", "three") == ""
-    await filled(rooms, "The worker Pixie renders thumbnails of every upload too.")
-    assert await use_cases.prompt_context(rooms, "What does Pixie render?", "four") == ""
+    assert "Pixie" in await use_cases.prompt_context(workspace, "What does Pixie render?", "one")
+    assert await use_cases.prompt_context(workspace, "render it with Pixie", "two") == ""
+    assert await use_cases.prompt_context(workspace, "Why was it so?", "three") == ""
+    await filled(workspace, "The worker Pixie renders thumbnails of every upload too.")
+    assert await use_cases.prompt_context(workspace, "What does Pixie render?", "four") == ""
 
 
 async def test_what_holds_comes_before_what_happened() -> None:
     """An episode repeats the words of a prompt, and says less."""
-    rooms = await filled(fake_rooms())
+    workspace = await filled(fake_workspace())
     turns = [
         Turn("user", "Where do we keep the login sessions, in Redis or in PostgreSQL?"),
         Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
     ]
-    other = called(rooms, conversation="earlier")
+    other = called(workspace, conversation="earlier")
     await use_cases.episodic_capture(other, turns, None, final=True)
-    said = await use_cases.prompt_context(rooms, ASKS, SESSION)
+    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
 
     assert said.splitlines()[2].startswith(f"- {REDIS}")
 

@@ -45,46 +45,46 @@ _TOKENS_MAX = 900
 )
 async def test_the_words_are_those_agreed_on(file: str, name: str, given: dict[str, str]) -> None:
     """Whoever changes what a model is told says so: the difference is part of the commit."""
-    rooms = await shop()
-    before = await rooms.heads.read()
-    text = await prompt_text(rooms, name, given)
+    workspace = await shop()
+    before = await workspace.heads.read()
+    text = await prompt_text(workspace, name, given)
 
     shown = text if file == "review_backtrack" else _RECALLED.sub("<memory …>", text)
     golden(f"prompts/{file}.txt", f"{shown}\n")
     assert count_tokens(text) <= _TOKENS_MAX
-    assert await rooms.heads.read() == before, "asking for a prompt moves nothing"
+    assert await workspace.heads.read() == before, "asking for a prompt moves nothing"
 
 
 async def test_a_session_starts_with_the_very_bootstrap() -> None:
     """One use case, however it is asked for."""
-    rooms = await shop()
-    block = await use_cases.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens)
-    head = await use_cases.memory_head(rooms)
+    workspace = await shop()
+    block = await use_cases.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
+    head = await use_cases.memory_head(workspace)
     assert isinstance(block, Block)
     assert isinstance(head, HeadReport)
 
-    assert block.text in await prompt_text(rooms, "session_start", {})
-    assert head_text(head) in await prompt_text(rooms, "review_backtrack", {})
+    assert block.text in await prompt_text(workspace, "session_start", {})
+    assert head_text(head) in await prompt_text(workspace, "review_backtrack", {})
 
 
 async def test_nothing_of_an_abandoned_road_is_in_any_prompt() -> None:
     """A prompt is a way in as good as any other."""
-    rooms = await shop()
+    workspace = await shop()
     for prompt in PROMPTS:
         for given in ({}, {"to": "1"} if prompt.name == "review_backtrack" else {}):
-            text = await prompt_text(rooms, prompt.name, given)
+            text = await prompt_text(workspace, prompt.name, given)
             assert "Redis" not in text
 
 
 async def test_a_memory_cannot_speak_as_the_user() -> None:
     """A prompt is the user's message: what was recalled in it must not pass for their words."""
-    rooms = await shop()
-    head = await rooms.heads.read()
+    workspace = await shop()
+    head = await workspace.heads.read()
     assert head is not None
     (left,) = head.timeline.left_lines()
-    text = await prompt_text(rooms, "review_backtrack", {"to": left.id})
+    text = await prompt_text(workspace, "review_backtrack", {"to": left.id})
     assert f"Restore {left.id}" in text
-    start = await prompt_text(rooms, "session_start", {})
+    start = await prompt_text(workspace, "session_start", {})
 
     for each in (text, start):
         assert each.count("</memory>") == each.count(OPEN) == 1
@@ -92,8 +92,8 @@ async def test_a_memory_cannot_speak_as_the_user() -> None:
 
 async def test_a_memory_that_is_off_says_so() -> None:
     """It is no error: the session goes on without memory."""
-    rooms = await shop()
-    off = replace(rooms, policy=Policy(enabled=False))
+    workspace = await shop()
+    off = replace(workspace, policy=Policy(enabled=False))
     said = {
         await prompt_text(off, prompt.name, given)
         for prompt in PROMPTS
@@ -106,8 +106,8 @@ async def test_a_memory_that_is_off_says_so() -> None:
 
 async def test_a_meta_session_writes_nothing_and_says_so() -> None:
     """Asked to consolidate it would ask the agent for work that is then refused."""
-    rooms = await shop()
-    meta = replace(rooms, policy=Policy(meta=True))
+    workspace = await shop()
+    meta = replace(workspace, policy=Policy(meta=True))
 
     for name in ("consolidate_session", "close_phase", "review_backtrack"):
         assert "meta session" in await prompt_text(meta, name, {})
@@ -118,9 +118,9 @@ async def test_a_meta_session_writes_nothing_and_says_so() -> None:
 
 async def test_the_phase_of_the_session_is_the_one_to_close() -> None:
     """MEMORY_PHASE says it already."""
-    rooms = await shop(Policy(phase=7))
+    workspace = await shop(Policy(phase=7))
 
-    text = await prompt_text(rooms, "close_phase", {})
+    text = await prompt_text(workspace, "close_phase", {})
     assert "Close phase 7" in text
     assert "and phase=7" in text
 

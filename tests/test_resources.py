@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from doors import Era, add, agent, call, read, seal
-from fakes import FakeClock, fake_rooms, forked, switched
+from fakes import FakeClock, fake_workspace, forked, switched
 from golden import golden
 from mcp import Client, MCPError
 from mcp_types import ResourceTemplateReference, TextResourceContents
@@ -188,47 +188,49 @@ async def test_the_texts_are_those_agreed_on(uri: str) -> None:
 
 async def test_a_memory_is_shown_whole_and_as_it_was_written() -> None:
     """A line of a search is cut; here nothing is, and nothing in it can close the fence."""
-    rooms = await shop()
-    record = await added(rooms, Draft("One.\n\n  Two </memory> three.", title="Lines"))
-    decided = (await completion(rooms, _IDS, "id", "storage")).values[0]
+    workspace = await shop()
+    record = await added(workspace, Draft("One.\n\n  Two </memory> three.", title="Lines"))
+    decided = (await completion(workspace, _IDS, "id", "storage")).values[0]
 
-    whole = await read_uri(rooms, f"memory://memory/{decided}")
+    whole = await read_uri(workspace, f"memory://memory/{decided}")
     golden("resources/memory.txt", f"{whole}\n")
-    shown = await read_uri(rooms, f"memory://memory/{record}")
+    shown = await read_uri(workspace, f"memory://memory/{record}")
     assert "\n\nOne.\n\n  Two (/memory> three.\n</memory>" in shown
 
 
 async def test_an_expired_memory_says_since_when() -> None:
     """It is not shown, and whoever asks knows that nothing was lost."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     soon = clock.now() + timedelta(hours=1)
-    record = await added(rooms, Draft("The build is red.", expires_at=soon))
+    record = await added(workspace, Draft("The build is red.", expires_at=soon))
     clock.advance(timedelta(hours=2))
 
     with pytest.raises(InvalidRequestError, match="expired at 2026-01-31T15:30"):
-        await read_uri(rooms, f"memory://memory/{record}")
+        await read_uri(workspace, f"memory://memory/{record}")
 
 
 async def test_a_memory_of_another_branch_says_of_which() -> None:
     """It is there, from another place."""
-    rooms = fake_rooms()
-    rooms = await forked(rooms, "spike", "")
-    record = await added(rooms, Draft("Tried on the spike."))
-    rooms = await switched(rooms, "main")
+    workspace = fake_workspace()
+    workspace = await forked(workspace, "spike", "")
+    record = await added(workspace, Draft("Tried on the spike."))
+    workspace = await switched(workspace, "main")
 
     with pytest.raises(InvalidRequestError, match="belongs to branch 'spike'"):
-        await read_uri(rooms, f"memory://memory/{record}")
+        await read_uri(workspace, f"memory://memory/{record}")
 
 
 async def test_a_pending_checkpoint_says_how_it_is_decided() -> None:
     """Nobody goes back to it yet."""
-    rooms = await shop()
-    saved = await use_cases.checkpoint(rooms, "Cart chosen.", 3, again=False, approval="pending")
+    workspace = await shop()
+    saved = await use_cases.checkpoint(
+        workspace, "Cart chosen.", 3, again=False, approval="pending"
+    )
     name = (
-        await completion(rooms, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
+        await completion(workspace, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
     ).values
-    text = await read_uri(rooms, f"memory://checkpoint/{name[0]}")
+    text = await read_uri(workspace, f"memory://checkpoint/{name[0]}")
 
     assert saved is not None
     assert "pending, phase 3" in text
@@ -238,12 +240,12 @@ async def test_a_pending_checkpoint_says_how_it_is_decided() -> None:
 async def test_a_long_history_is_cut_with_a_word_on_it() -> None:
     """A client hands on about 25,000 tokens; a model needs far fewer to know what happened."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     for number in range(40):
         clock.advance(timedelta(minutes=1))
         text = f"Day {number}: " + f"we worked on part {number} of the shop. " * 40
-        await added(rooms, Draft(text, kind="event", category="history"))
-    text = await read_uri(rooms, HISTORY)
+        await added(workspace, Draft(text, kind="event", category="history"))
+    text = await read_uri(workspace, HISTORY)
 
     assert len(text) < HISTORY_PAGE_CHARS_MAX + 1_000
     assert count_tokens(text) < 10_000
@@ -255,14 +257,14 @@ async def test_a_long_history_is_cut_with_a_word_on_it() -> None:
 async def test_the_list_stays_short() -> None:
     """People choose from it: of many checkpoints the newest are there, all can be read."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     for phase in range(1, LISTED_CHECKPOINTS_MAX + 5):
         clock.advance(timedelta(minutes=1))
         await use_cases.checkpoint(
-            rooms, f"Phase {phase} done", phase, again=False, approval="approved"
+            workspace, f"Phase {phase} done", phase, again=False, approval="approved"
         )
-    found = await list_resources(rooms)
+    found = await list_resources(workspace)
 
     assert len(found) == len(RESOURCES) + LISTED_CHECKPOINTS_MAX
     assert found[len(RESOURCES)].title == "Phase 14: Phase 14 done"
-    assert "Phase 1 done" in await read_uri(rooms, "memory://checkpoint/1")
+    assert "Phase 1 done" in await read_uri(workspace, "memory://checkpoint/1")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json, complaint
 from doors import Era, add, agent, call, read, refused, seal
-from fakes import START, FakeClock, FakeIds, fake_rooms, forked, switched
+from fakes import START, FakeClock, FakeIds, fake_workspace, forked, switched
 from project_story import Story, told
 
 from memory_mcp import use_cases
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.anyio
 
 
 async def token(story: Story) -> str:
-    return (await use_cases.bootstrap(story.rooms)).since
+    return (await use_cases.bootstrap(story.workspace)).since
 
 
 async def changed(story: Story, since: str, budget: int = 500) -> list[str]:
     """The lines between the head and the figure."""
-    block = await use_cases.memory_context(story.rooms, "", budget, since)
+    block = await use_cases.memory_context(story.workspace, "", budget, since)
     assert isinstance(block, Block)
     return [line for line in block.text.splitlines()[2:-2] if " tokens, " not in line]
 
@@ -70,12 +70,12 @@ async def test_a_backtrack_is_counted_and_a_restore_brings_back_by_name(tmp_path
         await story.say("Carts expire after a day.")
         later = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        left = await use_cases.backtrack(story.rooms, "phase 1", "continue")
+        left = await use_cases.backtrack(story.workspace, "phase 1", "continue")
         assert await changed(story, since) == [f"Nothing changed since {since}."]
         after = await changed(story, later)
         hidden = await token(story)
         assert isinstance(left, Backtracked)
-        await use_cases.backtrack(story.rooms, left.line or "", "continue")
+        await use_cases.backtrack(story.workspace, left.line or "", "continue")
         again = await changed(story, hidden)
         whole = await changed(story, later)
 
@@ -94,7 +94,7 @@ async def test_what_a_backtrack_erased_is_counted_too(tmp_path: Path) -> None:
         await story.say("Carts rest in cookies.")
         since = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        await use_cases.backtrack(story.rooms, "phase 1", "forget")
+        await use_cases.backtrack(story.workspace, "phase 1", "forget")
         assert await changed(story, since) == [
             "## No longer holds", "- A backtrack took 1 memory out of view.",
         ]  # fmt: skip
@@ -105,10 +105,10 @@ async def test_what_expired_and_what_was_said_for_another_branch(tmp_path: Path)
     async with told(tmp_path) as story:
         soon = await story.say("The sale ends soon.", expires_at=START + timedelta(hours=1))
         await story.say("Orders rest in files.")
-        story.rooms = await forked(story.rooms, "try", "")
+        story.workspace = await forked(story.workspace, "try", "")
         since = await token(story)
         elsewhere = await story.say("Only here.")
-        story.rooms = await switched(story.rooms, "main")
+        story.workspace = await switched(story.workspace, "main")
         story.clock.advance(timedelta(hours=2))
         lines = await changed(story, since)
 
@@ -122,7 +122,7 @@ async def test_a_branch_that_was_not_there_yet_hides_nothing(tmp_path: Path) -> 
         await story.say("Orders rest in files.")
         since = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        story.rooms = await forked(story.rooms, "try", "")
+        story.workspace = await forked(story.workspace, "try", "")
         assert await changed(story, since) == [f"Nothing changed since {since}."]
 
 
@@ -136,8 +136,8 @@ async def test_many_changes_keep_the_budget_and_are_counted(tmp_path: Path) -> N
         gone = [await story.say(f"Gone {number}.") for number in range(14)]
         then = await token(story)
         for record_id in gone:
-            await use_cases.forget_memory(story.rooms, record_id, "", erase=True)
-        block = await use_cases.memory_context(story.rooms, "", 300, since)
+            await use_cases.forget_memory(story.workspace, record_id, "", erase=True)
+        block = await use_cases.memory_context(story.workspace, "", 300, since)
         fell = await changed(story, then)
 
     assert isinstance(block, Block)
@@ -222,11 +222,11 @@ def test_nonsense_is_refused_with_what_would_do(said: str) -> None:
 async def test_a_moment_to_come_and_another_projects_token_are_refused() -> None:
     """ "Nothing changed" would be wrong."""
     clock = FakeClock()
-    rooms = fake_rooms(clock)
+    workspace = fake_workspace(clock)
     with pytest.raises(InvalidRequestError, match="is yet to come"):
         parse_since("2027-01-01", START)
     with pytest.raises(InvalidRequestError, match="names revision 99 of the head"):
-        await use_cases.memory_context(rooms, since="r99-019c147d9b98000-00000000-0")
+        await use_cases.memory_context(workspace, since="r99-019c147d9b98000-00000000-0")
 
 
 def test_the_command_asks_the_same(run: Run) -> None:

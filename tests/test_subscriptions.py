@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from doors import Era, add, call, process, seal
 from dropping import Drop
-from fakes import fake_rooms
+from fakes import fake_workspace
 from listening import LIST, listener
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
@@ -19,7 +19,7 @@ from test_http import serving
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import WATCHED_MAX
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.main import make_server
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE
@@ -149,21 +149,21 @@ async def test_who_watches_takes_no_nudge(settings: Settings, era: Era, drop: Dr
 @pytest.mark.protocol
 async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     """A client that is gone, by whatever way, must not cost anything."""
-    rooms, telling = fake_rooms(), Telling()
+    workspace, telling = fake_workspace(), Telling()
 
     @asynccontextmanager
-    async def lifespan(_: MCPServer[Rooms]) -> AsyncGenerator[Rooms]:
-        yield rooms
+    async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
+        yield workspace
 
-    server = MCPServer[Rooms](
+    server = MCPServer[Workspace](
         "x", lifespan=lifespan, subscriptions=telling.bus, middleware=[telling.hear]
     )
     add_handlers(server, telling)
     async with listener(partial(Client, server, mode=era), era) as ears:
         await ears.watch(LIST, HEAD)
-        assert telling.watch_of(rooms).watched == {LIST, HEAD}
+        assert telling.watch_of(workspace).watched == {LIST, HEAD}
 
-    assert telling.watch_of(rooms).watched == frozenset()
+    assert telling.watch_of(workspace).watched == frozenset()
 
 
 class CountedLooks:
@@ -180,11 +180,11 @@ async def test_nothing_is_looked_at_while_nobody_watches() -> None:
     """A server that idles must not keep a laptop awake."""
     looks = CountedLooks()
     leaving = asyncio.Event()
-    rooms = fake_rooms()
-    watching = Watch(rooms, Telling().bus)
+    workspace = fake_workspace()
+    watching = Watch(workspace, Telling().bus)
     keeping = asyncio.create_task(watching.keep_telling(looks, leaving))
     await asyncio.sleep(0)
-    rooms.project.changes.note()
+    workspace.project.changes.note()
     await asyncio.sleep(0.05)
     assert looks.count == 0
     async with asyncio.timeout(10), watching.wanting([HEAD]):
@@ -196,7 +196,7 @@ async def test_nothing_is_looked_at_while_nobody_watches() -> None:
 
 
 async def test_a_client_of_sse_is_heard_as_well(project: Path, era: Era) -> None:
-    """There each connection has rooms of its own: what one writes, another finds in the files."""
+    """There each connection has a workspace of its own: what one writes, others find."""
     with serving(project, "sse") as (port, _):
 
         def client(**given: Any) -> Client:

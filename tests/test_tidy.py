@@ -1,4 +1,4 @@
-"""The code itself is tested: small rooms stay small."""
+"""The code itself is tested: small workspace stay small."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The only builder of adapters: from settings to rooms.
+"""The only builder of adapters: from settings to workspace.
 
 Building opens nothing and asks nobody: it looks for the project, and reads one small file about the
 local model at most. Files and indexes are opened on first use.
@@ -25,8 +25,8 @@ from memory_mcp.engine.workspace import (
     Meaning,
     Policy,
     Pool,
-    Rooms,
     Strangers,
+    Workspace,
 )
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.locations import plain_path
@@ -56,9 +56,9 @@ STRANGERS_FILE = "strangers.sqlite3"
 
 @dataclass(frozen=True)
 class Built:
-    """The rooms and, for the doctor, the adapters behind the ports."""
+    """The workspace and, for the doctor, the adapters behind the ports."""
 
-    rooms: Rooms
+    workspace: Workspace
     places: Places
     owned: Owned | None
     heads: LocalHeads
@@ -70,13 +70,13 @@ class Built:
         """Close what was opened."""
         for file in (*self.indexes, *self.pulled):
             await file.aclose()
-        if self.rooms.strangers:
-            await self.rooms.strangers.pool.index.aclose()
-        if meaning := self.rooms.project.meaning:
+        if self.workspace.strangers:
+            await self.workspace.strangers.pool.index.aclose()
+        if meaning := self.workspace.project.meaning:
             await meaning.embedder.aclose()
-        if self.rooms.language:
-            await self.rooms.language.aclose()
-        for pool in self.rooms.pools:
+        if self.workspace.language:
+            await self.workspace.language.aclose()
+        for pool in self.workspace.pools:
             if pool.mirror:
                 await pool.mirror.aclose()
 
@@ -118,7 +118,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
             records, indexes, logs, pulled, mirrors, meanings, strict=True
         )
     ]
-    rooms = Rooms(
+    workspace = Workspace(
         project=pools[0],
         user=pools[1],
         strangers=_strangers(places, folder, owned, writer),
@@ -148,7 +148,7 @@ def build(settings: Settings, disk: Disk | None = None, start: Path | None = Non
         conversations=Conversations(check_branch(settings.branch)),
         language=language(settings),
     )
-    return Built(rooms, places, owned, heads, records, (indexes[0], indexes[1]), pulled)
+    return Built(workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled)
 
 
 def _mirrors(
@@ -290,10 +290,10 @@ def _keyless(settings: Settings, source: KeySource) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def open_rooms(
+async def open_workspace(
     settings: Settings, disk: Disk | None = None, start: Path | None = None
 ) -> AsyncGenerator[Built]:
-    """The rooms for as long as they are needed."""
+    """The workspace for as long as they are needed."""
     built = build(settings, disk, start)
     try:
         yield built

@@ -41,7 +41,7 @@ SECONDS_MAX = 60
 
 def mirror_of(built: Built) -> Mirror:
     """What is behind the project's pool."""
-    mirror = built.rooms.project.mirror
+    mirror = built.workspace.project.mirror
     assert mirror is not None
     return mirror
 
@@ -49,7 +49,7 @@ def mirror_of(built: Built) -> Mirror:
 def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
     """A clock of the outboxes that is so far ahead, and from now on moves only when told."""
     clock = FakeClock(datetime.now(UTC).replace(microsecond=0) + by)
-    for pool in built.rooms.pools:
+    for pool in built.workspace.pools:
         assert pool.mirror is not None
         pool.mirror.clock = clock
     return clock
@@ -57,7 +57,7 @@ def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
 
 async def remembered(built: Built, text: str) -> Record:
     """A memory that was acknowledged."""
-    outcome = await use_cases.add_memory(built.rooms, Draft(text))
+    outcome = await use_cases.add_memory(built.workspace, Draft(text))
     assert isinstance(outcome, Added)
     return outcome.record
 
@@ -67,7 +67,7 @@ async def handed_over(built: Built) -> None:
     known = mirror_of(built).clock
     clock = known if isinstance(known, FakeClock) else later(built)
     for _ in range(5):
-        for pool in built.rooms.pools:
+        for pool in built.workspace.pools:
             while await deliver(pool):
                 pass
         clock.advance(timedelta(seconds=6))
@@ -76,13 +76,13 @@ async def handed_over(built: Built) -> None:
 async def drained(built: Built) -> Tally:
     """Deliver and confirm all there is, hours after whatever happened before."""
     clock = later(built, timedelta(hours=2))
-    await use_cases.sync(built.rooms, lambda _done, _total: None)
+    await use_cases.sync(built.workspace, lambda _done, _total: None)
     for _ in range(HOURS_MAX):
         clock.advance(timedelta(hours=1))
-        for pool in built.rooms.pools:
+        for pool in built.workspace.pools:
             while await deliver(pool):
                 pass
-    return await tally_of(built.rooms)
+    return await tally_of(built.workspace)
 
 
 async def until(condition: Callable[[], object]) -> None:

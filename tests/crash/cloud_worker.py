@@ -18,7 +18,7 @@ from project import WORD
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Backtracked, Branched, Forgotten, Saved
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 PAUSE_SECONDS_MAX = 0.3
 """Between two calls, as an agent thinks: else all would be said before anything is delivered."""
@@ -33,8 +33,8 @@ def say(what: str, *names: str) -> None:
 class Writer:
     """What this process has remembered and not forgotten yet."""
 
-    def __init__(self, rooms: Rooms, name: str) -> None:
-        self._rooms = rooms
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self._workspace = workspace
         self._name = name
         self._mine: list[str] = []
         self._said = 0
@@ -43,7 +43,7 @@ class Writer:
         """One more memory."""
         self._said += 1
         text = f"{self._name} learnt {self._said} {WORD}"
-        outcome = await use_cases.add_memory(self._rooms, Draft(text))
+        outcome = await use_cases.add_memory(self._workspace, Draft(text))
         assert isinstance(outcome, Added)
         say("memory", f"{outcome.record.id} {text}")
         self._mine.append(outcome.record.id)
@@ -53,19 +53,19 @@ class Writer:
         """One memory, an old or a new one: it may be anywhere on its way."""
         target = self._mine.pop(chance.randrange(len(self._mine)))
         say("forgetting", target)
-        outcome = await use_cases.forget_memory(self._rooms, target, "", erase=True)
+        outcome = await use_cases.forget_memory(self._workspace, target, "", erase=True)
         assert isinstance(outcome, Forgotten)
         say("forgot", target)
 
     async def give_up(self) -> None:
         """A short road that is left for good."""
         sealed = await use_cases.checkpoint(
-            self._rooms, f"{self._name} at {self._said}", None, again=False, approval="auto"
+            self._workspace, f"{self._name} at {self._said}", None, again=False, approval="auto"
         )
         assert isinstance(sealed, Saved)
         road = [await self.add() for _ in range(2)]
         say("forgetting", *road)
-        outcome = await use_cases.backtrack(self._rooms, sealed.checkpoint.id, "forget")
+        outcome = await use_cases.backtrack(self._workspace, sealed.checkpoint.id, "forget")
         assert isinstance(outcome, Backtracked)
         say("forgot", *road)
         self._mine = [memory for memory in self._mine if memory not in road]
@@ -75,13 +75,13 @@ async def work(root: Path, url: str, name: str) -> None:
     """Go on until killed, as the server does: catching up and delivering beside the calls."""
     chance = random.Random(name)  # noqa: S311  # repeatable, not secret
     async with mirrored(root, url) as built, asyncio.TaskGroup() as beside:
-        rooms = built.rooms
-        beside.create_task(use_cases.catch_up(rooms))
-        beside.create_task(use_cases.keep_mirrored(rooms, asyncio.Event()))
-        begun = await use_cases.fork(rooms, name, "")
+        workspace = built.workspace
+        beside.create_task(use_cases.catch_up(workspace))
+        beside.create_task(use_cases.keep_mirrored(workspace, asyncio.Event()))
+        begun = await use_cases.fork(workspace, name, "")
         assert isinstance(begun, Branched)
-        rooms = rooms.at(begun.branch)
-        writer = Writer(rooms, name)
+        workspace = workspace.at(begun.branch)
+        writer = Writer(workspace, name)
         number = 0
         while True:
             number += 1

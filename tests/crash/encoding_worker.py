@@ -50,14 +50,14 @@ async def work(root: Path, name: str) -> None:
     """Go on until killed."""
     chance = random.Random(name)  # noqa: S311  # repeatable, not secret
     async with opened(root) as built, asyncio.TaskGroup() as beside:
-        rooms = with_meaning(built, Unsteady(chance))
-        beside.create_task(use_cases.keep_encoded(rooms, asyncio.Event()))
+        workspace = with_meaning(built, Unsteady(chance))
+        beside.create_task(use_cases.keep_encoded(workspace, asyncio.Event()))
         mine: list[str] = []
         for number in range(1_000_000):
             long = " and so on" * chance.choice([1, 1, 30])  # one chunk, or several
             try:
                 outcome = await use_cases.add_memory(
-                    rooms, Draft(f"{name} learnt {number} {WORD}{long}")
+                    workspace, Draft(f"{name} learnt {number} {WORD}{long}")
                 )
                 assert isinstance(outcome, Added)
                 say("memory", outcome.record.id)
@@ -66,7 +66,7 @@ async def work(root: Path, name: str) -> None:
                     target = mine.pop(chance.randrange(len(mine)))
                     say("forgetting", target)
                     assert isinstance(
-                        await use_cases.forget_memory(rooms, target, "", erase=True), Forgotten
+                        await use_cases.forget_memory(workspace, target, "", erase=True), Forgotten
                     )
             except IndexBusyError:  # a slow machine
                 continue

@@ -30,7 +30,7 @@ class Stopping(Disk):
 async def half_a_memory(root: Path, url: str) -> None:
     """Never acknowledged."""
     async with mirrored(root, url, Stopping()) as built:
-        await use_cases.add_memory(built.rooms, Draft("orders rest in PostgreSQL"))
+        await use_cases.add_memory(built.workspace, Draft("orders rest in PostgreSQL"))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ async def take_in(root: Path, source: str, step: int) -> None:
     """Acknowledged by a line."""
     async with opened(root, Deadly(step)) as built:
         parsed = read_source(read_material(source), None, source)
-        done = await use_cases.import_memories(built.rooms, parsed, "project")
+        done = await use_cases.import_memories(built.workspace, parsed, "project")
         assert isinstance(done, Imported)
     sys.stdout.write("done\n")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from project import settings_in
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.disk import Disk
 
 
@@ -39,9 +39,9 @@ def say(what: str) -> None:
 
 
 async def work(root: Path, disk: Disk, *, again: bool) -> None:
-    async with open_rooms(settings_in(root), disk) as built:
+    async with open_workspace(settings_in(root), disk) as built:
         while True:
-            done = await use_cases.work_off(built.rooms)
+            done = await use_cases.work_off(built.workspace)
             if not again:
                 break
             for _ in range(done.done):

@@ -17,7 +17,7 @@ from pathlib import Path
 from project import settings_in
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.render.block import Block
@@ -37,8 +37,8 @@ def settings(root: Path) -> Settings:
 
 async def begin(root: Path) -> str:
     """What a session that begins now brings up."""
-    async with open_rooms(settings(root)) as built:
-        block = await use_cases.memory_context(built.rooms, "", 500)
+    async with open_workspace(settings(root)) as built:
+        block = await use_cases.memory_context(built.workspace, "", 500)
     assert isinstance(block, Block)
     found = HEADING.search(block.text)
     return found.group(1) if found else ""
@@ -46,9 +46,9 @@ async def begin(root: Path) -> str:
 
 async def leave(root: Path, *texts: str) -> None:
     """Nudges, as any program does."""
-    async with open_rooms(settings(root)) as built:
+    async with open_workspace(settings(root)) as built:
         for text in texts:
-            await use_cases.add_nudge(built.rooms, text, 5, None)
+            await use_cases.add_nudge(built.workspace, text, 5, None)
 
 
 def work(root: Path, name: str) -> None:

@@ -14,7 +14,7 @@ from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Saved
 from memory_mcp.domain.record import Approval
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["LESSON", "OPERATIONS", "Operation", "begin", "go_back", "seal"]
 
@@ -22,19 +22,19 @@ LESSON: Final = f"Redis was lost on restart {WORD}"
 
 
 async def seal(
-    rooms: Rooms, text: str, phase: int | None = None, approval: Approval = "approved"
+    workspace: Workspace, text: str, phase: int | None = None, approval: Approval = "approved"
 ) -> str:
     """Seal a checkpoint; its id is an acknowledgement."""
     outcome = await use_cases.checkpoint(
-        rooms, f"{text} {WORD}", phase, again=False, approval=approval
+        workspace, f"{text} {WORD}", phase, again=False, approval=approval
     )
     assert isinstance(outcome, Saved)
     return outcome.checkpoint.id
 
 
-async def go_back(rooms: Rooms, to: str) -> str:
+async def go_back(workspace: Workspace, to: str) -> str:
     """Backtrack, keeping what is left; the name of the left line."""
-    outcome = await use_cases.backtrack(rooms, to, "continue")
+    outcome = await use_cases.backtrack(workspace, to, "continue")
     assert isinstance(outcome, Backtracked)
     assert outcome.line is not None
     return outcome.line
@@ -44,48 +44,50 @@ async def begin(root: Path) -> None:
     """A project with a user's preference, a sealed phase, a pending one, and work after it."""
     make_project(root)
     async with opened(root) as built:
-        await add(built.rooms, "tabs, not spaces", "preference")
-        await add(built.rooms, "orders rest in PostgreSQL")
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
-        await seal(built.rooms, "carts work", phase=2, approval="pending")
-        await add(built.rooms, "carts expire after a day")
-        await use_cases.render_views(built.rooms)  # what is given up later must leave these as well
+        await add(built.workspace, "tabs, not spaces", "preference")
+        await add(built.workspace, "orders rest in PostgreSQL")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
+        await seal(built.workspace, "carts work", phase=2, approval="pending")
+        await add(built.workspace, "carts expire after a day")
+        await use_cases.render_views(
+            built.workspace
+        )  # what is given up later must leave these as well
 
 
 async def _begin_merged(root: Path) -> None:
     await _begin_with_an_age(root)
     async with opened(root) as built:
-        merged = await use_cases.add_memory(built.rooms, Draft(_OLDER))
+        merged = await use_cases.add_memory(built.workspace, Draft(_OLDER))
         assert isinstance(merged, Added)
         assert merged.merged
 
 
-async def _forget_the_part(rooms: Rooms) -> object:
-    memory_id = await _named(rooms, _OLDER)
-    found = await rooms.project.records.get(RecordId(memory_id))
+async def _forget_the_part(workspace: Workspace) -> object:
+    memory_id = await _named(workspace, _OLDER)
+    found = await workspace.project.records.get(RecordId(memory_id))
     part = found.derived_from[-1] if found else "gone"
-    return await use_cases.forget_memory(rooms, part, "", erase=True)
+    return await use_cases.forget_memory(workspace, part, "", erase=True)
 
 
 async def _untouched(root: Path) -> None:
     make_project(root)
 
 
-async def _named(rooms: Rooms, text: str) -> str:
+async def _named(workspace: Workspace, text: str) -> str:
     """The id of the memory that says this, if it holds."""
-    ids = [r.id for r in await found(rooms) if r.content.startswith(text)]
+    ids = [r.id for r in await found(workspace) if r.content.startswith(text)]
     return ids[0] if ids else "gone"
 
 
-async def _update(rooms: Rooms) -> object:
-    memory_id = await _named(rooms, "orders rest in PostgreSQL")
-    return await use_cases.update_memory(rooms, memory_id, f"orders rest in SQLite {WORD}")
+async def _update(workspace: Workspace) -> object:
+    memory_id = await _named(workspace, "orders rest in PostgreSQL")
+    return await use_cases.update_memory(workspace, memory_id, f"orders rest in SQLite {WORD}")
 
 
-async def _forget(rooms: Rooms, *, erase: bool) -> object:
+async def _forget(workspace: Workspace, *, erase: bool) -> object:
     return await use_cases.forget_memory(
-        rooms, await _named(rooms, "carts rest in Redis"), "", erase=erase
+        workspace, await _named(workspace, "carts rest in Redis"), "", erase=erase
     )
 
 
@@ -96,27 +98,27 @@ _OLDER: Final = "Mia is 4 years old."
 async def _begin_with_an_age(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
-        await use_cases.add_memory(built.rooms, Draft(f"Her ninth {WORD} has 30 pages."))
-        await use_cases.add_memory(built.rooms, Draft(_AGE))
+        await use_cases.add_memory(built.workspace, Draft(f"Her ninth {WORD} has 30 pages."))
+        await use_cases.add_memory(built.workspace, Draft(_AGE))
 
 
-async def _decide(rooms: Rooms) -> object:
-    pending = (await head_of(rooms)).pending
+async def _decide(workspace: Workspace) -> object:
+    pending = (await head_of(workspace)).pending
     return await use_cases.decide(
-        rooms, pending[0].id if pending else "gone", "save", "", again=False
+        workspace, pending[0].id if pending else "gone", "save", "", again=False
     )
 
 
 async def _begin_with_a_line(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
-        await go_back(built.rooms, "phase 1")
-        await add(built.rooms, "carts rest in cookies")
+        await go_back(built.workspace, "phase 1")
+        await add(built.workspace, "carts rest in cookies")
 
 
-async def _restore(rooms: Rooms) -> object:
-    lines = (await head_of(rooms)).lines
-    return await use_cases.backtrack(rooms, lines[0].line.id if lines else "gone", "continue")
+async def _restore(workspace: Workspace) -> object:
+    lines = (await head_of(workspace)).lines
+    return await use_cases.backtrack(workspace, lines[0].line.id if lines else "gone", "continue")
 
 
 _CLOSEOUT: Final = Closeout(
@@ -148,28 +150,28 @@ async def _begin_consolidated(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
         before = replace(_CONSOLIDATION, memory_update=_PLANNED)
-        await use_cases.consolidate(built.rooms, replace(before, history_entry="", insights=()))
+        await use_cases.consolidate(built.workspace, replace(before, history_entry="", insights=()))
 
 
 async def _begin_closing(root: Path) -> None:
     make_project(root)
     async with opened(root) as built:
         await use_cases.checkpoint(
-            built.rooms, f"vouchers work {WORD}", 3, again=False, approval="pending",
+            built.workspace, f"vouchers work {WORD}", 3, again=False, approval="pending",
             closeout=_CLOSEOUT,
         )  # fmt: skip
 
 
-async def _skip(rooms: Rooms) -> object:
-    pending = (await head_of(rooms)).pending
+async def _skip(workspace: Workspace) -> object:
+    pending = (await head_of(workspace)).pending
     return await use_cases.decide(
-        rooms, pending[0].id if pending else "gone", "skip", "", again=False
+        workspace, pending[0].id if pending else "gone", "skip", "", again=False
     )
 
 
-async def _forget_what_came_last(rooms: Rooms) -> object:
-    memory_id = await _named(rooms, _CLOSED[1])
-    return await use_cases.forget_memory(rooms, memory_id, "", erase=True)
+async def _forget_what_came_last(workspace: Workspace) -> object:
+    memory_id = await _named(workspace, _CLOSED[1])
+    return await use_cases.forget_memory(workspace, memory_id, "", erase=True)
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class Operation:
     """
 
     name: str
-    run: Callable[[Rooms], Awaitable[object]]
+    run: Callable[[Workspace], Awaitable[object]]
     begin: Callable[[Path], Awaitable[object]] = begin
     erases: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
@@ -189,18 +191,20 @@ class Operation:
 
 OPERATIONS: Final = (
     Operation(
-        "add, the very first", lambda rooms: add(rooms, "orders rest in files"), begin=_untouched
+        "add, the very first",
+        lambda workspace: add(workspace, "orders rest in files"),
+        begin=_untouched,
     ),
-    Operation("add", lambda rooms: add(rooms, "baskets have a voucher")),
+    Operation("add", lambda workspace: add(workspace, "baskets have a voucher")),
     Operation("update", _update),
     Operation(
         "add, replacing",
-        lambda rooms: use_cases.add_memory(rooms, Draft(f"Her ninth {WORD} has 31 pages.")),
+        lambda workspace: use_cases.add_memory(workspace, Draft(f"Her ninth {WORD} has 31 pages.")),
         begin=_begin_with_an_age,
     ),
     Operation(
         "add, merging",
-        lambda rooms: use_cases.add_memory(rooms, Draft(_OLDER)),
+        lambda workspace: use_cases.add_memory(workspace, Draft(_OLDER)),
         begin=_begin_with_an_age,
     ),
     Operation(
@@ -212,21 +216,26 @@ OPERATIONS: Final = (
     ),
     Operation(
         "forget, erasing",
-        lambda rooms: _forget(rooms, erase=True),
+        lambda workspace: _forget(workspace, erase=True),
         erases=("carts rest in Redis",),
     ),
-    Operation("forget, hiding", lambda rooms: _forget(rooms, erase=False)),
+    Operation("forget, hiding", lambda workspace: _forget(workspace, erase=False)),
     Operation(
         "checkpoint",
-        lambda rooms: use_cases.checkpoint(
-            rooms, f"vouchers work {WORD}", 3, again=False, approval="approved"
+        lambda workspace: use_cases.checkpoint(
+            workspace, f"vouchers work {WORD}", 3, again=False, approval="approved"
         ),
         late=(f"vouchers work {WORD}",),
     ),
     Operation(
         "checkpoint with a closeout",
-        lambda rooms: use_cases.checkpoint(
-            rooms, f"vouchers work {WORD}", 3, again=False, approval="approved", closeout=_CLOSEOUT
+        lambda workspace: use_cases.checkpoint(
+            workspace,
+            f"vouchers work {WORD}",
+            3,
+            again=False,
+            approval="approved",
+            closeout=_CLOSEOUT,
         ),
         late=(*_CLOSED, f"vouchers work {WORD}"),
     ),
@@ -239,19 +248,20 @@ OPERATIONS: Final = (
     ),
     Operation(
         "consolidate",
-        lambda rooms: use_cases.consolidate(rooms, _CONSOLIDATION),
+        lambda workspace: use_cases.consolidate(workspace, _CONSOLIDATION),
         begin=_begin_consolidated,
         late=_HANDED_ON,
         hides=(_PLANNED,),
     ),
     Operation("decide", _decide, late=(f"carts work {WORD}",)),
-    Operation("fork", lambda rooms: use_cases.fork(rooms, "experiment", "")),
+    Operation("fork", lambda workspace: use_cases.fork(workspace, "experiment", "")),
     Operation(
-        "backtrack, continuing", lambda rooms: use_cases.backtrack(rooms, "phase 1", "continue")
+        "backtrack, continuing",
+        lambda workspace: use_cases.backtrack(workspace, "phase 1", "continue"),
     ),
     Operation(
         "backtrack, forgetting",
-        lambda rooms: use_cases.backtrack(rooms, "phase 1", "forget", lesson=LESSON),
+        lambda workspace: use_cases.backtrack(workspace, "phase 1", "forget", lesson=LESSON),
         erases=("carts rest in Redis", "carts expire after a day", "carts work"),
         late=(LESSON,),
     ),

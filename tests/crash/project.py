@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mcp import use_cases
-from memory_mcp.build import Built, open_rooms
+from memory_mcp.build import Built, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.drafts import Draft
@@ -18,7 +18,7 @@ from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.locations import machine_folder, state_home
 from memory_mcp.storage.files.heads import HISTORY_FILE
 from memory_mcp.timeline.moves import fold
@@ -79,28 +79,28 @@ def copy_project(template: Path, copy: Path) -> Path:
 @asynccontextmanager
 async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
     """A fresh session: nothing in memory of those before it."""
-    async with open_rooms(settings_in(root), disk=disk) as built:
+    async with open_workspace(settings_in(root), disk=disk) as built:
         yield built
 
 
-async def add(rooms: Rooms, text: str, kind: Kind = "fact") -> RecordId:
+async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
-    outcome = await use_cases.add_memory(rooms, Draft(f"{text} {WORD}", kind=kind))
+    outcome = await use_cases.add_memory(workspace, Draft(f"{text} {WORD}", kind=kind))
     assert isinstance(outcome, Added | AlreadyKnown)
     assert isinstance(outcome, AlreadyKnown) or not outcome.notes
     return outcome.record.id
 
 
-async def found(rooms: Rooms, query: str = "") -> list[Record]:
+async def found(workspace: Workspace, query: str = "") -> list[Record]:
     """What a search returns (without a query: the newest)."""
-    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
+    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record for hit in outcome.hits]
 
 
-async def head_of(rooms: Rooms) -> HeadReport:
+async def head_of(workspace: Workspace) -> HeadReport:
     """What `memory_head` reports."""
-    report = await use_cases.memory_head(rooms)
+    report = await use_cases.memory_head(workspace)
     assert isinstance(report, HeadReport)
     return report
 
@@ -124,16 +124,16 @@ class Seen:
         return self.branches, self.valid, self.invalidated, self.pending, self.lines
 
 
-async def see(rooms: Rooms) -> Seen:
+async def see(workspace: Workspace) -> Seen:
     """Look with the newest, with words, and at the head: they must agree.
 
     What only counts what was closed holds no word of it.
     """
-    newest = await found(rooms)
+    newest = await found(workspace)
     recalled = sorted(r.content for r in newest)
     worded = [text for text in recalled if WORD in text]
-    assert sorted(r.content for r in await found(rooms, WORD)) == worded
-    report = await head_of(rooms)
+    assert sorted(r.content for r in await found(workspace, WORD)) == worded
+    report = await head_of(workspace)
     assert report.memories + report.durable == sum(r.kind != "checkpoint" for r in newest)
     return Seen(
         recalled=tuple(recalled),
@@ -186,10 +186,10 @@ def told(built: Built) -> list[str]:
     return ids
 
 
-async def doctor_is_content(rooms: Rooms) -> None:
+async def doctor_is_content(workspace: Workspace) -> None:
     """What the doctor finds it can repair, and then it finds nothing."""
-    await use_cases.doctor(rooms, repair=True)
-    found = await use_cases.doctor(rooms)
+    await use_cases.doctor(workspace, repair=True)
+    found = await use_cases.doctor(workspace)
     assert found == [], found
 
 

@@ -70,7 +70,7 @@ async def _everything_arrived(crew: Crew, root: Path, cloud: Cloud) -> None:
     promised = dict(line.split(" ", 1) for line in crew.named("memory"))
     doubtful, gone = set(crew.named("forgetting")), set(crew.named("forgot"))
     async with mirrored(root, cloud.url) as built:
-        await use_cases.catch_up(built.rooms)
+        await use_cases.catch_up(built.workspace)
         tally = await drained(built)
         assert (tally.pending, tally.quiet, tally.checking, tally.dead) == (0, 0, 0, 0)
 
@@ -83,7 +83,7 @@ async def _everything_arrived(crew: Crew, root: Path, cloud: Cloud) -> None:
         assert documents.keys() == records.keys(), "nothing is missing, nothing was resurrected"
         assert [i for i, d in documents.items() if not stored_as_written(d, records[i])] == []
         await head_agrees_with_records(built)
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)
     assert cloud.appended == []
     assert [id_ for id_, texts in sent_of(cloud).items() if len(set(texts)) > 1] == []
 
@@ -147,18 +147,18 @@ async def test_a_kill_between_the_note_and_the_record_leaves_nothing_that_matter
         assert half.stdout.readline().strip() == b"noted"
         half.kill()
     async with mirrored(tmp_path, cloud.url) as built:
-        await use_cases.catch_up(built.rooms)
-        assert (await tally_of(built.rooms)).pending == 1, "else this would test nothing"
-        assert await found(built.rooms) == []
+        await use_cases.catch_up(built.workspace)
+        assert (await tally_of(built.workspace)).pending == 1, "else this would test nothing"
+        assert await found(built.workspace) == []
         kept = await remembered(built, "carts rest in Redis")
         await handed_over(built)
         assert cloud.posted == {kept.id: 1}, "it does not hold up what comes after it"
         assert cloud.violations == []
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)
 
         later(built, timedelta(hours=2))
         await handed_over(built)
-        tally = await tally_of(built.rooms)
+        tally = await tally_of(built.workspace)
     assert (tally.pending, tally.checking, tally.dead, tally.delivered) == (0, 0, 0, 1)
     assert cloud.posted == {kept.id: 1}
 
@@ -182,7 +182,7 @@ async def test_what_a_killed_process_was_handing_over_is_there_once(
 
         assert cloud.posted == {record.id: 1}
         assert project_documents(cloud, built).keys() == {record.id}
-        assert (await tally_of(built.rooms)).delivered == 1
+        assert (await tally_of(built.workspace)).delivered == 1
 
 
 def _half_written(root: Path, cloud: Cloud) -> "AbstractContextManager[subprocess.Popen[bytes]]":

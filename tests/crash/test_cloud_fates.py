@@ -49,7 +49,7 @@ def lists(method: str, path: str) -> bool:
 async def forget(built: Built, record: Record) -> None:
     """Erase a memory everywhere."""
     assert isinstance(
-        await use_cases.forget_memory(built.rooms, record.id, "", erase=True), Forgotten
+        await use_cases.forget_memory(built.workspace, record.id, "", erase=True), Forgotten
     )
 
 
@@ -69,7 +69,7 @@ async def test_a_refused_question_does_not_make_an_add_unsent(
 
         assert cloud.faults.injected == {"lost": 1, kind: 1}
         assert cloud.posted == {record.id: 1}
-        assert (await tally_of(built.rooms)).delivered == 1
+        assert (await tally_of(built.workspace)).delivered == 1
 
 
 async def test_what_had_arrived_stays_arrived_when_the_rest_is_refused(
@@ -93,7 +93,7 @@ async def test_of_two_hand_overs_in_one_go_the_first_counts_when_the_second_is_r
     """With extraction, memories and what only moves the head go separately."""
     async with mirrored(make_project(tmp_path), cloud.url, extraction=True) as built:
         memories = [await remembered(built, f"orders have {n} lines") for n in range(2)]
-        await use_cases.fork(built.rooms, "experiment", "")
+        await use_cases.fork(built.workspace, "experiment", "")
         refusals = iter([False, True])
         cloud.faults.next("429", where=lambda m, p: hands_over(m, p) and next(refusals, False))
         await handed_over(built)
@@ -114,7 +114,7 @@ async def test_what_is_forgotten_before_its_lost_answer_is_cleared_up_is_removed
         cloud.faults.next(kind, where=hands_over)
         record = await remembered(built, "the password is in the safe")
         clock = later(built)
-        await deliver(built.rooms.project)
+        await deliver(built.workspace.project)
         assert (record.id in project_documents(cloud, built)) == (kind == "lost")
         await forget(built, record)
         for _ in range(5):
@@ -122,7 +122,7 @@ async def test_what_is_forgotten_before_its_lost_answer_is_cleared_up_is_removed
             await handed_over(built)
 
         assert record.id not in project_documents(cloud, built)
-        tally = await tally_of(built.rooms)
+        tally = await tally_of(built.workspace)
         assert (tally.pending, tally.dead) == (0, 0)
 
 
@@ -134,10 +134,10 @@ async def test_what_another_clone_forgot_is_removed_although_its_answer_was_lost
         cloud.faults.next("lost", where=hands_over)
         record = await remembered(built, "the password is in the safe")
         clock = later(built)
-        await deliver(built.rooms.project)
+        await deliver(built.workspace.project)
         await _forgotten_elsewhere(built, record)
         clock.advance(timedelta(seconds=30))
-        await deliver(built.rooms.project)
+        await deliver(built.workspace.project)
     async with mirrored(tmp_path, cloud.url) as built:
         await drained(built)
 
@@ -146,12 +146,12 @@ async def test_what_another_clone_forgot_is_removed_although_its_answer_was_lost
 
 async def _forgotten_elsewhere(built: Built, record: Record) -> None:
     """A tombstone came in with the files of another clone."""
-    head = await current(built.rooms)
-    at = built.rooms.clock.now()
-    tombstone = build_tombstone(record, "", writing(built.rooms, head.timeline, at), erase=True)
-    await built.rooms.project.records.put(tombstone)
-    await built.rooms.project.records.erase({record.id})
-    await built.rooms.project.index.catch_up()
+    head = await current(built.workspace)
+    at = built.workspace.clock.now()
+    tombstone = build_tombstone(record, "", writing(built.workspace, head.timeline, at), erase=True)
+    await built.workspace.project.records.put(tombstone)
+    await built.workspace.project.records.erase({record.id})
+    await built.workspace.project.index.catch_up()
 
 
 async def test_catching_up_removes_from_the_cloud_what_another_clone_forgot(
@@ -162,10 +162,10 @@ async def test_catching_up_removes_from_the_cloud_what_another_clone_forgot(
         record = await remembered(built, "the password is in the safe")
         await handed_over(built)
         assert cloud.posted == {record.id: 1}
-        head = await current(built.rooms)
-        written = writing(built.rooms, head.timeline, built.rooms.clock.now())
-        await built.rooms.project.records.put(build_tombstone(record, "", written, erase=True))
-        await use_cases.catch_up(built.rooms)
+        head = await current(built.workspace)
+        written = writing(built.workspace, head.timeline, built.workspace.clock.now())
+        await built.workspace.project.records.put(build_tombstone(record, "", written, erase=True))
+        await use_cases.catch_up(built.workspace)
         await handed_over(built)
 
         assert record.id not in project_documents(cloud, built)
@@ -182,14 +182,14 @@ async def test_a_session_that_slept_past_its_lease_sends_nothing_of_it(
     async with mirrored(tmp_path, cloud.url) as sleeper, mirrored(tmp_path, cloud.url) as other:
         cloud.faults.next("reset", where=hands_over)
         record = await remembered(sleeper, "orders rest in PostgreSQL")
-        await deliver(sleeper.rooms.project)
+        await deliver(sleeper.workspace.project)
         clock = later(sleeper, timedelta(seconds=10))
         mirror_of(other).clock = clock
         cloud.faults.next("lost-hang", where=gets)
         asleep = anyio.Event()
 
         async def sleep() -> None:
-            await deliver(sleeper.rooms.project)
+            await deliver(sleeper.workspace.project)
             asleep.set()
 
         with anyio.fail_after(30):
@@ -224,7 +224,7 @@ async def test_looks_that_were_not_answered_do_not_make_a_document_count_as_lost
         cloud.faults.next(*unanswered, where=lists)
         for _ in range(60):
             clock.advance(timedelta(minutes=10))
-            await deliver(built.rooms.project)
+            await deliver(built.workspace.project)
             if cloud.faults.injected["503"] == 40:
                 break
         for _ in range(3):
@@ -266,12 +266,12 @@ async def test_what_is_on_its_way_out_is_not_taken_in_again(tmp_path: Path, clou
         kept = await remembered(built, "carts rest in Redis")
         record = await remembered(built, "the password is in the safe")
         await handed_over(built)
-        await built.rooms.project.erase(
+        await built.workspace.project.erase(
             {record.id}
         )  # late on a line that was given up: no tombstone
-        await look_around(built.rooms, built.rooms.project, whole=True)
+        await look_around(built.workspace, built.workspace.project, whole=True)
 
-        assert await built.rooms.project.records.ids() == {kept.id}
+        assert await built.workspace.project.records.ids() == {kept.id}
         await handed_over(built)
         assert project_documents(cloud, built).keys() == {kept.id}
 
@@ -286,12 +286,12 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
     monkeypatch.setenv(name, value)
     async with mirrored(make_project(tmp_path), "https://api.supermemory.ai") as built:
         record = await remembered(built, "orders rest in PostgreSQL")
-        found = await use_cases.search_memories(built.rooms, "orders", Filters(), 5)
+        found = await use_cases.search_memories(built.workspace, "orders", Filters(), 5)
         assert isinstance(found, Found)
         assert [hit.record.id for hit in found.hits] == [record.id]
         assert "SSL_CERT_FILE" in found.degraded
         await handed_over(built)
-        tally = await tally_of(built.rooms)
+        tally = await tally_of(built.workspace)
 
     assert tally.pending == 1
     assert "leave no way to api.supermemory.ai" in tally.standing.blocked

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 async def searched(built: Built) -> Found:
     """A search for what every test remembers."""
-    found = await use_cases.search_memories(built.rooms, "orders", Filters(), 5)
+    found = await use_cases.search_memories(built.workspace, "orders", Filters(), 5)
     assert isinstance(found, Found)
     assert [hit.record.content for hit in found.hits] == ["orders rest in PostgreSQL"]
     return found
@@ -50,7 +50,7 @@ async def test_a_cloud_that_one_pool_leaves_alone_is_not_waited_for_by_the_other
     """It is one cloud: each with a pause of its own, a person would wait for it twice as often."""
     async with mirrored(make_project(tmp_path), cloud.url) as built:
         await remembered(built, "orders rest in PostgreSQL")
-        mirrors = [pool.mirror for pool in built.rooms.pools if pool.mirror]
+        mirrors = [pool.mirror for pool in built.workspace.pools if pool.mirror]
         standing = Standing(failures=3, paused_until=mirrors[0].now() + 60, reason="It was down.")
         await mirrors[paused].outbox.stand(standing)
         found = await searched(built)

@@ -57,25 +57,25 @@ async def test_a_damaged_record_is_named_and_kept_and_hides_no_other(
     """Issue 2, 10: one sentence, nothing lost, and everything else still answers."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        before = await see(built.rooms)
-        victim = await add(built.rooms, "vouchers expire")
+        before = await see(built.workspace)
+        victim = await add(built.workspace, "vouchers expire")
     path = next(path for path in record_files(tmp_path) if path.stem == victim)
     path.write_bytes(damage(path.read_bytes()))
     wreck = path.read_bytes()
 
     async with opened(tmp_path) as built:
-        rooms = built.rooms
+        workspace = built.workspace
         with pytest.raises(error, match=advice) as caught:
-            await rooms.project.records.get(RecordId(victim))
+            await workspace.project.records.get(RecordId(victim))
         assert str(path) in str(caught.value)
-        outcome = await use_cases.search_memories(rooms, "vouchers expire", Filters(), 10)
+        outcome = await use_cases.search_memories(workspace, "vouchers expire", Filters(), 10)
         assert isinstance(outcome, Found)
         assert outcome.unreadable == {victim}
-        await use_cases.reindex(rooms)
-        assert await see(rooms) == before
-        await add(rooms, "baskets have a limit")
-        await seal(rooms, "limits work", phase=3)
-        report = await head_of(rooms)
+        await use_cases.reindex(workspace)
+        assert await see(workspace) == before
+        await add(workspace, "baskets have a limit")
+        await seal(workspace, "limits work", phase=3)
+        report = await head_of(workspace)
         assert report.checkpoints[-1].checkpoint.phase == 3
     assert path.read_bytes() == wreck
 
@@ -84,19 +84,19 @@ async def test_a_record_under_the_name_of_another_is_not_believed(tmp_path: Path
     """A file is named by its id; a copy under another name would be two memories of one id."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        before = await see(built.rooms)
-        victim = await add(built.rooms, "vouchers expire")
+        before = await see(built.workspace)
+        victim = await add(built.workspace, "vouchers expire")
     paths = record_files(tmp_path)
     path = next(path for path in paths if path.stem == victim)
     path.write_bytes(paths[0].read_bytes())
 
     async with opened(tmp_path) as built:
         with pytest.raises(StoreDamagedError, match="named by its id") as caught:
-            await built.rooms.project.records.get(RecordId(victim))
+            await built.workspace.project.records.get(RecordId(victim))
         assert str(path) in str(caught.value)
         assert paths[0].stem in str(caught.value)
-        await use_cases.reindex(built.rooms)
-        assert await see(built.rooms) == before
+        await use_cases.reindex(built.workspace)
+        assert await see(built.workspace) == before
     assert path.read_bytes() == paths[0].read_bytes()
 
 
@@ -107,18 +107,18 @@ async def test_a_damaged_head_says_so_and_is_rebuilt_once_it_is_set_aside(
     """DESIGN 3.3: it can be rebuilt from the records; until then nothing is written over it."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        await go_back(built.rooms, "phase 1")
-        before = await see(built.rooms)
+        await go_back(built.workspace, "phase 1")
+        before = await see(built.workspace)
     path = _head(tmp_path)
     path.write_bytes(damage(path.read_bytes()))
     wreck, records = path.read_bytes(), record_files(tmp_path)
 
     async with opened(tmp_path) as built:
         for call in (
-            lambda: found(built.rooms),
-            lambda: add(built.rooms, "too early"),
-            lambda: seal(built.rooms, "too early"),
-            lambda: go_back(built.rooms, "phase 1"),
+            lambda: found(built.workspace),
+            lambda: add(built.workspace, "too early"),
+            lambda: seal(built.workspace, "too early"),
+            lambda: go_back(built.workspace, "phase 1"),
         ):
             with pytest.raises(error, match=advice) as caught:
                 await call()
@@ -128,13 +128,13 @@ async def test_a_damaged_head_says_so_and_is_rebuilt_once_it_is_set_aside(
 
     async with opened(tmp_path) as built:
         if error is NewerSchemaError:  # nothing of ours is broken, so the doctor keeps away from it
-            assert [f.code for f in await use_cases.doctor(built.rooms, repair=True)] == [
+            assert [f.code for f in await use_cases.doctor(built.workspace, repair=True)] == [
                 "head-newer"
             ]
             assert path.read_bytes() == wreck
             return
-        await doctor_is_content(built.rooms)
-        assert await see(built.rooms) == before
+        await doctor_is_content(built.workspace)
+        assert await see(built.workspace) == before
         await head_agrees_with_records(built)
     assert wreck in [path.read_bytes() for path in path.parent.glob(f"{HEAD_FILE}.damaged*")]
 
@@ -143,12 +143,12 @@ async def test_a_lost_head_is_rebuilt_without_being_asked(tmp_path: Path) -> Non
     """As in a fresh clone, where `.state` is not there either."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        await go_back(built.rooms, "phase 1")
-        before = await see(built.rooms)
+        await go_back(built.workspace, "phase 1")
+        before = await see(built.workspace)
     _head(tmp_path).unlink()
 
     async with opened(tmp_path) as built:
-        assert await see(built.rooms) == before
+        assert await see(built.workspace) == before
         await head_agrees_with_records(built)
 
 
@@ -162,10 +162,10 @@ async def test_a_torn_last_line_of_the_history_costs_no_other_line(tmp_path: Pat
     async with opened(tmp_path) as built:
         before = told(built)
         assert len(before) == 2
-        await seal(built.rooms, "vouchers work", phase=3)
+        await seal(built.workspace, "vouchers work", phase=3)
         assert told(built)[:2] == before
         assert len(told(built)) == 3
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)
     assert history.read_bytes().startswith(whole)
 
 
@@ -173,7 +173,7 @@ async def test_litter_and_foreign_files_are_not_memories(tmp_path: Path) -> None
     """What a cut left behind, and what somebody put there, is neither read nor removed."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        before = await see(built.rooms)
+        before = await see(built.workspace)
     path = record_files(tmp_path)[0]
     strangers = {
         path.with_name(f".{path.name}.1a2b3c4d.tmp"): path.read_bytes()[:40],
@@ -186,6 +186,6 @@ async def test_litter_and_foreign_files_are_not_memories(tmp_path: Path) -> None
         stranger.write_bytes(data)
 
     async with opened(tmp_path) as built:
-        await use_cases.reindex(built.rooms)
-        assert await see(built.rooms) == before
+        await use_cases.reindex(built.workspace)
+        assert await see(built.workspace) == before
     assert {stranger: stranger.read_bytes() for stranger in strangers} == strangers

@@ -68,15 +68,15 @@ async def test_a_damaged_index_is_made_anew_from_the_records(
     """DESIGN 3.8: the first question is answered as if nothing had happened."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        await go_back(built.rooms, "phase 1")
-        before = await see(built.rooms)
+        await go_back(built.workspace, "phase 1")
+        before = await see(built.workspace)
     damage(_index(tmp_path))
 
     async with opened(tmp_path) as built:
-        assert await see(built.rooms) == before
-        memory = await add(built.rooms, "vouchers expire")
-        assert memory in [record.id for record in await found(built.rooms, "vouchers")]
-        assert await use_cases.catch_up(built.rooms) == CaughtUp()
+        assert await see(built.workspace) == before
+        memory = await add(built.workspace, "vouchers expire")
+        assert memory in [record.id for record in await found(built.workspace, "vouchers")]
+        assert await use_cases.catch_up(built.workspace) == CaughtUp()
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
@@ -88,20 +88,20 @@ async def test_the_first_call_on_a_damaged_index_may_be_a_write(
     damage(_index(tmp_path))
 
     async with opened(tmp_path) as built:
-        memory = await add(built.rooms, "vouchers expire")
-        assert memory in [record.id for record in await found(built.rooms, "vouchers")]
-        assert len(await found(built.rooms)) == 6
+        memory = await add(built.workspace, "vouchers expire")
+        assert memory in [record.id for record in await found(built.workspace, "vouchers")]
+        assert len(await found(built.workspace)) == 6
 
 
 async def test_an_index_deleted_under_a_running_session_is_made_anew(tmp_path: Path) -> None:
     """Delete it freely, says DESIGN 4; also while somebody is using it."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        before = await see(built.rooms)
+        before = await see(built.workspace)
         for path in _index(tmp_path).parent.glob("index.sqlite3*"):
             path.unlink()
-        assert await see(built.rooms) == before
-        assert await use_cases.catch_up(built.rooms) == CaughtUp()
+        assert await see(built.workspace) == before
+        assert await use_cases.catch_up(built.workspace) == CaughtUp()
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ async def test_a_rebuild_cancelled_at_any_moment_leaves_an_index_that_works(
         turns += depth(4 + turns, 1 + turns // 4)
         damage(_index(tmp_path))
         async with opened(tmp_path) as built:
-            rebuild = asyncio.create_task(built.rooms.project.index.catch_up())
+            rebuild = asyncio.create_task(built.workspace.project.index.catch_up())
             for _ in range(turns):
                 await anyio.lowlevel.checkpoint()
             completed = rebuild.done()
             rebuild.cancel()
             with suppress(asyncio.CancelledError):
                 await rebuild
-            memory = await add(built.rooms, f"vouchers expire {turns}")
+            memory = await add(built.workspace, f"vouchers expire {turns}")
             async with opened(tmp_path) as other:
-                assert memory in [record.id for record in await found(other.rooms)]
+                assert memory in [record.id for record in await found(other.workspace)]
     assert turns > TURNS_MIN

@@ -47,13 +47,13 @@ async def kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
 
 async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     """By whoever is left, when the leases of the killed ones have run out."""
-    rooms = with_meaning(built, model := FakeEmbedder())
-    await use_cases.catch_up(rooms)
+    workspace = with_meaning(built, model := FakeEmbedder())
+    await use_cases.catch_up(workspace)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await use_cases.unencoded(rooms):
-            await use_cases.encode_all(rooms)
+        while await use_cases.unencoded(workspace):
+            await use_cases.encode_all(workspace)
             await asyncio.sleep(0.1)
-    meaning = rooms.project.meaning
+    meaning = workspace.project.meaning
     assert meaning is not None
     assert await built.indexes[0].file.integrity() == "ok"
     assert await meaning.vectors.damaged() == 0
@@ -63,13 +63,16 @@ async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     kept = {RecordId(name) for name in crew.named("memory")} - set(crew.named("forgetting"))
     read = await meaning.vectors.vectors(model.identity, kept)
     assert read.passages.keys() == kept
-    every = [record async for record in rooms.project.records.scan(await rooms.project.index.ids())]
+    every = [
+        record
+        async for record in workspace.project.records.scan(await workspace.project.index.ids())
+    ]
     recalled = [record for record in every if record.recalled]
     afresh = await FakeEmbedder().passages([record.content for record in recalled])
     read = await meaning.vectors.vectors(model.identity, [record.id for record in recalled])
     assert read.passages == {r.id: passage for r, passage in zip(recalled, afresh, strict=True)}
     assert await count(built, "vector") == sum(map(len, afresh)), "nothing of what was forgotten"
-    await doctor_is_content(rooms)
+    await doctor_is_content(workspace)
 
 
 @pytest.mark.parametrize("seed", range(depth(1, 4)))

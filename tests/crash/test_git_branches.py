@@ -58,30 +58,30 @@ def union(left: Path, right: Path) -> None:
 
 async def texts(root: Path) -> set[str]:
     async with opened(root) as built:
-        await use_cases.catch_up(built.rooms)
-        return {r.content.removesuffix(" ledger") for r in await found(built.rooms)}
+        await use_cases.catch_up(built.workspace)
+        return {r.content.removesuffix(" ledger") for r in await found(built.workspace)}
 
 
 async def test_a_memory_on_main_is_seen_without_the_files_of_the_feature(tmp_path: Path) -> None:
     """Issue 11, 2.2: the checkpoint that began its segment is on another git branch."""
     left, right = two_clones(tmp_path)
     async with opened(left) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
+        await add(built.workspace, "orders rest in PostgreSQL")
         main = records(left)
-        await seal(built.rooms, "on the feature", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await seal(built.workspace, "on the feature", phase=1)
+        await add(built.workspace, "carts rest in Redis")
         feature = records(left)
     check_out(left, main)
     async with opened(left) as built:
-        await use_cases.catch_up(built.rooms)
-        await add(built.rooms, "written on main")
+        await use_cases.catch_up(built.workspace)
+        await add(built.workspace, "written on main")
     check_out(right, records(left))
 
     assert await texts(right) == {"orders rest in PostgreSQL", "written on main"}
     async with opened(right) as built:
-        assert await use_cases.doctor(built.rooms) == []
-        await seal(built.rooms, "sealed in the clone", phase=2)
-        await add(built.rooms, "after it")
+        assert await use_cases.doctor(built.workspace) == []
+        await seal(built.workspace, "sealed in the clone", phase=2)
+        await add(built.workspace, "after it")
     check_out(right, {**records(right), **feature})  # the feature is merged
     both = {"orders rest in PostgreSQL", "written on main", "sealed in the clone", "after it",
             "on the feature", "carts rest in Redis"}  # fmt: skip
@@ -92,19 +92,19 @@ async def test_what_a_backtrack_on_the_feature_left_stays_left_on_main(tmp_path:
     """The move is on the feature; what is written on main afterwards says so by itself."""
     left, right = two_clones(tmp_path)
     async with opened(left) as built:
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
         main = records(left)
-        await go_back(built.rooms, "phase 1")
+        await go_back(built.workspace, "phase 1")
     check_out(left, main)
     async with opened(left) as built:
-        await add(built.rooms, "carts rest in cookies")
+        await add(built.workspace, "carts rest in cookies")
     check_out(right, records(left))
 
     assert await texts(right) == {"the model stands", "carts rest in cookies"}
     async with opened(right) as built:
-        (line,) = (await head_of(built.rooms)).lines
-        await use_cases.backtrack(built.rooms, line.line.id, "continue")
+        (line,) = (await head_of(built.workspace)).lines
+        await use_cases.backtrack(built.workspace, line.line.id, "continue")
     assert await texts(right) == {"the model stands", "carts rest in Redis"}
 
 
@@ -112,18 +112,18 @@ async def test_a_file_that_git_took_away_is_not_written_again(tmp_path: Path) ->
     """Issue 11, 2.5: git refuses to check out over a file that it does not know."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
+        await add(built.workspace, "orders rest in PostgreSQL")
         main = records(root)
-        await seal(built.rooms, "on the feature", phase=1)
-        await go_back(built.rooms, "start")
+        await seal(built.workspace, "on the feature", phase=1)
+        await go_back(built.workspace, "start")
     check_out(root, main)
     async with opened(root) as built:
-        await use_cases.catch_up(built.rooms)
-        await use_cases.memory_head(built.rooms)
-        await use_cases.doctor(built.rooms, repair=True)
+        await use_cases.catch_up(built.workspace)
+        await use_cases.memory_head(built.workspace)
+        await use_cases.doctor(built.workspace, repair=True)
 
         assert records(root) == main
-        await add(built.rooms, "written on main")
+        await add(built.workspace, "written on main")
     assert len(records(root)) == len(main) + 1
 
 
@@ -133,15 +133,17 @@ async def test_what_was_forgotten_stays_so_after_its_tombstone_was_given_up(
     """Issue 11, 2.1: the tombstone lies on a road that is forgotten later, with its reason."""
     left, right = trusted(make_project(tmp_path / "left")), tmp_path / "right"
     async with opened(left) as built:
-        await seal(built.rooms, "the model stands", phase=1)
-        secret = await use_cases.add_memory(built.rooms, Draft("The vault opens with Zanzibar."))
+        await seal(built.workspace, "the model stands", phase=1)
+        secret = await use_cases.add_memory(
+            built.workspace, Draft("The vault opens with Zanzibar.")
+        )
         assert isinstance(secret, Added)
     trusted(shutil.copytree(left, right))
     async with opened(left) as built:
         await use_cases.forget_memory(
-            built.rooms, secret.record.id, "Kilimanjaro said so", erase=True
+            built.workspace, secret.record.id, "Kilimanjaro said so", erase=True
         )
-        await use_cases.backtrack(built.rooms, "phase 1", "forget")
+        await use_cases.backtrack(built.workspace, "phase 1", "forget")
 
     for _ in range(2):
         union(left, right)
@@ -154,12 +156,14 @@ async def test_a_running_server_exports_nothing_that_git_brought_back(tmp_path: 
     """Issue 11, 2.1: the file is there again, and the index has not looked yet."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        secret = await use_cases.add_memory(built.rooms, Draft("The vault opens with Zanzibar."))
+        secret = await use_cases.add_memory(
+            built.workspace, Draft("The vault opens with Zanzibar.")
+        )
         assert isinstance(secret, Added)
         before = records(root)
-        await use_cases.forget_memory(built.rooms, secret.record.id, "", erase=True)
+        await use_cases.forget_memory(built.workspace, secret.record.id, "", erase=True)
         check_out(root, {**records(root), **before})
-        chosen = await use_cases.choose_export(built.rooms, ("project",), history=True)
+        chosen = await use_cases.choose_export(built.workspace, ("project",), history=True)
         assert isinstance(chosen, Chosen)
         left = [record.content async for record in use_cases.exported(chosen)]
         assert not any("Zanzibar" in content for content in left)
@@ -171,10 +175,12 @@ async def test_this_machine_knows_what_it_erased_though_git_took_the_tombstone(
     """Issue 11, 2.1: the tombstone is on a branch, and the text is back with another one."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        secret = await use_cases.add_memory(built.rooms, Draft("The vault opens with Zanzibar."))
+        secret = await use_cases.add_memory(
+            built.workspace, Draft("The vault opens with Zanzibar.")
+        )
         assert isinstance(secret, Added)
         main = records(root)
-        await use_cases.forget_memory(built.rooms, secret.record.id, "", erase=True)
+        await use_cases.forget_memory(built.workspace, secret.record.id, "", erase=True)
     check_out(root, main)
 
     assert await texts(root) == set()
@@ -192,17 +198,17 @@ async def test_what_another_clone_wrote_on_a_forgotten_road_can_be_restored(
     """Issue 11, 2.3: it was acknowledged there; what was erased stays erased."""
     left, right = trusted(make_project(tmp_path / "left")), tmp_path / "right"
     async with opened(left) as built:
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
     trusted(shutil.copytree(left, right))
     async with opened(left) as built:
-        await use_cases.backtrack(built.rooms, "phase 1", "forget")
-        await add(built.rooms, "carts rest in cookies")
+        await use_cases.backtrack(built.workspace, "phase 1", "forget")
+        await add(built.workspace, "carts rest in cookies")
     async with opened(right) as built:
-        await add(built.rooms, "baskets have a voucher")
+        await add(built.workspace, "baskets have a voucher")
         if sealed:
-            await seal(built.rooms, "vouchers work", phase=2)
-            await add(built.rooms, "vouchers expire")
+            await seal(built.workspace, "vouchers work", phase=2)
+            await add(built.workspace, "vouchers expire")
 
     union(left, right)
 
@@ -212,10 +218,10 @@ async def test_what_another_clone_wrote_on_a_forgotten_road_can_be_restored(
     for root in (left, right):
         assert await texts(root) == {"the model stands", "carts rest in cookies"}
         async with opened(root) as built:
-            report = await head_of(built.rooms)
+            report = await head_of(built.workspace)
             (line,) = report.lines
             assert line.memories == (2 if sealed else 1)
-            done = await use_cases.backtrack(built.rooms, line.line.id, "continue")
+            done = await use_cases.backtrack(built.workspace, line.line.id, "continue")
             assert isinstance(done, Backtracked)
         assert await texts(root) == {"the model stands"} | theirs
         assert text_on_disk(root, "carts rest in Redis") == []
@@ -225,15 +231,15 @@ async def test_a_line_on_which_something_was_only_hidden_has_its_name(tmp_path: 
     """Issue 11, 2.4: to hide is something to come back to."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        added = await use_cases.add_memory(built.rooms, Draft("Orders rest in PostgreSQL."))
+        added = await use_cases.add_memory(built.workspace, Draft("Orders rest in PostgreSQL."))
         assert isinstance(added, Added)
-        await seal(built.rooms, "the model stands", phase=1)
-        await use_cases.forget_memory(built.rooms, added.record.id, "", erase=False)
-        done = await use_cases.backtrack(built.rooms, "phase 1", "continue")
+        await seal(built.workspace, "the model stands", phase=1)
+        await use_cases.forget_memory(built.workspace, added.record.id, "", erase=False)
+        done = await use_cases.backtrack(built.workspace, "phase 1", "continue")
 
         assert isinstance(done, Backtracked)
         assert done.preview.leaves
-        (state,) = (await head_of(built.rooms)).lines
+        (state,) = (await head_of(built.workspace)).lines
         assert (state.line.id, state.memories, state.hides) == (done.line, 0, 1)
 
 
@@ -246,24 +252,24 @@ async def test_a_reason_stays_on_the_road_on_which_it_was_given(
     root = trusted(make_project(tmp_path / "left"))
     draft = Draft("Carts rest in Redis.", kind=kind)
     async with opened(root) as built:
-        added = await use_cases.add_memory(built.rooms, draft)
+        added = await use_cases.add_memory(built.workspace, draft)
         assert isinstance(added, Added)
-        await seal(built.rooms, "the model stands", phase=1)
+        await seal(built.workspace, "the model stands", phase=1)
         await use_cases.forget_memory(
-            built.rooms, added.record.id, "Kilimanjaro said so", erase=erase
+            built.workspace, added.record.id, "Kilimanjaro said so", erase=erase
         )
-        again = await use_cases.add_memory(built.rooms, draft)
+        again = await use_cases.add_memory(built.workspace, draft)
         assert isinstance(again, Rejected)
         assert again.tombstone.content == "Kilimanjaro said so"
-        await use_cases.backtrack(built.rooms, "phase 1", "continue")
-        once_more = await use_cases.add_memory(built.rooms, draft)
+        await use_cases.backtrack(built.workspace, "phase 1", "continue")
+        once_more = await use_cases.add_memory(built.workspace, draft)
         if isinstance(once_more, Rejected):
             assert "Kilimanjaro" not in once_more.tombstone.content
             back = await use_cases.add_memory(
-                built.rooms, Draft(draft.content, supersedes=(once_more.tombstone.id,))
+                built.workspace, Draft(draft.content, supersedes=(once_more.tombstone.id,))
             )
             assert isinstance(back, Added)
-        await use_cases.backtrack(built.rooms, "start", "forget")
+        await use_cases.backtrack(built.workspace, "start", "forget")
     assert text_on_disk(root, "Kilimanjaro") == []
 
 
@@ -287,21 +293,21 @@ async def test_what_a_clone_adds_after_everything_was_forgotten_can_be_brought_b
     """Issue 11, 2.3: the road from the start itself; every name of a line is a name."""
     left, right = two_clones(tmp_path)
     async with opened(left) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
+        await add(built.workspace, "orders rest in PostgreSQL")
     check_out(right, records(left))
     async with opened(right) as built:
-        await use_cases.catch_up(built.rooms)
-        await add(built.rooms, "carts rest in Redis")
+        await use_cases.catch_up(built.workspace)
+        await add(built.workspace, "carts rest in Redis")
     async with opened(left) as built:
-        await use_cases.backtrack(built.rooms, "start", "forget")
+        await use_cases.backtrack(built.workspace, "start", "forget")
     union(left, right)
 
     for root in (left, right):
         assert await texts(root) == set()
         async with opened(root) as built:
-            (line,) = (await head_of(built.rooms)).lines
+            (line,) = (await head_of(built.workspace)).lines
             assert line.memories == 1
-            await use_cases.backtrack(built.rooms, line.line.id[:-4], "continue")
+            await use_cases.backtrack(built.workspace, line.line.id[:-4], "continue")
         assert await texts(root) == {"carts rest in Redis"}
 
 
@@ -311,32 +317,32 @@ async def test_what_came_after_two_roads_is_listed_whichever_of_them_is_left(
     """Issue 11, 2.3: one clone seals what it stood on and what it took in; the other goes back."""
     left, right = two_clones(tmp_path)
     async with opened(left) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
-        await seal(built.rooms, "zero", phase=1)
+        await add(built.workspace, "orders rest in PostgreSQL")
+        await seal(built.workspace, "zero", phase=1)
     check_out(right, records(left))
     async with opened(left) as built:
-        sealed = await seal(built.rooms, "sealed on the left", phase=2)
-        await add(built.rooms, "carts rest in Redis")
+        sealed = await seal(built.workspace, "sealed on the left", phase=2)
+        await add(built.workspace, "carts rest in Redis")
     async with opened(right) as built:
-        await use_cases.catch_up(built.rooms)
-        await seal(built.rooms, "sealed on the right", phase=3)
-        await add(built.rooms, "mails go by Postmark")
+        await use_cases.catch_up(built.workspace)
+        await seal(built.workspace, "sealed on the right", phase=3)
+        await add(built.workspace, "mails go by Postmark")
     check_out(right, {**records(right), **records(left)})
     async with opened(right) as built:
-        await use_cases.catch_up(built.rooms)
-        joined = await seal(built.rooms, "sealed over both", phase=4)
-        await add(built.rooms, "the shop is live")
+        await use_cases.catch_up(built.workspace)
+        joined = await seal(built.workspace, "sealed over both", phase=4)
+        await add(built.workspace, "the shop is live")
     async with opened(left) as built:
-        await use_cases.backtrack(built.rooms, sealed, "continue")
+        await use_cases.backtrack(built.workspace, sealed, "continue")
     union(left, right)
 
     for root in (left, right):
         assert "the shop is live" not in await texts(root)
         async with opened(root) as built:
-            report = await head_of(built.rooms)
+            report = await head_of(built.workspace)
             assert joined in [checkpoint.id for checkpoint in report.invalidated]
             assert sum(each.memories for each in report.lines) >= 2
-            await use_cases.backtrack(built.rooms, joined, "continue")
+            await use_cases.backtrack(built.workspace, joined, "continue")
         everything = {"orders rest in PostgreSQL", "carts rest in Redis", "mails go by Postmark",
                       "the shop is live"}  # fmt: skip
         assert everything <= await texts(root)

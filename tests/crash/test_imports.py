@@ -54,13 +54,13 @@ async def a_history(root: Path, scope: Scope) -> Parsed:
     """Of another clone of a project: with a checkpoint, a left line and a forget."""
     make_project(root)
     async with opened(root) as built:
-        first = await add(built.rooms, "mail goes by SES")
-        sealed = await seal(built.rooms, "mail works", phase=1)
-        await add(built.rooms, "mail has a footer")
-        await go_back(built.rooms, sealed)
-        await add(built.rooms, "mail is plain text")
-        await use_cases.forget_memory(built.rooms, first, "", erase=True)
-        material: Material = await exported(built.rooms, history=True)
+        first = await add(built.workspace, "mail goes by SES")
+        sealed = await seal(built.workspace, "mail works", phase=1)
+        await add(built.workspace, "mail has a footer")
+        await go_back(built.workspace, sealed)
+        await add(built.workspace, "mail is plain text")
+        await use_cases.forget_memory(built.workspace, first, "", erase=True)
+        material: Material = await exported(built.workspace, history=True)
     parsed = read(material)
     assert parsed.own is not None
     about = replace(parsed.own.about, scope=scope)
@@ -77,25 +77,25 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_an_import(
     parsed = foreign()
     if source == "history":
         async with opened(template) as built:
-            parsed = await a_history(tmp_path / "other", built.rooms.scope)
+            parsed = await a_history(tmp_path / "other", built.workspace.scope)
     before = await _seen(template, tmp_path / "before")
     async with opened(_copy(template, tmp_path / "after")) as built:
-        await imported(built.rooms, parsed)
-        after = await see(built.rooms)
+        await imported(built.workspace, parsed)
+        after = await see(built.workspace)
     assert before != after
     fates: list[bool] = []
     for cut_at in itertools.count(0, STRIDE):
         root = _copy(template, tmp_path / f"cut-{cut_at}")
         acknowledged = await _cut(root, parsed, cut_at)
         async with opened(root) as built:
-            await use_cases.catch_up(built.rooms)
-            seen = await see(built.rooms)
+            await use_cases.catch_up(built.workspace)
+            seen = await see(built.workspace)
             assert seen in (before, after)
-            assert not built.rooms.journal.waiting()
+            assert not built.workspace.journal.waiting()
             await head_agrees_with_records(built)
-            await doctor_is_content(built.rooms)
-            assert (await imported(built.rooms, parsed)).stored in (0, parsed.read)
-            assert await see(built.rooms) == after
+            await doctor_is_content(built.workspace)
+            assert (await imported(built.workspace, parsed)).stored in (0, parsed.read)
+            assert await see(built.workspace) == after
         fates.append(seen == after)
         shutil.rmtree(root)
         if acknowledged:
@@ -145,11 +145,11 @@ async def test_a_disk_that_runs_full_takes_everything_back(tmp_path: Path) -> No
     for room in range(len(TEXTS) + 4):  # the journal is five writes, each record one
         async with opened(tmp_path, FullDisk(room)) as built:
             with pytest.raises(StoreUnavailableError):
-                await use_cases.import_memories(built.rooms, foreign(), "project")
-            assert not built.rooms.journal.waiting()
+                await use_cases.import_memories(built.workspace, foreign(), "project")
+            assert not built.workspace.journal.waiting()
         assert record_files(tmp_path) == before
     async with opened(tmp_path) as built:
-        assert (await imported(built.rooms, foreign())).stored == len(TEXTS)
+        assert (await imported(built.workspace, foreign())).stored == len(TEXTS)
 
 
 async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path:
                     tasks[0].cancel()
 
             task = asyncio.ensure_future(
-                use_cases.import_memories(built.rooms, foreign(), "project", advance)
+                use_cases.import_memories(built.workspace, foreign(), "project", advance)
             )
             tasks.append(task)
             with pytest.raises(asyncio.CancelledError) as caught:
@@ -180,7 +180,7 @@ async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path:
                 else "Nothing of the import was kept."
             ]
             assert kept is (last == len(TEXTS))
-            assert not built.rooms.journal.waiting()
+            assert not built.workspace.journal.waiting()
 
 
 @pytest.mark.parametrize("repair", [False, True])
@@ -206,13 +206,13 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
     make_project(tmp_path)
     async with opened(tmp_path) as built:
         parsed = foreign()
-        await imported(built.rooms, parsed)
+        await imported(built.workspace, parsed)
         records = await all_records(built)
-        with built.rooms.journal.alone():
-            await built.rooms.journal.note(records)
-            await use_cases.forget_memory(built.rooms, RecordId(records[0].id), "", erase=True)
-        assert [f.code for f in await use_cases.doctor(built.rooms)] == ["import-unfinished"]
-        assert await use_cases.complete_import(built.rooms) == len(TEXTS)
+        with built.workspace.journal.alone():
+            await built.workspace.journal.note(records)
+            await use_cases.forget_memory(built.workspace, RecordId(records[0].id), "", erase=True)
+        assert [f.code for f in await use_cases.doctor(built.workspace)] == ["import-unfinished"]
+        assert await use_cases.complete_import(built.workspace) == len(TEXTS)
         left = {record.content for record in await all_records(built)}
     assert records[0].content not in left
     assert all(records[0].content.encode() not in data for data in all_below(tmp_path).values())
@@ -222,18 +222,18 @@ async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> No
     """A server that starts meanwhile must not complete what may yet be taken back."""
     make_project(tmp_path)
     async with opened(tmp_path) as first, opened(tmp_path) as second:
-        with first.rooms.journal.alone():
-            await first.rooms.journal.note([])
-            assert await use_cases.complete_import(second.rooms) == 0
-            await use_cases.catch_up(second.rooms)
-            assert await use_cases.doctor(second.rooms) == []
-            assert first.rooms.journal.waiting()
+        with first.workspace.journal.alone():
+            await first.workspace.journal.note([])
+            assert await use_cases.complete_import(second.workspace) == 0
+            await use_cases.catch_up(second.workspace)
+            assert await use_cases.doctor(second.workspace) == []
+            assert first.workspace.journal.waiting()
 
 
 async def _cut(root: Path, parsed: Parsed, cut_at: int) -> bool:
     try:
         async with opened(root, FailingDisk(cut_at)) as built:
-            await use_cases.import_memories(built.rooms, parsed, None)
+            await use_cases.import_memories(built.workspace, parsed, None)
     except PowerCut:
         return False
     return True
@@ -245,4 +245,4 @@ def _copy(template: Path, copy: Path) -> Path:
 
 async def _seen(template: Path, copy: Path) -> object:
     async with opened(_copy(template, copy)) as built:
-        return await see(built.rooms)
+        return await see(built.workspace)

@@ -17,7 +17,7 @@ from power import Remembered
 from project import copy_project, machine_of, make_project, settings_in
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.hooks import files
 
 pytestmark = pytest.mark.anyio
@@ -131,5 +131,5 @@ async def test_what_a_hook_left_survives_a_power_cut(
                 state_of(tmp_path), {"event": "post-compact", "compact_summary": "It is so."}
             )
         remembered.forget_the_rest()
-    async with open_rooms(settings_in(tmp_path)) as built:
-        assert (await use_cases.work_off(built.rooms)).done == 1
+    async with open_workspace(settings_in(tmp_path)) as built:
+        assert (await use_cases.work_off(built.workspace)).done == 1

@@ -101,7 +101,7 @@ async def _cut(operation: Operation, root: Path, cut_at: int) -> bool:
     """Run until the power goes; whether the call could still answer."""
     try:
         async with opened(root, FailingDisk(cut_at)) as built:
-            await operation.run(built.rooms)
+            await operation.run(built.workspace)
     except PowerCut:
         return False
     return True
@@ -111,9 +111,9 @@ async def _seen_in_a_copy(template: Path, copy: Path, operation: Operation | Non
     copy_project(template, copy)
     if operation:
         async with opened(copy) as built:
-            await operation.run(built.rooms)
+            await operation.run(built.workspace)
     async with opened(copy) as built:
-        return await see(built.rooms)
+        return await see(built.workspace)
 
 
 async def _records_in(root: Path) -> list[Record]:
@@ -131,10 +131,10 @@ async def _examine(
     acknowledged: bool,
 ) -> None:
     async with opened(root) as built:
-        at_first = await see(built.rooms)
+        at_first = await see(built.workspace)
         assert _all_or_nothing(at_first, before, after, operation.late, operation.hides)
-        await use_cases.catch_up(built.rooms)
-        seen = await see(built.rooms)
+        await use_cases.catch_up(built.workspace)
+        seen = await see(built.workspace)
         if seen != before:
             _is_in_no_rendered_file(operation, root)
         # the head holds a checkpoint's record until it is written; a lesson is a second memory
@@ -144,8 +144,8 @@ async def _examine(
         await _all_is_kept(operation, built, records, erased=seen != before)
         await head_agrees_with_records(built)
         await _the_history_is_told(built)
-        await doctor_is_content(built.rooms)
-        assert await see(built.rooms) == seen
+        await doctor_is_content(built.workspace)
+        assert await see(built.workspace) == seen
     if seen != before:
         _is_erased(operation, root)
     await _runs_again(operation, root, seen, before, after)
@@ -202,9 +202,9 @@ async def _runs_again(
     """What did not take place can be done now; what did is refused with a reason, or done again."""
     async with opened(root) as built:
         try:
-            await operation.run(built.rooms)
+            await operation.run(built.workspace)
         except InvalidRequestError:
             assert seen == after
         if seen == before:
-            assert await see(built.rooms) == after
+            assert await see(built.workspace) == after
         await head_agrees_with_records(built)

@@ -51,18 +51,18 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
     present = {path.stem for path in record_files(root)}
     assert present.issuperset(crew.named("memory"))
     async with opened(root) as built:
-        await use_cases.catch_up(built.rooms)
+        await use_cases.catch_up(built.workspace)
     async with opened(root) as built:
-        assert await use_cases.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
+        assert await use_cases.catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
         await _the_head_is_valid(built)
         await _what_holds_is_found(crew, built)
-        report = await head_of(built.rooms)
+        report = await head_of(built.workspace)
         every = {c.checkpoint.id for c in report.checkpoints} | {c.id for c in report.invalidated}
         head = await built.heads.read()
         assert head is not None
         assert head.timeline.checkpoints.keys() >= every | set(crew.named("sealed"))
         assert head.timeline.lines.keys() >= set(crew.named("line"))
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)
 
 
 async def _the_head_is_valid(built: Built) -> None:
@@ -80,11 +80,11 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
     """Each acknowledged memory is found by its own words if, and only if, it is on the line."""
     head = await built.heads.read()
     assert head is not None
-    chain = head.timeline.chain(built.rooms.caller.branch)
+    chain = head.timeline.chain(built.workspace.caller.branch)
     for memory in crew.named("memory"):
-        record = await built.rooms.project.records.get(RecordId(memory))
+        record = await built.workspace.project.records.get(RecordId(memory))
         assert record is not None
-        found = await use_cases.search_memories(built.rooms, record.content, Filters(), 10)
+        found = await use_cases.search_memories(built.workspace, record.content, Filters(), 10)
         assert isinstance(found, Found)
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 

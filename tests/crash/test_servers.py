@@ -96,11 +96,11 @@ async def test_nothing_acknowledged_is_lost_when_servers_are_killed(tmp_path: Pa
     assert len(acknowledged) >= GENERATIONS * SERVERS * ADDS
     assert {path.stem for path in record_files(tmp_path)}.issuperset(acknowledged)
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.rooms)
-        assert await use_cases.catch_up(built.rooms) == CaughtUp(), "nothing is left to do"
+        await use_cases.catch_up(built.workspace)
+        assert await use_cases.catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
         for memory in acknowledged:
-            record = await built.rooms.project.records.get(RecordId(memory))
+            record = await built.workspace.project.records.get(RecordId(memory))
             assert record is not None
-            assert memory in [r.id for r in await found(built.rooms, record.content)]
+            assert memory in [r.id for r in await found(built.workspace, record.content)]
         await head_agrees_with_records(built)
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)

@@ -66,8 +66,8 @@ async def _acknowledged_then_cut(
         with monkeypatch.context() as patched:
             patched.setattr(os, "fsync", remembered.watching(os.fsync))
             async with opened(root, disk) as built:
-                memory = await add(built.rooms, "baskets have a voucher")
-                sealed = await seal(built.rooms, "vouchers work", phase=3)
+                memory = await add(built.workspace, "baskets have a voucher")
+                sealed = await seal(built.workspace, "vouchers work", phase=3)
         remembered.forget_the_rest()
     return memory, sealed
 
@@ -79,13 +79,13 @@ async def test_what_was_acknowledged_right_before_the_power_went_is_there(
     memory, sealed = await _acknowledged_then_cut(tmp_path, Disk(), monkeypatch)
 
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.rooms)
-        assert memory in [record.id for record in await found(built.rooms)]
-        assert sealed in [c.checkpoint.id for c in (await head_of(built.rooms)).checkpoints]
+        await use_cases.catch_up(built.workspace)
+        assert memory in [record.id for record in await found(built.workspace)]
+        assert sealed in [c.checkpoint.id for c in (await head_of(built.workspace)).checkpoints]
         head = await built.heads.read()
         assert head is not None
         assert head.timeline.moves == set(told(built))
-        assert (await use_cases.trust_report(built.rooms)).waiting == 0
+        assert (await use_cases.trust_report(built.workspace)).waiting == 0
 
 
 async def test_without_the_fsync_of_the_file_an_acknowledged_memory_is_lost(
@@ -105,9 +105,9 @@ async def test_without_the_fsync_of_the_folder_an_acknowledged_memory_is_lost(
 
     assert memory not in [f.stem for f in record_files(tmp_path)]
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.rooms)
-        assert memory not in [record.id for record in await found(built.rooms)]
-        assert sealed not in [c.checkpoint.id for c in (await head_of(built.rooms)).checkpoints]
+        await use_cases.catch_up(built.workspace)
+        assert memory not in [record.id for record in await found(built.workspace)]
+        assert sealed not in [c.checkpoint.id for c in (await head_of(built.workspace)).checkpoints]
 
 
 async def test_without_the_fsync_of_the_history_a_line_of_it_is_lost(
@@ -120,7 +120,7 @@ async def test_without_the_fsync_of_the_history_a_line_of_it_is_lost(
         head = await built.heads.read()
         assert head is not None
         assert len(head.timeline.moves.difference(told(built))) == 1
-        await doctor_is_content(built.rooms)
+        await doctor_is_content(built.workspace)
         assert head.timeline.moves == set(told(built))
 
 
@@ -132,6 +132,6 @@ async def test_without_the_fsync_of_the_ledger_ones_own_memory_is_a_stranger_s(
 
     assert memory in [f.stem for f in record_files(tmp_path)]
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.rooms)
-        report = await use_cases.trust_report(built.rooms)
+        await use_cases.catch_up(built.workspace)
+        report = await use_cases.trust_report(built.workspace)
         assert any("voucher" in title for title in report.titles)

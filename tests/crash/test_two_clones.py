@@ -54,39 +54,39 @@ async def _meet(left: Path, right: Path) -> Timeline:
     timelines: list[Timeline] = []
     for root in (left, right):
         async with opened(root) as built:
-            await use_cases.reindex(built.rooms)
+            await use_cases.reindex(built.workspace)
             await head_agrees_with_records(built)
-            await doctor_is_content(built.rooms)
+            await doctor_is_content(built.workspace)
             head = await built.heads.read()
             assert head is not None
             timelines.append(head.timeline)
     async with opened(left) as built, opened(right) as other:
-        assert await see(built.rooms) == await see(other.rooms)
+        assert await see(built.workspace) == await see(other.workspace)
     assert timelines[0].model_dump() == timelines[1].model_dump()
     return timelines[0]
 
 
 async def _texts(root: Path) -> set[str]:
     async with opened(root) as built:
-        return {r.content.removesuffix(" ledger") for r in await found(built.rooms)}
+        return {r.content.removesuffix(" ledger") for r in await found(built.workspace)}
 
 
 async def test_two_clones_that_went_on_apart_see_the_union_of_what_holds(tmp_path: Path) -> None:
     """Issue 2, 6: merging two folders and `reindex` gives the union, without a conflict."""
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await add(built.workspace, "orders rest in PostgreSQL")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
     copy_project(left, right)
     async with opened(left) as built:
-        await add(built.rooms, "carts expire")
-        await seal(built.rooms, "carts work", phase=2)
-        await add(built.rooms, "left goes on")
+        await add(built.workspace, "carts expire")
+        await seal(built.workspace, "carts work", phase=2)
+        await add(built.workspace, "left goes on")
     async with opened(right) as built:
-        await add(built.rooms, "baskets have a voucher")
-        await seal(built.rooms, "vouchers work", phase=2)
-        await add(built.rooms, "right goes on")
+        await add(built.workspace, "baskets have a voucher")
+        await seal(built.workspace, "vouchers work", phase=2)
+        await add(built.workspace, "right goes on")
 
     timeline = await _meet(left, right)
 
@@ -102,17 +102,17 @@ async def test_what_one_clone_abandoned_is_hidden_in_both(tmp_path: Path) -> Non
     """A backtrack travels with its record, and takes along only what it left."""
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
-        await add(built.rooms, "orders rest in PostgreSQL")
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
-        await seal(built.rooms, "carts work", phase=2)
-        await add(built.rooms, "carts expire")
+        await add(built.workspace, "orders rest in PostgreSQL")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
+        await seal(built.workspace, "carts work", phase=2)
+        await add(built.workspace, "carts expire")
     copy_project(left, right)
     async with opened(left) as built:
-        line = await go_back(built.rooms, "phase 1")
-        await add(built.rooms, "carts rest in cookies")
+        line = await go_back(built.workspace, "phase 1")
+        await add(built.workspace, "carts rest in cookies")
     async with opened(right) as built:
-        await add(built.rooms, "the model is documented", "lesson")
+        await add(built.workspace, "the model is documented", "lesson")
 
     await _meet(left, right)
 
@@ -122,7 +122,7 @@ async def test_what_one_clone_abandoned_is_hidden_in_both(tmp_path: Path) -> Non
     }  # fmt: skip
     assert await _texts(left) == await _texts(right) == there
     async with opened(right) as built:
-        await use_cases.backtrack(built.rooms, line, "continue")
+        await use_cases.backtrack(built.workspace, line, "continue")
     assert {"carts rest in Redis", "carts expire"} <= await _texts(right)
 
 
@@ -130,11 +130,11 @@ async def test_what_one_clone_forgot_is_erased_in_both(tmp_path: Path) -> None:
     """Only `forget` erases, and it erases everywhere it comes to."""
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
     copy_project(left, right)
     async with opened(left) as built:
-        await use_cases.backtrack(built.rooms, "phase 1", "forget")
+        await use_cases.backtrack(built.workspace, "phase 1", "forget")
 
     # as git merges it: the left one's deletion reaches the right one only as a record
     trust(right / "shop", right / "home")
@@ -143,7 +143,7 @@ async def test_what_one_clone_forgot_is_erased_in_both(tmp_path: Path) -> None:
         target.parent.mkdir(exist_ok=True)
         shutil.copy(path, target)
     async with opened(right) as built:
-        await use_cases.reindex(built.rooms)
+        await use_cases.reindex(built.workspace)
         await head_agrees_with_records(built)
 
     assert await _texts(right) == {"the model stands"}
@@ -155,9 +155,9 @@ async def test_two_folders_that_never_had_a_record_in_common_become_one(tmp_path
     left, right = make_project(tmp_path / "left"), make_project(tmp_path / "right")
     for root, name in ((left, "left"), (right, "right")):
         async with opened(root) as built:
-            await add(built.rooms, f"{name} begins")
-            await seal(built.rooms, f"{name} is sealed", phase=1)
-            await add(built.rooms, f"{name} goes on")
+            await add(built.workspace, f"{name} begins")
+            await seal(built.workspace, f"{name} is sealed", phase=1)
+            await add(built.workspace, f"{name} goes on")
 
     timeline = await _meet(left, right)
 
@@ -167,7 +167,7 @@ async def test_two_folders_that_never_had_a_record_in_common_become_one(tmp_path
     }  # fmt: skip
     assert len(timeline.tips(MAIN)) == 2
     async with opened(left) as built:
-        await seal(built.rooms, "together", phase=2)
+        await seal(built.workspace, "together", phase=2)
     assert len((await _meet(left, right)).tips(MAIN)) == 1
 
 
@@ -177,24 +177,24 @@ async def test_a_line_stays_abandoned_when_the_other_clone_sealed_a_checkpoint_o
     """The other clone, unaware of the backtrack, went on with more than memories."""
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
-        await seal(built.rooms, "the model stands", phase=1)
-        await add(built.rooms, "carts rest in Redis")
+        await seal(built.workspace, "the model stands", phase=1)
+        await add(built.workspace, "carts rest in Redis")
     copy_project(left, right)
     async with opened(left) as built:
-        await go_back(built.rooms, "phase 1")
-        await add(built.rooms, "carts rest in cookies")
+        await go_back(built.workspace, "phase 1")
+        await add(built.workspace, "carts rest in cookies")
     async with opened(right) as built:
-        await add(built.rooms, "Redis has a replica")
-        await seal(built.rooms, "carts work", phase=2)
-        await add(built.rooms, "carts expire")
+        await add(built.workspace, "Redis has a replica")
+        await seal(built.workspace, "carts work", phase=2)
+        await add(built.workspace, "carts expire")
 
     await _meet(left, right)
 
     assert await _texts(left) == {"the model stands", "carts rest in cookies"}
 
     async with opened(left) as built:
-        (line,) = (await head_of(built.rooms)).lines
-        await use_cases.backtrack(built.rooms, line.line.id, "continue")
+        (line,) = (await head_of(built.workspace)).lines
+        await use_cases.backtrack(built.workspace, line.line.id, "continue")
     await _meet(left, right)
 
     whole = {"the model stands", "carts rest in Redis", "Redis has a replica", "carts work",
@@ -208,21 +208,23 @@ async def test_a_forget_meets_a_merge_that_it_has_not_seen(tmp_path: Path, *, er
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
         added = await use_cases.add_memory(
-            built.rooms, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
+            built.workspace, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
         )
         assert isinstance(added, Added)
     copy_project(left, right)
     async with opened(right) as built:
-        merged = await use_cases.add_memory(built.rooms, Draft(f"The {WORD} has 4 columns."))
+        merged = await use_cases.add_memory(built.workspace, Draft(f"The {WORD} has 4 columns."))
         assert isinstance(merged, Added)
         assert merged.merged
     async with opened(left) as built:
-        await use_cases.forget_memory(built.rooms, added.record.id, "", erase=erase)
+        await use_cases.forget_memory(built.workspace, added.record.id, "", erase=erase)
 
     await _meet(left, right)
 
     for root in (left, right):
         async with opened(root) as built:
-            assert [r.content for r in await found(built.rooms)] == [f"The {WORD} has 4 columns."]
+            assert [r.content for r in await found(built.workspace)] == [
+                f"The {WORD} has 4 columns."
+            ]
         if erase:
             assert text_on_disk(root, "Rexword") == []

@@ -23,15 +23,15 @@ from project import (
 
 from memory_mcp import use_cases
 from memory_mcp.domain.outcomes import Backtracked
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreUnavailableError
 
 pytestmark = pytest.mark.anyio
 
-WRITES: dict[str, Callable[[Rooms], Awaitable[object]]] = {
-    "add": lambda rooms: add(rooms, "vouchers expire"),
-    "checkpoint": lambda rooms: seal(rooms, "vouchers work", phase=3),
-    "backtrack": lambda rooms: go_back(rooms, "phase 1"),
+WRITES: dict[str, Callable[[Workspace], Awaitable[object]]] = {
+    "add": lambda workspace: add(workspace, "vouchers expire"),
+    "checkpoint": lambda workspace: seal(workspace, "vouchers work", phase=3),
+    "backtrack": lambda workspace: go_back(workspace, "phase 1"),
 }
 every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 
@@ -52,7 +52,7 @@ async def test_a_file_where_a_folder_must_be_is_named_and_left_alone(
 
     async with opened(tmp_path) as built:
         with pytest.raises(StoreUnavailableError) as caught:
-            await add(built.rooms, "vouchers expire")
+            await add(built.workspace, "vouchers expire")
     assert str(path) in str(caught.value)
     assert "Move that file away" in str(caught.value)
     assert path.read_text("ascii") == "mine"
@@ -60,9 +60,9 @@ async def test_a_file_where_a_folder_must_be_is_named_and_left_alone(
     path.unlink()
     aside.rename(path)
     async with opened(tmp_path) as built:
-        await use_cases.reindex(built.rooms)
-        assert len((await see(built.rooms)).recalled) == 5
-        await add(built.rooms, "vouchers expire")
+        await use_cases.reindex(built.workspace)
+        assert len((await see(built.workspace)).recalled) == 5
+        await add(built.workspace, "vouchers expire")
 
 
 async def test_a_file_where_the_users_folder_must_be_does_not_stop_the_project(
@@ -75,30 +75,30 @@ async def test_a_file_where_the_users_folder_must_be_does_not_stop_the_project(
     users.write_text("mine", encoding="ascii")
 
     async with opened(tmp_path) as built:
-        await add(built.rooms, "vouchers expire")
-        await seal(built.rooms, "vouchers work", phase=3)
+        await add(built.workspace, "vouchers expire")
+        await seal(built.workspace, "vouchers work", phase=3)
         with pytest.raises(StoreUnavailableError) as caught:
-            await see(built.rooms)
+            await see(built.workspace)
     assert str(users) in str(caught.value)
     assert "Move that file away" in str(caught.value)
 
 
 @every_write
 async def test_a_read_only_project_can_be_read_and_says_why_it_is_not_written(
-    write: Callable[[Rooms], Awaitable[object]], tmp_path: Path
+    write: Callable[[Workspace], Awaitable[object]], tmp_path: Path
 ) -> None:
     """Issue 2, 10."""
     await begin(tmp_path)
     async with opened(tmp_path) as built:
-        before = await see(built.rooms)
+        before = await see(built.workspace)
 
     async with opened(tmp_path, ReadOnlyDisk()) as built:
-        assert await see(built.rooms) == before
+        assert await see(built.workspace) == before
         with pytest.raises(StoreUnavailableError, match="may not be written") as caught:
-            await write(built.rooms)
+            await write(built.workspace)
         assert str(tmp_path) in str(caught.value)
         assert "or set MEMORY_" in str(caught.value)
-        assert await see(built.rooms) == before
+        assert await see(built.workspace) == before
 
 
 @pytest.mark.skipif(
@@ -112,8 +112,8 @@ async def test_a_folder_without_the_right_to_write_says_so(tmp_path: Path) -> No
     try:
         async with opened(tmp_path) as built:
             with pytest.raises(StoreUnavailableError, match="Make the folder writable"):
-                await add(built.rooms, "vouchers expire")
-            assert len((await see(built.rooms)).recalled) == 5
+                await add(built.workspace, "vouchers expire")
+            assert len((await see(built.workspace)).recalled) == 5
     finally:
         month.chmod(0o700)
 
@@ -132,30 +132,30 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
     template = tmp_path / "template"
     await operation.begin(template)
     async with opened(template) as built:
-        before = await see(built.rooms)
+        before = await see(built.workspace)
     for full_after in itertools.count(0, depth(7, 1)):
         root = tmp_path / f"full-{full_after}"
         copy_project(template, root)
         disk = FullDisk(full_after)
         async with opened(root, disk) as built:
-            if refusal := await _refused(operation, built.rooms):
+            if refusal := await _refused(operation, built.workspace):
                 assert str(root) in refusal
                 assert "the disk is full. Free some space and try again" in refusal
                 assert "nothing was changed" in refusal
-                assert await see(built.rooms) == before
+                assert await see(built.workspace) == before
         assert not list(root.rglob("*.tmp"))
         async with opened(root) as built:
-            await use_cases.catch_up(built.rooms)
+            await use_cases.catch_up(built.workspace)
             await head_agrees_with_records(built)
-            await doctor_is_content(built.rooms)
+            await doctor_is_content(built.workspace)
         if disk.left > 0:
             assert full_after > 0
             return
 
 
-async def _refused(operation: Operation, rooms: Rooms) -> str:
+async def _refused(operation: Operation, workspace: Workspace) -> str:
     try:
-        await operation.run(rooms)
+        await operation.run(workspace)
     except StoreUnavailableError as error:
         return str(error)
     return ""
@@ -167,10 +167,10 @@ async def test_a_lesson_that_finds_the_disk_full_is_said_to_be_missing(tmp_path:
     head_line_and_record = 3
     async with opened(tmp_path, FullDisk(head_line_and_record)) as built:
         outcome = await use_cases.backtrack(
-            built.rooms, "phase 1", "continue", lesson="Redis forgets"
+            built.workspace, "phase 1", "continue", lesson="Redis forgets"
         )
         assert isinstance(outcome, Backtracked)
         assert outcome.lesson is None
         assert "add_memory(kind='lesson')" in " ".join(outcome.notes)
     async with opened(tmp_path) as built:
-        assert (await see(built.rooms)).lines == (2,)
+        assert (await see(built.workspace)).lines == (2,)

@@ -17,7 +17,7 @@ from project import WORD, head_of, opened
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
 
 
@@ -27,27 +27,27 @@ def acknowledge(what: str, name: str) -> None:
     sys.stdout.flush()
 
 
-async def remember(rooms: Rooms, text: str) -> None:
+async def remember(workspace: Workspace, text: str) -> None:
     """A memory, and what was noted about it: another session may have left the line meanwhile."""
-    outcome = await use_cases.add_memory(rooms, Draft(f"{text} {WORD}"))
+    outcome = await use_cases.add_memory(workspace, Draft(f"{text} {WORD}"))
     assert isinstance(outcome, Added)
     acknowledge("memory", outcome.record.id)
     for note in outcome.notes:
         acknowledge("note", note)
 
 
-async def move(rooms: Rooms, number: int) -> None:
+async def move(workspace: Workspace, number: int) -> None:
     """One of the moves, in turn. Others move as well, so a target may be gone or the head busy."""
-    report = await head_of(rooms)
+    report = await head_of(workspace)
     try:
         match number % 4:
             case 0 | 2:
-                acknowledge("sealed", await seal(rooms, f"step {number}"))
+                acknowledge("sealed", await seal(workspace, f"step {number}"))
             case 1 if report.checkpoints:
                 target = report.checkpoints[number % len(report.checkpoints)]
-                acknowledge("line", await go_back(rooms, target.checkpoint.id))
+                acknowledge("line", await go_back(workspace, target.checkpoint.id))
             case 3 if report.lines:
-                acknowledge("line", await go_back(rooms, report.lines[-1].line.id))
+                acknowledge("line", await go_back(workspace, report.lines[-1].line.id))
             case _:
                 pass
     except (InvalidRequestError, ConflictError, IndexBusyError):
@@ -58,13 +58,13 @@ async def work(root: Path, name: str) -> None:
     """Go on until killed."""
     async with opened(root) as built:
         with suppress(IndexBusyError):  # a slow machine: the server says so in its log, and goes on
-            await use_cases.catch_up(built.rooms)
+            await use_cases.catch_up(built.workspace)
         number = 0
         while True:
             number += 1
-            await remember(built.rooms, f"{name} learnt {number}")
+            await remember(built.workspace, f"{name} learnt {number}")
             if number % 3 == 0:
-                await move(built.rooms, number // 3)
+                await move(built.workspace, number // 3)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from mutations import mutated
 from verdicts import differences, digest
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
 
 STEP_SECONDS_MAX = 20.0
@@ -28,37 +28,37 @@ SEEDS_A_TEST = depth(12, 40)
 """So many stories are told with one project, which is made once."""
 
 
-async def _seal(rooms: Rooms, summary: str, phase: int | None) -> None:
-    await use_cases.checkpoint(rooms, summary, phase, again=True, approval="approved")
+async def _seal(workspace: Workspace, summary: str, phase: int | None) -> None:
+    await use_cases.checkpoint(workspace, summary, phase, again=True, approval="approved")
 
 
 async def _begin(settings: Settings) -> None:
     """A project with memories, two checkpoints, a road that was left, and an erased memory."""
-    async with open_rooms(settings) as built:
-        rooms = built.rooms
-        await use_cases.add_memory(rooms, Draft("Orders are kept in PostgreSQL."))
-        await _seal(rooms, "Storage is chosen.", 1)
-        await use_cases.add_memory(rooms, Draft("Sessions are kept in Redis."))
-        await _seal(rooms, "Sessions are done.", 2)
-        await use_cases.add_memory(rooms, Draft("The cache is warmed by night."))
-        await use_cases.backtrack(rooms, "1", "continue", lesson="Redis lost sessions.")
-        await use_cases.add_memory(rooms, Draft("Sessions are signed cookies."))
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
+        await use_cases.add_memory(workspace, Draft("Orders are kept in PostgreSQL."))
+        await _seal(workspace, "Storage is chosen.", 1)
+        await use_cases.add_memory(workspace, Draft("Sessions are kept in Redis."))
+        await _seal(workspace, "Sessions are done.", 2)
+        await use_cases.add_memory(workspace, Draft("The cache is warmed by night."))
+        await use_cases.backtrack(workspace, "1", "continue", lesson="Redis lost sessions.")
+        await use_cases.add_memory(workspace, Draft("Sessions are signed cookies."))
 
 
 async def _use(settings: Settings) -> None:
     """Read and write as a session does; whatever is refused is refused in our own words."""
-    async with open_rooms(settings) as built:
-        rooms = built.rooms
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
         for step in (
-            lambda: use_cases.catch_up(rooms),
-            lambda: use_cases.memory_head(rooms),
-            lambda: use_cases.memory_context(rooms),
-            lambda: use_cases.search_memories(rooms, "sessions orders cache", Filters(), 10),
-            lambda: use_cases.add_memory(rooms, Draft("The build runs on two cores.")),
-            lambda: _seal(rooms, "The build is settled.", None),
-            lambda: use_cases.preview_backtrack(rooms, "1"),
-            lambda: use_cases.render_if_behind(rooms),
-            lambda: use_cases.doctor(rooms, repair=True),
+            lambda: use_cases.catch_up(workspace),
+            lambda: use_cases.memory_head(workspace),
+            lambda: use_cases.memory_context(workspace),
+            lambda: use_cases.search_memories(workspace, "sessions orders cache", Filters(), 10),
+            lambda: use_cases.add_memory(workspace, Draft("The build runs on two cores.")),
+            lambda: _seal(workspace, "The build is settled.", None),
+            lambda: use_cases.preview_backtrack(workspace, "1"),
+            lambda: use_cases.render_if_behind(workspace),
+            lambda: use_cases.doctor(workspace, repair=True),
         ):
             with anyio.fail_after(STEP_SECONDS_MAX):
                 try:

@@ -13,7 +13,7 @@ from memory_mcp.domain.outcomes import Found, HeadReport
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import known_memory, view_of
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError
 from memory_mcp.render.block import Block
 from memory_mcp.timeline.moves import fold
@@ -37,51 +37,51 @@ def bytes_below(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-async def asked(rooms: Rooms, query: str, filters: Filters | None = None) -> list[str]:
+async def asked(workspace: Workspace, query: str, filters: Filters | None = None) -> list[str]:
     """The words of what a search finds, in its order."""
-    found = await use_cases.search_memories(rooms, query, filters or Filters(), RESULTS_MAX)
+    found = await use_cases.search_memories(workspace, query, filters or Filters(), RESULTS_MAX)
     assert isinstance(found, Found)
     assert all(0 <= hit.score <= 1 for hit in found.hits)
     return [word for hit in found.hits for word in words_in(hit.record.content)]
 
 
-async def look(rooms: Rooms, model: PlainModel, words: list[str], folder: Path) -> None:
+async def look(workspace: Workspace, model: PlainModel, words: list[str], folder: Path) -> None:
     """Everything that can be seen is what must be seen, and nothing else."""
-    now = rooms.clock.now()
-    seen = model.holds(model.on(rooms.caller.branch), now)
-    await _by_words(rooms, seen, words)
-    await _by_kind(rooms, seen)
-    await _by_id(rooms, model, seen)
-    await _in_context(rooms, seen)
-    await _in_the_head(rooms, model)
-    await _on_disk(rooms)
+    now = workspace.clock.now()
+    seen = model.holds(model.on(workspace.caller.branch), now)
+    await _by_words(workspace, seen, words)
+    await _by_kind(workspace, seen)
+    await _by_id(workspace, model, seen)
+    await _in_context(workspace, seen)
+    await _in_the_head(workspace, model)
+    await _on_disk(workspace)
     left = bytes_below(folder)
     assert [word for word in model.erased if word.encode() in left] == []
 
 
-async def _by_words(rooms: Rooms, seen: list[Entry], words: list[str]) -> None:
+async def _by_words(workspace: Workspace, seen: list[Entry], words: list[str]) -> None:
     there = set(words_of(seen))
     for word in words:  # what resembles it may be found as well, if it can be seen
-        found = await asked(rooms, word)
+        found = await asked(workspace, word)
         assert set(found) <= there
         assert found[:1] == [word] if word in there else word not in found
 
 
-async def _by_kind(rooms: Rooms, seen: list[Entry]) -> None:
+async def _by_kind(workspace: Workspace, seen: list[Entry]) -> None:
     newest = list(reversed(seen))
-    assert await asked(rooms, "") == words_of(newest)[:RESULTS_MAX]
+    assert await asked(workspace, "") == words_of(newest)[:RESULTS_MAX]
     for kind in KINDS:
         wanted = words_of(entry for entry in newest if entry.kind == kind)
-        assert await asked(rooms, "", Filters(kinds=frozenset({kind}))) == wanted[:RESULTS_MAX]
+        assert await asked(workspace, "", Filters(kinds=frozenset({kind}))) == wanted[:RESULTS_MAX]
 
 
-async def _by_id(rooms: Rooms, model: PlainModel, seen: list[Entry]) -> None:
-    view = await view_of(rooms)
+async def _by_id(workspace: Workspace, model: PlainModel, seen: list[Entry]) -> None:
+    view = await view_of(workspace)
     there = {entry.id for entry in seen if entry.id}
     for entry in model.entries:
         if entry.id:
             try:
-                record = await known_memory(rooms, entry.id, view)
+                record = await known_memory(workspace, entry.id, view)
                 assert words_in(record.content) == {entry.word}
             except UnknownMemoryError:
                 assert entry.id not in there
@@ -89,10 +89,10 @@ async def _by_id(rooms: Rooms, model: PlainModel, seen: list[Entry]) -> None:
                 assert entry.id in there
 
 
-async def _in_context(rooms: Rooms, seen: list[Entry]) -> None:
+async def _in_context(workspace: Workspace, seen: list[Entry]) -> None:
     task = " ".join(words_of(seen)[:RESULTS_MAX])
     for about in ("", task):
-        block = await use_cases.memory_context(rooms, about, CONTEXT_TOKENS_MAX)
+        block = await use_cases.memory_context(workspace, about, CONTEXT_TOKENS_MAX)
         assert isinstance(block, Block)
         shown = words_in(block.text)
         assert shown <= set(words_of(seen))
@@ -100,10 +100,10 @@ async def _in_context(rooms: Rooms, seen: list[Entry]) -> None:
             assert shown == set(words_of(seen))
 
 
-async def _in_the_head(rooms: Rooms, model: PlainModel) -> None:
-    branch, now = rooms.caller.branch, rooms.clock.now()
+async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
+    branch, now = workspace.caller.branch, workspace.clock.now()
     here = model.on(branch)
-    report = await use_cases.memory_head(rooms)
+    report = await use_cases.memory_head(workspace)
     assert isinstance(report, HeadReport)
     seen = [e for e in model.holds(here, now) if e.nature == "memory"]
     assert report.memories == sum(e.segment is not None for e in seen)
@@ -131,12 +131,12 @@ async def _in_the_head(rooms: Rooms, model: PlainModel) -> None:
     assert told == {name: counts for name, counts in lines.items() if any(counts)}
 
 
-async def _on_disk(rooms: Rooms) -> None:
+async def _on_disk(workspace: Workspace) -> None:
     """The head is what the records on disk say, but for what was forgotten."""
-    head = await rooms.heads.read()
+    head = await workspace.heads.read()
     if head is None:
         return
-    store = rooms.project.records
+    store = workspace.project.records
     records = [record async for record in store.scan(await store.ids())]
     timeline, folded = head.timeline, fold(records)
     assert folded.forgotten == timeline.forgotten

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import pytest
-from fakes import FakeClock, FakeIds, close_rooms, real_rooms, switched
+from fakes import FakeClock, FakeIds, close_workspace, real_workspace, switched
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from looking import look
@@ -28,7 +28,7 @@ from memory_mcp.domain.outcomes import (
     Saved,
 )
 from memory_mcp.domain.record import Approval, Kind
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
 T = TypeVar("T")
@@ -47,15 +47,15 @@ class CoherentMemory(RuleBasedStateMachine):
         self.ids = FakeIds()
         self.model = PlainModel()
         self.words: list[str] = []
-        self.rooms = self.open()
+        self.workspace = self.open()
 
     def teardown(self) -> None:
-        self.run(close_rooms(self.rooms))
+        self.run(close_workspace(self.workspace))
         self.runner.close()
         self.temporary.cleanup()
 
-    def open(self, branch: str = "main") -> Rooms:
-        return real_rooms(self.folder, self.clock, self.ids, branch=branch)
+    def open(self, branch: str = "main") -> Workspace:
+        return real_workspace(self.folder, self.clock, self.ids, branch=branch)
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(doing)
@@ -66,7 +66,7 @@ class CoherentMemory(RuleBasedStateMachine):
 
     def seen(self) -> list[Entry]:
         """The memories that can be corrected or forgotten from here."""
-        there = self.model.holds(self.model.on(self.rooms.caller.branch), self.clock.now())
+        there = self.model.holds(self.model.on(self.workspace.caller.branch), self.clock.now())
         return [entry for entry in there if entry.nature == "memory"]
 
     # memories
@@ -86,10 +86,10 @@ class CoherentMemory(RuleBasedStateMachine):
         draft = Draft(
             f"remember {word}", kind=kind, expires_at=expires, supersedes=supersedes, reach=reach
         )
-        added = self.run(use_cases.add_memory(self.rooms, draft))
+        added = self.run(use_cases.add_memory(self.workspace, draft))
         assert isinstance(added, Added)
         durable = reach == "user" or kind in DURABLE
-        segment = None if durable else self.model.tips[self.rooms.caller.branch]
+        segment = None if durable else self.model.tips[self.workspace.caller.branch]
         self.model.write(
             word, kind, pool=reach, segment=segment, hides=old, expires=expires,
             id_=added.record.id,
@@ -101,9 +101,9 @@ class CoherentMemory(RuleBasedStateMachine):
             return
         old = there[pick % len(there)]
         word = self.word()
-        added = self.run(use_cases.update_memory(self.rooms, old.id, f"correct {word}"))
+        added = self.run(use_cases.update_memory(self.workspace, old.id, f"correct {word}"))
         assert isinstance(added, Added)
-        segment = None if old.segment is None else self.model.tips[self.rooms.caller.branch]
+        segment = None if old.segment is None else self.model.tips[self.workspace.caller.branch]
         self.model.write(
             word, old.kind, pool=old.pool, segment=segment, hides=[old], expires=old.expires,
             id_=added.record.id,
@@ -114,9 +114,9 @@ class CoherentMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         target = there[pick % len(there)]
-        done = self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=erase))
+        done = self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=erase))
         assert isinstance(done, Forgotten)
-        self.model.bury(target, self.rooms.caller.branch, erase=erase)
+        self.model.bury(target, self.workspace.caller.branch, erase=erase)
 
     @rule(pick=PICK)
     def touch_what_cannot_be_seen(self, pick: int) -> None:
@@ -125,18 +125,18 @@ class CoherentMemory(RuleBasedStateMachine):
         target = hidden[pick % len(hidden)]
         refusal = UnknownMemoryError if target.kind != "checkpoint" else InvalidRequestError
         with pytest.raises(refusal):
-            self.run(use_cases.update_memory(self.rooms, target.id, "never"))
+            self.run(use_cases.update_memory(self.workspace, target.id, "never"))
         with pytest.raises(refusal):
-            self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=False))
+            self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=False))
 
     @rule(pick=PICK)
     def erase_what_cannot_be_seen(self, pick: int) -> None:
         if not (hidden := [e for e in self.hidden() if e.nature == "memory"]):
             return
         target = hidden[pick % len(hidden)]
-        done = self.run(use_cases.forget_memory(self.rooms, target.id, "", erase=True))
+        done = self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=True))
         assert isinstance(done, Forgotten)
-        self.model.bury(target, self.rooms.caller.branch, erase=True)
+        self.model.bury(target, self.workspace.caller.branch, erase=True)
 
     def hidden(self) -> list[Entry]:
         there = {entry.id for entry in self.seen()}
@@ -153,12 +153,12 @@ class CoherentMemory(RuleBasedStateMachine):
         word = self.word()
         done = self.run(
             use_cases.checkpoint(
-                self.rooms, f"sealed {word}", phase, again=again, approval=approval
+                self.workspace, f"sealed {word}", phase, again=again, approval=approval
             )
         )
         later = [
             s
-            for s in self.model.valid(self.rooms.caller.branch)
+            for s in self.model.valid(self.workspace.caller.branch)
             if phase is not None and s.phase is not None and s.phase >= phase
         ]
         if later and not again:
@@ -167,19 +167,19 @@ class CoherentMemory(RuleBasedStateMachine):
         assert isinstance(done, Saved)
         sealed = done.checkpoint
         assert sealed.id not in self.model.seals
-        tip = self.model.tips[self.rooms.caller.branch]
-        seal = Seal(sealed.id, tip, phase, approval, self.rooms.caller.branch, word)
-        self.model.seal(seal, self.rooms.caller.branch, sealed.move)
+        tip = self.model.tips[self.workspace.caller.branch]
+        seal = Seal(sealed.id, tip, phase, approval, self.workspace.caller.branch, word)
+        self.model.seal(seal, self.workspace.caller.branch, sealed.move)
 
     @rule(pick=PICK, decision=st.sampled_from(["save", "edit", "skip"]))
     def decide(self, pick: int, decision: use_cases.Decision) -> None:
-        waiting = self.model.pending(self.rooms.caller.branch)
+        waiting = self.model.pending(self.workspace.caller.branch)
         if not waiting:
             return
         asked = waiting[pick % len(waiting)]
         word = self.word() if decision == "edit" else asked.word
         done = self.run(
-            use_cases.decide(self.rooms, asked.id, decision, f"sealed {word}", again=True)
+            use_cases.decide(self.workspace, asked.id, decision, f"sealed {word}", again=True)
         )
         assert isinstance(done, Decided)
         self.model.decide(asked.id, "skipped" if decision == "skip" else "approved", word)
@@ -188,19 +188,19 @@ class CoherentMemory(RuleBasedStateMachine):
     def fork(self, pick: int, *, here: bool) -> None:
         if len(self.model.tips) > 3:
             return
-        valid = self.model.valid(self.rooms.caller.branch)
+        valid = self.model.valid(self.workspace.caller.branch)
         at = None if here or not valid else valid[pick % len(valid)]
         name = f"side-{len(self.model.tips)}"
-        before = self.rooms.caller.branch
-        done = self.run(use_cases.fork(self.rooms, name, at.id if at else ""))
+        before = self.workspace.caller.branch
+        done = self.run(use_cases.fork(self.workspace, name, at.id if at else ""))
         assert isinstance(done, Branched)
-        self.rooms = self.rooms.at(done.branch)
+        self.workspace = self.workspace.at(done.branch)
         self.model.fork(before, name, at)
 
     @rule(pick=PICK)
     def switch(self, pick: int) -> None:
         names = sorted(self.model.tips)
-        self.rooms = self.run(switched(self.rooms, names[pick % len(names)]))
+        self.workspace = self.run(switched(self.workspace, names[pick % len(names)]))
 
     # backtrack and restore
 
@@ -213,7 +213,7 @@ class CoherentMemory(RuleBasedStateMachine):
     def go_back(
         self, pick: int, mode: Literal["continue", "forget"], *, by_phase: bool, lesson: bool
     ) -> None:
-        valid = self.model.valid(self.rooms.caller.branch)
+        valid = self.model.valid(self.workspace.caller.branch)
         chosen = [*valid, None][pick % (len(valid) + 1)]
         to = "start" if chosen is None else chosen.id
         if by_phase and chosen is not None and chosen.phase is not None:
@@ -229,16 +229,16 @@ class CoherentMemory(RuleBasedStateMachine):
     def go_the_left_road(
         self, pick: int, mode: Literal["continue", "forget"], *, by_checkpoint: bool
     ) -> None:
-        lines = list(self.model.left(self.rooms.caller.branch).items())
-        marked = self.model.invalidated(self.rooms.caller.branch)
+        lines = list(self.model.left(self.workspace.caller.branch).items())
+        marked = self.model.invalidated(self.workspace.caller.branch)
         if by_checkpoint and marked:
             seal = marked[pick % len(marked)]
-            roads = self.model.carrying(self.rooms.caller.branch, seal)
+            roads = self.model.carrying(self.workspace.caller.branch, seal)
             if len(roads) == 1:
                 self.moves(seal.id, roads[0], mode, lesson=False)
             else:  # it lies on several lines, or on none of this branch that is left
                 with pytest.raises(InvalidRequestError):
-                    self.run(use_cases.preview_backtrack(self.rooms, seal.id))
+                    self.run(use_cases.preview_backtrack(self.workspace, seal.id))
         elif lines:
             name, tip = lines[pick % len(lines)]
             self.moves(name, tip, mode, lesson=False)
@@ -247,18 +247,22 @@ class CoherentMemory(RuleBasedStateMachine):
         self, to: str, target: int | None, mode: Literal["continue", "forget"], *, lesson: bool
     ) -> None:
         word = self.word() if lesson else ""
-        expected = self.model.going_to(self.rooms.caller.branch, target, self.clock.now())
+        expected = self.model.going_to(self.workspace.caller.branch, target, self.clock.now())
         durable = self.durable_files()
-        preview = self.run(use_cases.preview_backtrack(self.rooms, to))
+        preview = self.run(use_cases.preview_backtrack(self.workspace, to))
         assert isinstance(preview, Preview)
         assert preview.hides == len(expected.hidden)
         assert preview.brings == len(expected.brought)
         assert preview.erases == expected.erases
-        assert isinstance(self.run(use_cases.backtrack(self.rooms, to, "abort")), NotMoved)
+        assert isinstance(self.run(use_cases.backtrack(self.workspace, to, "abort")), NotMoved)
 
         done = self.run(
             use_cases.backtrack(
-                self.rooms, to, mode, lesson=f"learnt {word}" if word else "", token=preview.token
+                self.workspace,
+                to,
+                mode,
+                lesson=f"learnt {word}" if word else "",
+                token=preview.token,
             )
         )
 
@@ -266,7 +270,9 @@ class CoherentMemory(RuleBasedStateMachine):
         assert done.preview == preview
         assert (done.line is None) == (mode == "forget")
         assert done.erased == (expected.erases if mode == "forget" else 0)
-        self.model.move(self.rooms.caller.branch, expected, line=done.line, forget=mode == "forget")
+        self.model.move(
+            self.workspace.caller.branch, expected, line=done.line, forget=mode == "forget"
+        )
         assert self.durable_files().items() >= durable.items()
         if word:
             assert done.lesson is not None
@@ -287,17 +293,17 @@ class CoherentMemory(RuleBasedStateMachine):
     @rule(loses=st.sampled_from(["nothing", "index", "head", "both"]))
     def another_process_comes(self, loses: str) -> None:
         """Nothing may rest in a process's memory, in the index or in the head alone."""
-        branch = self.rooms.caller.branch
-        self.run(close_rooms(self.rooms))
+        branch = self.workspace.caller.branch
+        self.run(close_workspace(self.workspace))
         patterns = {"index": ["index.sqlite3*"], "head": ["memory-head.json"]}
         patterns["both"] = patterns["index"] + patterns["head"]
         for pattern in patterns.get(loses, []):
             for path in self.folder.rglob(pattern):
                 path.unlink()
-        self.rooms = self.open(branch)
+        self.workspace = self.open(branch)
         if loses == "nothing":
-            assert self.run(use_cases.catch_up(self.rooms)).erased == 0
+            assert self.run(use_cases.catch_up(self.workspace)).erased == 0
 
     @invariant()
     def everything_seen_is_what_must_be_seen(self) -> None:
-        self.run(look(self.rooms, self.model, self.words, self.folder))
+        self.run(look(self.workspace, self.model, self.words, self.folder))

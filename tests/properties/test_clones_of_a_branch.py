@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from depth import depth
-from fakes import FakeClock, FakeIds, fake_rooms, forked, switched
+from fakes import FakeClock, FakeIds, fake_workspace, forked, switched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import current
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
         "switch"]  # fmt: skip
@@ -37,54 +37,54 @@ Held = dict[BranchName, frozenset[SegmentId]]
 class Project:
     """A project, every record it ever wrote, and what each branch held after each of them."""
 
-    rooms: Rooms = field(default_factory=lambda: fake_rooms(FakeClock(), FakeIds()))
+    workspace: Workspace = field(default_factory=lambda: fake_workspace(FakeClock(), FakeIds()))
     written: dict[RecordId, tuple[Record, Held]] = field(
         default_factory=dict[RecordId, tuple[Record, Held]]
     )
 
     async def step(self, what: str, number: int) -> None:
-        report = await use_cases.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         points = [*(s.checkpoint.id for s in report.checkpoints), "start"]
         lines = [state.line.id for state in report.lines]
         match what:
             case "add":
                 words = f"Word {len(self.written)} is w{len(self.written)}."
-                await use_cases.add_memory(self.rooms, Draft(words))
+                await use_cases.add_memory(self.workspace, Draft(words))
             case "seal":
                 await use_cases.checkpoint(
-                    self.rooms, f"Sealed {number}.", None, again=True, approval="approved"
+                    self.workspace, f"Sealed {number}.", None, again=True, approval="approved"
                 )
             case "back" | "erase-road":
                 then = "continue" if what == "back" else "forget"
-                await use_cases.backtrack(self.rooms, points[number % len(points)], then)
+                await use_cases.backtrack(self.workspace, points[number % len(points)], then)
             case "restore" if lines:
-                await use_cases.backtrack(self.rooms, lines[number % len(lines)], "continue")
+                await use_cases.backtrack(self.workspace, lines[number % len(lines)], "continue")
             case "fork" if len(report.branches) < 3:
-                self.rooms = await forked(self.rooms, f"side-{len(report.branches)}", "")
+                self.workspace = await forked(self.workspace, f"side-{len(report.branches)}", "")
             case "switch":
-                self.rooms = await switched(
-                    self.rooms, report.branches[number % len(report.branches)]
+                self.workspace = await switched(
+                    self.workspace, report.branches[number % len(report.branches)]
                 )
             case _:
                 return
         await self.note()
 
     async def note(self) -> None:
-        timeline = (await current(self.rooms)).timeline
+        timeline = (await current(self.workspace)).timeline
         held = {branch: timeline.chain(branch) for branch in timeline.branches}
-        store = self.rooms.project.records
+        store = self.workspace.project.records
         fresh = await store.ids() - self.written.keys()
         async for record in store.scan(fresh):
             self.written[record.id] = (record, held)
 
 
-async def clone_of(files: list[Record]) -> Rooms:
-    rooms = fake_rooms(FakeClock(), FakeIds(9))
+async def clone_of(files: list[Record]) -> Workspace:
+    workspace = fake_workspace(FakeClock(), FakeIds(9))
     for record in files:
-        await rooms.project.records.put(record)
-    await use_cases.reindex(rooms)
-    return rooms
+        await workspace.project.records.put(record)
+    await use_cases.reindex(workspace)
+    return workspace
 
 
 @settings(max_examples=depth(15, 300))

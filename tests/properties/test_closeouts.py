@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from depth import depth
-from fakes import FakeClock, FakeIds, close_rooms, forked, real_rooms, switched
+from fakes import FakeClock, FakeIds, close_workspace, forked, real_workspace, switched
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
 from memory_mcp.engine.head import current, view_of
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 Act = Literal["seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate"]
 
@@ -30,8 +30,8 @@ ACTS = st.lists(st.tuples(st.sampled_from(_EACH), st.integers(0, 100)), max_size
 class Story:
     """What was written together, and where; done to real files and real SQLite."""
 
-    def __init__(self, rooms: Rooms, clock: FakeClock) -> None:
-        self.rooms = rooms
+    def __init__(self, workspace: Workspace, clock: FakeClock) -> None:
+        self.workspace = workspace
         self.clock = clock
         self.sealed: dict[str, tuple[SegmentId, frozenset[RecordId]]] = {}
         self.told: list[tuple[SegmentId, frozenset[RecordId]]] = []
@@ -39,26 +39,26 @@ class Story:
 
     async def do(self, act: Act, number: int) -> None:
         self.clock.advance(timedelta(minutes=1))
-        timeline = (await current(self.rooms)).timeline
-        here = self.rooms.caller.branch
+        timeline = (await current(self.workspace)).timeline
+        here = self.workspace.caller.branch
         match act:
             case "seal" | "pending":
                 await self.seal("pending" if act == "pending" else "approved")
             case "skip":
                 for asked in timeline.pending(here)[:1]:
-                    await use_cases.decide(self.rooms, asked.id, "skip", "", again=False)
+                    await use_cases.decide(self.workspace, asked.id, "skip", "", again=False)
                     self.skipped.add(asked.id)
             case "back":
                 names = ["start", *(c.id for c in timeline.valid(here))]
-                await use_cases.backtrack(self.rooms, names[number % len(names)], "continue")
+                await use_cases.backtrack(self.workspace, names[number % len(names)], "continue")
             case "restore":
                 await self.restore(number)
             case "fork":
                 if len(timeline.branches) < 3:
-                    self.rooms = await forked(self.rooms, f"b{len(timeline.branches)}", "")
+                    self.workspace = await forked(self.workspace, f"b{len(timeline.branches)}", "")
             case "switch":
                 name = timeline.branches[number % len(timeline.branches)]
-                self.rooms = await switched(self.rooms, name)
+                self.workspace = await switched(self.workspace, name)
             case "consolidate":
                 await self.consolidate()
 
@@ -66,7 +66,7 @@ class Story:
         at = len(self.sealed)
         closeout = Closeout((Settled(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",))
         outcome = await use_cases.checkpoint(
-            self.rooms, f"Step {at}", None, again=False, approval=approval, closeout=closeout
+            self.workspace, f"Step {at}", None, again=False, approval=approval, closeout=closeout
         )
         assert isinstance(outcome, Saved)
         written = frozenset(record.id for record in outcome.written)
@@ -74,15 +74,15 @@ class Story:
         self.sealed[outcome.checkpoint.id] = (outcome.checkpoint.seals[-1], written)
 
     async def restore(self, number: int) -> None:
-        timeline = (await current(self.rooms)).timeline
-        here = self.rooms.caller.branch
+        timeline = (await current(self.workspace)).timeline
+        here = self.workspace.caller.branch
         if lines := [line for line in timeline.left_lines() if line.branch == here]:
-            await use_cases.backtrack(self.rooms, lines[number % len(lines)].id, "continue")
+            await use_cases.backtrack(self.workspace, lines[number % len(lines)].id, "continue")
 
     async def consolidate(self) -> None:
         name = f"s-{len(self.told)}"
         given = ToConsolidate(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
-        outcome = await use_cases.consolidate(self.rooms, given)
+        outcome = await use_cases.consolidate(self.workspace, given)
         assert isinstance(outcome, Consolidated)
         segments = {record.segment for record in outcome.written}
         (segment,) = segments
@@ -90,8 +90,8 @@ class Story:
         self.told.append((segment, frozenset(record.id for record in outcome.written)))
 
     async def check(self) -> None:
-        view = await view_of(self.rooms)
-        index = self.rooms.project.index
+        view = await view_of(self.workspace)
+        index = self.workspace.project.index
         for name, (segment, written) in self.sealed.items():
             holds = segment in view.chain and name not in self.skipped
             assert await index.visible(written, view) == (written if holds else set())
@@ -111,14 +111,14 @@ def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
     async def told() -> None:
         with tempfile.TemporaryDirectory() as folder:
             clock = FakeClock()
-            rooms = real_rooms(Path(folder), clock, FakeIds())
-            story = Story(rooms, clock)
+            workspace = real_workspace(Path(folder), clock, FakeIds())
+            story = Story(workspace, clock)
             try:
                 for act, number in acts:
                     await story.do(act, number)
                     await story.check()
-                assert await use_cases.doctor(rooms) == []
+                assert await use_cases.doctor(workspace) == []
             finally:
-                await close_rooms(rooms)
+                await close_workspace(workspace)
 
     asyncio.run(told())

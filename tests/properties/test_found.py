@@ -5,86 +5,93 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from fakes import FakeClock, another_session, close_rooms, fake_rooms, forked, real_rooms
+from fakes import (
+    FakeClock,
+    another_session,
+    close_workspace,
+    fake_workspace,
+    forked,
+    real_workspace,
+)
 
 from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Backtracked, Found, HeadReport, Preview, Saved
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["real", "fake"])
-async def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Rooms]:
-    found = fake_rooms() if request.param == "fake" else real_rooms(tmp_path)
+async def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Workspace]:
+    found = fake_workspace() if request.param == "fake" else real_workspace(tmp_path)
     yield found
-    await close_rooms(found)
+    await close_workspace(found)
 
 
-async def added(rooms: Rooms, content: str, **fields: object) -> Record:
-    outcome = await use_cases.add_memory(rooms, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+async def added(workspace: Workspace, content: str, **fields: object) -> Record:
+    outcome = await use_cases.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     return outcome.record
 
 
-async def sealed(rooms: Rooms, summary: str) -> str:
-    done = await use_cases.checkpoint(rooms, summary, None, again=False, approval="approved")
+async def sealed(workspace: Workspace, summary: str) -> str:
+    done = await use_cases.checkpoint(workspace, summary, None, again=False, approval="approved")
     assert isinstance(done, Saved)
     return done.checkpoint.id
 
 
-async def found(rooms: Rooms, query: str) -> list[str]:
-    outcome = await use_cases.search_memories(rooms, query, Filters(), 10)
+async def found(workspace: Workspace, query: str) -> list[str]:
+    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
 
-async def test_a_restore_says_that_it_hides_what_the_road_corrected(rooms: Rooms) -> None:
+async def test_a_restore_says_that_it_hides_what_the_road_corrected(workspace: Workspace) -> None:
     """The question and the deed cannot differ: what stops holding is counted and named."""
-    old = await added(rooms, "We use Redis")
-    checkpoint = await sealed(rooms, "before")
-    await use_cases.update_memory(rooms, old.id, "We use Postgres")
-    back = await use_cases.backtrack(rooms, checkpoint, "continue")
+    old = await added(workspace, "We use Redis")
+    checkpoint = await sealed(workspace, "before")
+    await use_cases.update_memory(workspace, old.id, "We use Postgres")
+    back = await use_cases.backtrack(workspace, checkpoint, "continue")
     assert isinstance(back, Backtracked)
     assert back.line is not None
     assert (back.preview.hides, back.preview.brings) == (1, 1)
 
-    preview = await use_cases.preview_backtrack(rooms, back.line)
+    preview = await use_cases.preview_backtrack(workspace, back.line)
 
     assert isinstance(preview, Preview)
     assert (preview.hides, preview.titles, preview.brings) == (1, ("We use Redis",), 1)
-    await use_cases.backtrack(rooms, back.line, "continue")
-    assert await found(rooms, "use") == ["We use Postgres"]
+    await use_cases.backtrack(workspace, back.line, "continue")
+    assert await found(workspace, "use") == ["We use Postgres"]
 
 
-async def test_two_lines_left_within_a_millisecond_have_two_names(rooms: Rooms) -> None:
+async def test_two_lines_left_within_a_millisecond_have_two_names(workspace: Workspace) -> None:
     """Each is restored by the name that was told."""
-    checkpoint = await sealed(rooms, "here")
+    checkpoint = await sealed(workspace, "here")
     names: list[str | None] = []
     for road in ("first", "second"):
-        await added(rooms, f"the {road} road")
-        done = await use_cases.backtrack(rooms, checkpoint, "continue")
+        await added(workspace, f"the {road} road")
+        done = await use_cases.backtrack(workspace, checkpoint, "continue")
         assert isinstance(done, Backtracked)
         names.append(done.line)
 
     assert len(set(names)) == 2
-    await use_cases.backtrack(rooms, names[0] or "", "continue")
-    assert await found(rooms, "road") == ["the first road"]
+    await use_cases.backtrack(workspace, names[0] or "", "continue")
+    assert await found(workspace, "road") == ["the first road"]
 
 
 async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path: Path) -> None:
     """Three within a millisecond, the head lost in between: the newest is still the newest."""
     clock = FakeClock()
-    first = real_rooms(tmp_path, clock)
+    first = real_workspace(tmp_path, clock)
     names = [await sealed(first, "one"), await sealed(first, "two")]
-    await close_rooms(first)
+    await close_workspace(first)
     (tmp_path / "project/.state/memory-head.json").unlink()
 
-    second = real_rooms(tmp_path, clock)
+    second = real_workspace(tmp_path, clock)
     names.append(await sealed(second, "three"))
 
     report = await use_cases.memory_head(second)
@@ -92,53 +99,55 @@ async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path:
     assert [state.checkpoint.id for state in report.checkpoints] == names
     history = (tmp_path / "project/.state/history.jsonl").read_text("utf-8").splitlines()
     assert len(history) == len(set(history)) == 3
-    await close_rooms(second)
+    await close_workspace(second)
 
 
-async def test_an_id_is_taken_with_the_blanks_around_it(rooms: Rooms) -> None:
+async def test_an_id_is_taken_with_the_blanks_around_it(workspace: Workspace) -> None:
     """A model may send them along; what it meant is superseded all the same."""
-    old = await added(rooms, "We use Redis")
-    await added(rooms, "We use Postgres", supersedes=(f" {old.id}\n",))
+    old = await added(workspace, "We use Redis")
+    await added(workspace, "We use Postgres", supersedes=(f" {old.id}\n",))
 
-    assert await found(rooms, "use") == ["We use Postgres"]
+    assert await found(workspace, "use") == ["We use Postgres"]
 
 
-async def test_scopes_do_not_supersede_each_other(rooms: Rooms) -> None:
+async def test_scopes_do_not_supersede_each_other(workspace: Workspace) -> None:
     """Each scope has an index of its own, which cannot know what the other one hides."""
-    mine = await added(rooms, "I like tabs", kind="preference", reach="user")
+    mine = await added(workspace, "I like tabs", kind="preference", reach="user")
 
     with pytest.raises(InvalidRequestError, match="scope"):
-        await added(rooms, "Here we use blanks", kind="convention", supersedes=(mine.id,))
+        await added(workspace, "Here we use blanks", kind="convention", supersedes=(mine.id,))
 
-    assert await found(rooms, "like use") == ["I like tabs"]
+    assert await found(workspace, "like use") == ["I like tabs"]
 
 
 @pytest.mark.parametrize("year", [9999, 2026])
-async def test_any_expiry_is_kept_to_the_millisecond_or_refused(rooms: Rooms, year: int) -> None:
+async def test_any_expiry_is_kept_to_the_millisecond_or_refused(
+    workspace: Workspace, year: int
+) -> None:
     """A time that is no time in UTC is the caller's to mend; microseconds are not kept."""
     at = datetime(year, 12, 31, 23, 59, 59, 123_456, tzinfo=timezone(timedelta(hours=-10)))
     if year == 9999:
         with pytest.raises(InvalidRequestError, match="expires_at"):
-            await added(rooms, "for ever", expires_at=at)
+            await added(workspace, "for ever", expires_at=at)
         return
-    record = await added(rooms, "until then", expires_at=at)
+    record = await added(workspace, "until then", expires_at=at)
 
     assert record.expires_at == datetime(2027, 1, 1, 9, 59, 59, 123_000, tzinfo=UTC)
-    assert await rooms.project.records.get(record.id) == record
+    assert await workspace.project.records.get(record.id) == record
 
 
-async def test_another_branch_keeps_what_this_one_forgets(rooms: Rooms) -> None:
+async def test_another_branch_keeps_what_this_one_forgets(workspace: Workspace) -> None:
     """Forgetting on one branch must not take from another."""
-    await added(rooms, "shared ground")
-    other = another_session(rooms)
+    await added(workspace, "shared ground")
+    other = another_session(workspace)
     other = await forked(other, "side", "")
-    mine = await added(rooms, "only on main")
+    mine = await added(workspace, "only on main")
 
-    done = await use_cases.backtrack(rooms, "start", "forget")
+    done = await use_cases.backtrack(workspace, "start", "forget")
 
     assert isinstance(done, Backtracked)
     assert done.erased == 1
-    assert await found(rooms, "shared ground main") == []
+    assert await found(workspace, "shared ground main") == []
     assert await found(other, "shared ground main") == ["shared ground"]
     with pytest.raises(UnknownMemoryError):
         await use_cases.forget_memory(other, mine.id, "", erase=True)

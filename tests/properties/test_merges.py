@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from depth import depth
-from fakes import FakeClock, FakeIds, close_rooms, real_rooms
+from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -20,7 +20,7 @@ from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Backtracked, Found, Saved
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.views import Filters
-from memory_mcp.engine.workspace import Policy, Rooms
+from memory_mcp.engine.workspace import Policy, Workspace
 
 T = TypeVar("T")
 
@@ -95,19 +95,19 @@ class MergingMemory(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.temporary = tempfile.TemporaryDirectory()
         self.clock = FakeClock()
-        self.rooms = self.open()
+        self.workspace = self.open()
         self.other = self.open(process=1)
         self.road = Road()
         self.sealed: dict[str, list[Fact]] = {}
         self.left: dict[str, list[Fact]] = {}
 
-    def open(self, process: int = 0) -> Rooms:
+    def open(self, process: int = 0) -> Workspace:
         folder = Path(self.temporary.name)
-        return real_rooms(folder, self.clock, FakeIds(process), policy=_EAGER)
+        return real_workspace(folder, self.clock, FakeIds(process), policy=_EAGER)
 
     def teardown(self) -> None:
-        self.run(close_rooms(self.rooms))
-        self.run(close_rooms(self.other))
+        self.run(close_workspace(self.workspace))
+        self.run(close_workspace(self.other))
         self.runner.close()
         self.temporary.cleanup()
 
@@ -117,10 +117,10 @@ class MergingMemory(RuleBasedStateMachine):
     def seen(self) -> list[Record]:
         found: dict[str, Record] = {}
         for who in ("Ada", "Bob"):
-            outcome = self.run(use_cases.search_memories(self.rooms, who, _STATED, 10))
+            outcome = self.run(use_cases.search_memories(self.workspace, who, _STATED, 10))
             assert isinstance(outcome, Found)
             found.update((hit.record.id, hit.record) for hit in outcome.hits)
-        outcome = self.run(use_cases.search_memories(self.rooms, "", _STATED, 10))
+        outcome = self.run(use_cases.search_memories(self.workspace, "", _STATED, 10))
         assert isinstance(outcome, Found)
         return [*(found | {hit.record.id: hit.record for hit in outcome.hits}).values()]
 
@@ -128,7 +128,9 @@ class MergingMemory(RuleBasedStateMachine):
     def remember(self, facts: list[Fact], *, other: bool) -> None:
         self.clock.advance(timedelta(seconds=1))
         text = " ".join(fact.said for fact in facts)
-        outcome = self.run(use_cases.add_memory(self.other if other else self.rooms, Draft(text)))
+        outcome = self.run(
+            use_cases.add_memory(self.other if other else self.workspace, Draft(text))
+        )
         assert isinstance(outcome, Added | AlreadyKnown)
         if isinstance(outcome, Added):
             assert not {record.id for record in self.seen()} & set(outcome.replaced)
@@ -141,7 +143,7 @@ class MergingMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         gone = there[pick % len(there)]
-        self.run(use_cases.forget_memory(self.rooms, gone.id, "", erase=True))
+        self.run(use_cases.forget_memory(self.workspace, gone.id, "", erase=True))
         said = [fact for fact in self.road.stated if fact.said.rstrip(".") in gone.content]
         self.road.stated = [
             fact
@@ -158,7 +160,7 @@ class MergingMemory(RuleBasedStateMachine):
             for record in self.seen():
                 if fact.about_the_same_as(old) and old.said in record.content:
                     text = record.content.replace(old.said, fact.said)
-                    self.run(use_cases.update_memory(self.rooms, record.id, text))
+                    self.run(use_cases.update_memory(self.workspace, record.id, text))
                     # whatever else it says is said again with it
                     self.road.stated += [f for f in self.road.holds if f.said in text]
                     self.road.stated.append(fact)
@@ -169,7 +171,9 @@ class MergingMemory(RuleBasedStateMachine):
         self.clock.advance(timedelta(seconds=1))
         if len(self.sealed) < 4:
             done = self.run(
-                use_cases.checkpoint(self.rooms, "a place", None, again=True, approval="approved")
+                use_cases.checkpoint(
+                    self.workspace, "a place", None, again=True, approval="approved"
+                )
             )
             assert isinstance(done, Saved)
             self.sealed[done.checkpoint.id] = list(self.road.stated)
@@ -181,7 +185,7 @@ class MergingMemory(RuleBasedStateMachine):
             return
         names = list(self.sealed)
         to = names[pick % len(names)]
-        done = self.run(use_cases.backtrack(self.rooms, to, "continue"))
+        done = self.run(use_cases.backtrack(self.workspace, to, "continue"))
         assert isinstance(done, Backtracked)
         if done.line:
             self.left = {done.line: list(self.road.stated)}
@@ -192,7 +196,7 @@ class MergingMemory(RuleBasedStateMachine):
     def come_back(self) -> None:
         self.clock.advance(timedelta(seconds=1))
         for line, stated in self.left.items():
-            done = self.run(use_cases.backtrack(self.rooms, line, "continue"))
+            done = self.run(use_cases.backtrack(self.workspace, line, "continue"))
             assert isinstance(done, Backtracked)
             self.road = Road(list(stated))
         self.left = {}
@@ -200,10 +204,10 @@ class MergingMemory(RuleBasedStateMachine):
 
     @rule()
     def another_session(self) -> None:
-        self.run(close_rooms(self.rooms))
+        self.run(close_workspace(self.workspace))
         for path in Path(self.temporary.name).rglob("index.sqlite3*"):
             path.unlink()
-        self.rooms = self.open()
+        self.workspace = self.open()
 
     @invariant()
     def nothing_that_holds_is_lost(self) -> None:

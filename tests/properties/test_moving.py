@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 from depth import depth
-from fakes import SCOPE, START, FakeIds, Scribe, close_rooms, real_rooms, switched
+from fakes import SCOPE, START, FakeIds, Scribe, close_workspace, real_workspace, switched
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
@@ -20,7 +20,7 @@ from test_round_trips import NAME, records
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.moving import Export, Material, SourceFile
 from memory_mcp.domain.record import Record
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.timeline.moves import fold
 
 T = TypeVar("T")
@@ -112,14 +112,14 @@ def test_files_of_any_record_are_the_same_after_both_ways(
 
     async def both_ways() -> None:
         with tempfile.TemporaryDirectory(dir=tmp_path) as name:
-            here, there = (real_rooms(Path(name) / side) for side in ("here", "there"))
+            here, there = (real_workspace(Path(name) / side) for side in ("here", "there"))
             ids = FakeIds()
             for record in made:
                 await here.project.records.put(as_if_written(record, ids))
             await imported(there, await exported(here, form, history=True))
             assert files_below(Path(name) / "there") == files_below(Path(name) / "here")
-            for rooms in (here, there):
-                await close_rooms(rooms)
+            for workspace in (here, there):
+                await close_workspace(workspace)
 
     asyncio.run(both_ways())
 
@@ -131,17 +131,17 @@ class MovedMemory(CoherentMemory):
     @rule(form=st.sampled_from(["json", "markdown"]))
     def everything_moves_elsewhere(self, form: Form) -> None:
         with tempfile.TemporaryDirectory() as name:
-            there = real_rooms(Path(name), self.clock, FakeIds(7))
+            there = real_workspace(Path(name), self.clock, FakeIds(7))
             try:
                 self.run(self.moved(there, Path(name), form))
             finally:
-                self.run(close_rooms(there))
+                self.run(close_workspace(there))
 
-    async def moved(self, there: Rooms, folder: Path, form: Form) -> None:
-        whole = await exported(self.rooms, form, history=True)
+    async def moved(self, there: Workspace, folder: Path, form: Form) -> None:
+        whole = await exported(self.workspace, form, history=True)
         await imported(there, whole)
         assert files_below(folder) == files_below(self.folder)
-        head, moved = await self.rooms.heads.read(), await there.heads.read()
+        head, moved = await self.workspace.heads.read(), await there.heads.read()
         assert moved is not None
         if head is not None:
             stored = [
@@ -150,10 +150,10 @@ class MovedMemory(CoherentMemory):
             assert moved.timeline == fold(stored)
             assert moved.timeline.branches == head.timeline.branches
         for branch in moved.timeline.branches:
-            here = real_rooms(self.folder, self.clock, branch=branch)
+            here = real_workspace(self.folder, self.clock, branch=branch)
             there = await switched(there, branch)
             assert await contents(there) == await contents(here)
-            await close_rooms(here)
+            await close_workspace(here)
         again = await imported(there, whole)
         assert again.stored == 0
         assert files_below(folder) == files_below(self.folder)
@@ -161,22 +161,24 @@ class MovedMemory(CoherentMemory):
     @precondition(lambda self: len(self.words) > 3)
     @rule(form=st.sampled_from(["json", "markdown"]))
     def what_holds_moves_elsewhere(self, form: Form) -> None:
-        material = self.run(exported(self.rooms, form))
+        material = self.run(exported(self.workspace, form))
         now = self.clock.now()
-        there = self.model.holds(self.model.on(self.rooms.caller.branch), now)
+        there = self.model.holds(self.model.on(self.workspace.caller.branch), now)
         told = words_in("\n".join(document.text for document in material.documents))
         assert told == {entry.word for entry in there}
 
         with tempfile.TemporaryDirectory() as name:
-            rooms = real_rooms(Path(name), self.clock, FakeIds(8))
+            workspace = real_workspace(Path(name), self.clock, FakeIds(8))
             try:
-                self.run(imported(rooms, material))
-                assert sorted(self.run(contents(rooms))) == sorted(self.run(contents(self.rooms)))
+                self.run(imported(workspace, material))
+                assert sorted(self.run(contents(workspace))) == sorted(
+                    self.run(contents(self.workspace))
+                )
                 files = files_below(Path(name))
-                assert self.run(imported(rooms, material)).stored == 0
+                assert self.run(imported(workspace, material)).stored == 0
                 assert files_below(Path(name)) == files
             finally:
-                self.run(close_rooms(rooms))
+                self.run(close_workspace(workspace))
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(doing)

@@ -11,7 +11,7 @@ import pytest
 from any_records import FILTERS, RECORDS_MAX, VIEWS, WORDS, records
 from depth import depth
 from fake_embedder import FakeEmbedder
-from fakes import SCOPE, START, fake_rooms
+from fakes import SCOPE, START, fake_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex, MemoryRecords
@@ -131,7 +131,7 @@ async def found(
     meaning = None if mode == "lexical" else Meaning(model, vectors, asyncio.Event())
     model.failing = "It is down." if mode == "degraded" else ""
     pool = Pool(MemoryRecords(), HealedIndex(index, MemoryRecords()), meaning=meaning)
-    matches = await find_here(replace(fake_rooms(), project=pool), query, view, filters)
+    matches = await find_here(replace(fake_workspace(), project=pool), query, view, filters)
     await index.aclose()
     return matches
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from depth import depth
-from fakes import FakeClock, fake_rooms
+from fakes import FakeClock, fake_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import view_of
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.text.profile.match import find_facts
 from memory_mcp.timeline.visibility import visible
 
@@ -33,41 +33,41 @@ WHICH = st.lists(st.integers(0, 9), max_size=2)
 STEPS = st.lists(st.tuples(st.sampled_from(ACTS), TEXTS, WHICH), max_size=12)
 
 
-async def take(rooms: Rooms, act: str, text: str, which: list[int]) -> None:
+async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> None:
     """One step; what it names are memories that can be seen."""
-    there = [r for r in await seen(rooms) if field_of(r) is None]
+    there = [r for r in await seen(workspace) if field_of(r) is None]
     named = [there[number % len(there)] for number in which] if there else []
     match act:
         case "say":
             old = tuple(sorted({record.id for record in named}))
-            await use_cases.add_memory(rooms, Draft(text, reach="user", supersedes=old))
+            await use_cases.add_memory(workspace, Draft(text, reach="user", supersedes=old))
         case "for a while":
-            until = rooms.clock.now() + timedelta(hours=2)
-            await use_cases.add_memory(rooms, Draft(text, reach="user", expires_at=until))
+            until = workspace.clock.now() + timedelta(hours=2)
+            await use_cases.add_memory(workspace, Draft(text, reach="user", expires_at=until))
         case "later":
-            assert isinstance(rooms.clock, FakeClock)
-            rooms.clock.advance(timedelta(hours=1))
+            assert isinstance(workspace.clock, FakeClock)
+            workspace.clock.advance(timedelta(hours=1))
         case "elsewhere":
-            await use_cases.add_memory(rooms, Draft(text))
+            await use_cases.add_memory(workspace, Draft(text))
         case "correct" if named:
-            await use_cases.update_memory(rooms, named[0].id, text)
+            await use_cases.update_memory(workspace, named[0].id, text)
         case "again" if named:  # as when the same is said a second time and not stored
-            await use_cases.profile_sync(rooms, named[0])
+            await use_cases.profile_sync(workspace, named[0])
         case "erase" | "hide" if named:
-            await use_cases.forget_memory(rooms, named[0].id, "", erase=act == "erase")
+            await use_cases.forget_memory(workspace, named[0].id, "", erase=act == "erase")
         case _:
             pass
 
 
-async def seen(rooms: Rooms) -> list[Record]:
+async def seen(workspace: Workspace) -> list[Record]:
     """What the pure rule shows of the user scope."""
-    every = [r async for r in rooms.user.records.scan(await rooms.user.records.ids())]
-    return [r for r in visible(every, await view_of(rooms)) if r.recalled]
+    every = [r async for r in workspace.user.records.scan(await workspace.user.records.ids())]
+    return [r for r in visible(every, await view_of(workspace)) if r.recalled]
 
 
-async def holds(rooms: Rooms) -> None:
+async def holds(workspace: Workspace) -> None:
     """Every fact is said by a visible memory, and of one field no more than it can have."""
-    there = {record.id: record for record in await seen(rooms)}
+    there = {record.id: record for record in await seen(workspace)}
     facts = [record for record in there.values() if field_of(record)]
     for fact in facts:
         (source,) = fact.derived_from
@@ -76,25 +76,25 @@ async def holds(rooms: Rooms) -> None:
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
-    known = await use_cases.read_profile(rooms, await view_of(rooms))
+    known = await use_cases.read_profile(workspace, await view_of(workspace))
     for field in FIELDS:
         assert len(known.values(field)) <= MANY.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
     assert {e.fact.field for e in known.entries} >= {field_of(fact) for fact in facts} - {"country"}
-    kept = await rooms.user.records.ids()
-    erased = await rooms.user.index.erased()
-    stored = [r async for r in rooms.user.records.scan(kept)]
+    kept = await workspace.user.records.ids()
+    erased = await workspace.user.index.erased()
+    stored = [r async for r in workspace.user.records.scan(kept)]
     assert not [r for r in stored if field_of(r) and erased.intersection(r.derived_from)]
 
 
-async def lasting(rooms: Rooms) -> set[str]:
+async def lasting(workspace: Workspace) -> set[str]:
     """The facts that stand for good, those beneath a passing one included."""
-    return {r.content for r in await seen(rooms) if field_of(r) and r.expires_at is None}
+    return {r.content for r in await seen(workspace) if field_of(r) and r.expires_at is None}
 
 
-async def agreed(rooms: Rooms, line: str) -> bool:
+async def agreed(workspace: Workspace, line: str) -> bool:
     """Whether all visible memories that say anything for good of its field say just this."""
-    there = [r for r in await seen(rooms) if not field_of(r) and r.expires_at is None]
+    there = [r for r in await seen(workspace) if not field_of(r) and r.expires_at is None]
     said = [fact for record in there for fact in find_facts(record.content)]
     field = next(f for f in FIELDS if line.startswith(f"{LABELS[f]}: "))
     words = {fact.line if fact.holds else "" for fact in said if fact.field == field}
@@ -107,23 +107,26 @@ async def test_every_visible_fact_is_said_by_a_visible_memory(
     steps: list[tuple[str, str, list[int]]],
 ) -> None:
     """A fact that outlives its memory is a leak; one that nobody said is a lie."""
-    rooms = fake_rooms(FakeClock())
-    await use_cases.catch_up(rooms)
+    workspace = fake_workspace(FakeClock())
+    await use_cases.catch_up(workspace)
     for act, text, which in steps:
-        stood = await lasting(rooms)
-        await take(rooms, act, text, which)
-        await holds(rooms)
-        assert not [line for line in stood - await lasting(rooms) if await agreed(rooms, line)]
+        stood = await lasting(workspace)
+        await take(workspace, act, text, which)
+        await holds(workspace)
+        assert not [
+            line for line in stood - await lasting(workspace) if await agreed(workspace, line)
+        ]
 
 
 async def test_the_statements_really_make_and_take_away_facts() -> None:
     """Otherwise nothing would be tested above."""
-    rooms = fake_rooms()
+    workspace = fake_workspace()
     for part in PARTS:
-        outcome = await use_cases.add_memory(rooms, Draft(part, reach="user"))
+        outcome = await use_cases.add_memory(workspace, Draft(part, reach="user"))
         assert isinstance(outcome, Added)
     said = [
-        e.fact.line for e in (await use_cases.read_profile(rooms, await view_of(rooms))).entries
+        e.fact.line
+        for e in (await use_cases.read_profile(workspace, await view_of(workspace))).entries
     ]
 
     assert said == [

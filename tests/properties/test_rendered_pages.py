@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 
 from depth import depth
-from fakes import FakeClock, FakeIds, fake_rooms
+from fakes import FakeClock, FakeIds, fake_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_in_memory import MemoryViews
@@ -42,22 +42,22 @@ _NAMED = re.compile(r"\[([0-9a-f-]{36})\]")
 
 
 class World:
-    """Rooms in memory, and what is known of them without asking them."""
+    """A workspace in memory, and what is known of them without asking them."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.rooms = fake_rooms(self.clock, FakeIds())
-        assert isinstance(self.rooms.views, MemoryViews)
-        self.views = self.rooms.views
+        self.workspace = fake_workspace(self.clock, FakeIds())
+        assert isinstance(self.workspace.views, MemoryViews)
+        self.views = self.workspace.views
         self.behind = False
 
     async def step(self, what: str, number: int) -> None:
         self.clock.advance(timedelta(seconds=1))
-        count = self.rooms.project.changes.count
+        count = self.workspace.project.changes.count
         match what:
             case "add" | "user" | "history":
                 kind = "event" if what == "history" else KINDS[number % len(KINDS)]
-                await use_cases.add_memory(self.rooms, Draft(
+                await use_cases.add_memory(self.workspace, Draft(
                     f"Of {count} the word is w{count}.", kind=kind,
                     category="history" if what == "history" else "",
                     importance=1 + number % 5, pinned=number == 1,
@@ -66,46 +66,48 @@ class World:
                 ))  # fmt: skip
             case "seal":
                 await use_cases.checkpoint(
-                    self.rooms, f"Sealed w{count}.", number, again=True, approval="approved"
+                    self.workspace, f"Sealed w{count}.", number, again=True, approval="approved"
                 )
             case "wait":
                 self.clock.advance(timedelta(minutes=10))
-                await use_cases.render_views(self.rooms)
+                await use_cases.render_views(self.workspace)
             case _:
                 await self._given_up(what, number, count)
-        self.behind = self.rooms.project.changes.count > self.rooms.project.changes.shown
+        self.behind = self.workspace.project.changes.count > self.workspace.project.changes.shown
         assert not self.behind or what in ("add", "user", "history", "seal")
 
     async def _given_up(self, what: str, number: int, count: int) -> None:
-        report = await use_cases.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         if what in ("back", "erase-road") and report.checkpoints:
             to = report.checkpoints[number % len(report.checkpoints)].checkpoint.id
-            await use_cases.backtrack(self.rooms, to, "continue" if what == "back" else "forget")
+            await use_cases.backtrack(
+                self.workspace, to, "continue" if what == "back" else "forget"
+            )
         elif what == "restore" and report.lines:
             line = report.lines[number % len(report.lines)].line.id
-            await use_cases.backtrack(self.rooms, line, "continue")
+            await use_cases.backtrack(self.workspace, line, "continue")
         elif what in ("correct", "forget", "hide"):
             there = [r for r in await self.seen() if r.kind != "checkpoint"]
             if there:
                 id_ = there[number % len(there)].id
                 if what == "correct":
-                    await use_cases.update_memory(self.rooms, id_, f"Corrected to w{count}.")
+                    await use_cases.update_memory(self.workspace, id_, f"Corrected to w{count}.")
                 else:
-                    await use_cases.forget_memory(self.rooms, id_, "", erase=what == "forget")
+                    await use_cases.forget_memory(self.workspace, id_, "", erase=what == "forget")
 
     async def seen(self) -> list[Record]:
         """What holds on main, by the pure rule."""
         records: list[Record] = []
-        for pool in self.rooms.pools:
+        for pool in self.workspace.pools:
             records += [r async for r in pool.records.scan(await pool.records.ids())]
-        head = await self.rooms.heads.read()
+        head = await self.workspace.heads.read()
         chain = head.timeline.chain(MAIN) if head else frozenset({ROOT})
         return [r for r in visible(records, View(chain, self.clock.now())) if r.recalled]
 
     async def compared(self) -> None:
         if self.behind:
-            await use_cases.render_if_behind(self.rooms)
+            await use_cases.render_if_behind(self.workspace)
         if not self.views.pages:
             return
         seen = await self.seen()
@@ -124,7 +126,7 @@ class World:
         words = {word for r in seen for word in re.findall(r"w\d+", r.content)}
         for text in (*self.views.pages.values(), lying["text"]):
             assert set(re.findall(r"\bw\d+\b", text)) <= words
-        block = await use_cases.memory_context(self.rooms)
+        block = await use_cases.memory_context(self.workspace)
         assert isinstance(block, Block)
         live = block.text.splitlines()
         assert lying["text"].splitlines() == [*live[:-2], live[-1]]

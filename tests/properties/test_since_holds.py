@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from depth import depth
-from fakes import FakeClock, FakeIds, Scribe, fake_rooms
+from fakes import FakeClock, FakeIds, Scribe, fake_workspace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from memory_mcp import use_cases
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
 
@@ -38,11 +38,11 @@ STEPS = st.lists(
 
 
 class World:
-    """Rooms in memory, and the openings that were taken."""
+    """A workspace in memory, and the openings that were taken."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.rooms: Rooms = fake_rooms(self.clock, FakeIds())
+        self.workspace: Workspace = fake_workspace(self.clock, FakeIds())
         self.openings: dict[str, list[str]] = {}
         self.count = 0
 
@@ -52,7 +52,7 @@ class World:
         match what:
             case "add" | "user" | "brief":
                 soon = self.clock.now() + timedelta(seconds=20 * (1 + number))
-                await use_cases.add_memory(self.rooms, Draft(
+                await use_cases.add_memory(self.workspace, Draft(
                     f"Of {self.count} the word is w{self.count}.", importance=1 + number % 5,
                     expires_at=soon if what == "brief" else None,
                     reach="user" if what == "user" else "project",
@@ -61,15 +61,17 @@ class World:
                 clock = FakeClock(self.clock.now() + (number - 15) * abs(number - 15) * JUMPS[1])
                 scribe = Scribe(clock, FakeIds(self.count))
                 words = f"From afar came v{self.count}."
-                await self.rooms.project.keep(scribe.record(words, segment="root", branch="main"))
+                await self.workspace.project.keep(
+                    scribe.record(words, segment="root", branch="main")
+                )
             case "vanish":
-                if ids := sorted(await self.rooms.project.records.ids()):
+                if ids := sorted(await self.workspace.project.records.ids()):
                     lost = {ids[number % len(ids)]}
-                    await self.rooms.project.records.erase(lost)
-                    await self.rooms.project.index.remove(lost)
+                    await self.workspace.project.records.erase(lost)
+                    await self.workspace.project.index.remove(lost)
             case "jump":
                 self.clock.advance(JUMPS[number % len(JUMPS)])
-                self.rooms = replace(self.rooms, ids=FakeIds(self.count))  # another process
+                self.workspace = replace(self.workspace, ids=FakeIds(self.count))  # another process
             case "look":
                 text, since = await self.opening()
                 self.openings[since] = text
@@ -77,39 +79,39 @@ class World:
                 await self.given_up(what, number)
 
     async def given_up(self, what: str, number: int) -> None:
-        report = await use_cases.memory_head(self.rooms)
+        report = await use_cases.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         choices = {
             "restore": [each.line.id for each in report.lines],
-            "forget": sorted(await self.rooms.project.records.ids()),
+            "forget": sorted(await self.workspace.project.records.ids()),
         }.get(
             "forget" if what == "hide" else what,
             [each.checkpoint.id for each in report.checkpoints],
         )
         if what == "seal":
             await use_cases.checkpoint(
-                self.rooms, f"Sealed w{self.count}.", number, again=True, approval="approved"
+                self.workspace, f"Sealed w{self.count}.", number, again=True, approval="approved"
             )
         elif choices:
             chosen = choices[number % len(choices)]
             if what in ("forget", "hide"):
-                with_memory = await self.rooms.project.records.get(RecordId(chosen))
+                with_memory = await self.workspace.project.records.get(RecordId(chosen))
                 if with_memory and with_memory.kind == "fact":
-                    await forgotten(self.rooms, RecordId(chosen), erase=what == "forget")
+                    await forgotten(self.workspace, RecordId(chosen), erase=what == "forget")
             else:
                 then = "forget" if what == "erase-road" else "continue"
-                await use_cases.backtrack(self.rooms, chosen, then)
+                await use_cases.backtrack(self.workspace, chosen, then)
 
     async def opening(self) -> tuple[list[str], str]:
         """The opening without what it cost, and the token to go on from."""
-        block = await use_cases.bootstrap(self.rooms)
+        block = await use_cases.bootstrap(self.workspace)
         return [line for line in block.text.splitlines() if " tokens, " not in line], block.since
 
 
-async def forgotten(rooms: Rooms, record_id: RecordId, *, erase: bool) -> None:
+async def forgotten(workspace: Workspace, record_id: RecordId, *, erase: bool) -> None:
     """Forget it, if it holds here."""
     try:
-        await use_cases.forget_memory(rooms, record_id, "", erase=erase)
+        await use_cases.forget_memory(workspace, record_id, "", erase=erase)
     except InvalidRequestError:
         return
 
@@ -126,15 +128,15 @@ def test_nothing_changed_is_said_only_where_nothing_did(steps: list[tuple[str, i
             await world.step(what, number)
             now, _ = await world.opening()
             for since, then in world.openings.items():
-                if await says_nothing(world.rooms, since):
+                if await says_nothing(world.workspace, since):
                     assert then == now
 
     asyncio.run(story())
 
 
-async def says_nothing(rooms: Rooms, since: str) -> bool:
+async def says_nothing(workspace: Workspace, since: str) -> bool:
     try:
-        block = await use_cases.memory_context(rooms, since=since)
+        block = await use_cases.memory_context(workspace, since=since)
     except InvalidRequestError:  # of a state that was lost: it says so
         return False
     assert isinstance(block, Block)

@@ -25,7 +25,7 @@ from memory_mcp.engine.head import current, move, moving_record, view_on, writin
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.recovery import in_segments
-from memory_mcp.engine.workspace import Rooms, writes_refused
+from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
 from memory_mcp.rendering.views import render_views
 from memory_mcp.sessions.inbox import work_off
@@ -64,23 +64,25 @@ class _Outlook:
     forgets: frozenset[SegmentId]
 
 
-async def preview_backtrack(rooms: Rooms, to: str, lesson: str = "") -> Preview | Skipped:
+async def preview_backtrack(workspace: Workspace, to: str, lesson: str = "") -> Preview | Skipped:
     """What going to `to` would hide and bring back. Changes nothing.
 
     Raises:
         UnknownTargetError: no such checkpoint, phase or line.
         InvalidRequestError: the lesson could not be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    lesson, _ = cleaned_text(rooms, lesson)
+    lesson, _ = cleaned_text(workspace, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
-    await _worked_off(rooms)  # else what waits would make another plan of it when it is agreed to
-    return (await _outlook(rooms, await current(rooms), to)).preview
+    await _worked_off(
+        workspace
+    )  # else what waits would make another plan of it when it is agreed to
+    return (await _outlook(workspace, await current(workspace), to)).preview
 
 
 async def backtrack(
-    rooms: Rooms, to: str, choice: Choice, *, lesson: str = "", token: str = ""
+    workspace: Workspace, to: str, choice: Choice, *, lesson: str = "", token: str = ""
 ) -> BacktrackOutcome:
     """Carry out the user's choice.
 
@@ -91,9 +93,9 @@ async def backtrack(
         UnknownTargetError: no such checkpoint, phase or line.
         InvalidRequestError: the lesson cannot be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    lesson, notes = cleaned_text(rooms, lesson)
+    lesson, notes = cleaned_text(workspace, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
     match choice:
         case "abort":
@@ -103,31 +105,31 @@ async def backtrack(
         case _:
             assert_never(choice)
     if choice == "forget":  # what was stored and never indexed must not be left on disk
-        await rooms.project.index.catch_up()
-    await _worked_off(rooms)
+        await workspace.project.index.catch_up()
+    await _worked_off(workspace)
     try:
         outlook, head, record = await _carried_out(
-            rooms, to, forget=choice == "forget", token=token
+            workspace, to, forget=choice == "forget", token=token
         )
     except _ChangedError as error:
         return replace(error.now, changed=True)
-    erased = await _erase(rooms, outlook, head.timeline) if choice == "forget" else 0
+    erased = await _erase(workspace, outlook, head.timeline) if choice == "forget" else 0
     left = record.move.line if record.move else None
     learnt: RecordId | None = None
     if lesson.strip():
         try:
-            learnt = await _keep_lesson(rooms, lesson, head)
+            learnt = await _keep_lesson(workspace, lesson, head)
         except StoreUnavailableError:  # the head was moved: no error may say that nothing was
             notes += (_LESSON_LOST,)
-    notes += await render_views(rooms)
-    notes += await pending_note(rooms)
+    notes += await render_views(workspace)
+    notes += await pending_note(workspace)
     return Backtracked(outlook.preview, line=left, erased=erased, lesson=learnt, notes=notes)
 
 
-async def _worked_off(rooms: Rooms) -> None:
+async def _worked_off(workspace: Workspace) -> None:
     """What hooks left belongs on the line that is about to be left; what waits on is dropped."""
     with suppress(MemoryMcpError):
-        await work_off(rooms)
+        await work_off(workspace)
 
 
 class _ChangedError(Exception):
@@ -139,20 +141,20 @@ class _ChangedError(Exception):
 
 
 async def _carried_out(
-    rooms: Rooms, to: str, *, forget: bool, token: str
+    workspace: Workspace, to: str, *, forget: bool, token: str
 ) -> tuple[_Outlook, Head, Record]:
     outlook: _Outlook | None = None
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
         nonlocal outlook
-        outlook = await _outlook(rooms, head, to)
+        outlook = await _outlook(workspace, head, to)
         if token and token != outlook.preview.token:
             raise _ChangedError(outlook.preview)
         goes = outlook.plan
         step = Move(
             act="restore" if isinstance(goes, Restore) else "backtrack",
-            branch=rooms.caller.branch,
-            opens={rooms.caller.branch: SegmentId(rooms.ids.new(at))},
+            branch=workspace.caller.branch,
+            opens={workspace.caller.branch: SegmentId(workspace.ids.new(at))},
             parents=goes.parents,
             leaves=(*goes.leaves, *sorted(outlook.forgets)) if forget else goes.leaves,
             gives_up=tuple(sorted(goes.gives_up.union(outlook.forgets if forget else ()))),
@@ -162,42 +164,48 @@ async def _carried_out(
             line=None if forget else LineId(free_name(line_id(at), head.timeline.lines)),
         )
         record = moving_record(
-            rooms, head, step, id_=id_, at=at, kind="move", content=f"{step.act} to {to.strip()}"
+            workspace,
+            head,
+            step,
+            id_=id_,
+            at=at,
+            kind="move",
+            content=f"{step.act} to {to.strip()}",
         )
         erases = tuple(sorted(outlook.erases | outlook.orders)) if forget else ()
         return record.model_copy(update={"erases": erases})
 
-    head, record = await move(rooms, plan)
+    head, record = await move(workspace, plan)
     if outlook is None:  # `move` plans at least once before it succeeds
         raise AssertionError("a move without a plan")
     return outlook, head, record
 
 
-async def _outlook(rooms: Rooms, head: Head, to: str) -> _Outlook:
+async def _outlook(workspace: Workspace, head: Head, to: str) -> _Outlook:
     timeline = head.timeline
-    branch = rooms.caller.branch
-    holding = await rooms.project.index.segments(orders=False)
+    branch = workspace.caller.branch
+    holding = await workspace.project.index.segments(orders=False)
     plan = plan_backtrack(timeline, branch, to, holding.keys())
-    view = view_on(rooms, timeline)
+    view = view_on(workspace, timeline)
     chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
     after = View(chain=chain, now=view.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
-    replaced = await replaced_by(rooms, plan, view, after)
-    index = rooms.project.index
+    replaced = await replaced_by(workspace, plan, view, after)
+    index = workspace.project.index
     count = await index.count(view, hidden) + len(replaced)
     newest = await index.find(view, hidden, limits.TITLES_REPORTED_MAX)
     newest = sorted({*newest, *replaced}, reverse=True)[: limits.TITLES_REPORTED_MAX]
-    named = await load(rooms.project, newest)
+    named = await load(workspace.project, newest)
     hides = plan.hides
     forgets = forgotten_by(timeline, branch, plan)
-    erases = await in_segments(rooms.project, forgets)
+    erases = await in_segments(workspace.project, forgets)
     preview = Preview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, Restore) else None,
         target=plan.checkpoint if isinstance(plan, Backtrack) else None,
         hides=count,
         titles=tuple(_title(record) for record in named),
-        brings=await _brings(rooms, plan, view, after),
+        brings=await _brings(workspace, plan, view, after),
         erases=len(erases),
         leaves=bool(hides.intersection(holding)),
         token=_token(head, branch, plan, erases | await index.of_segments(plan.hides)),
@@ -208,19 +216,19 @@ async def _outlook(rooms: Rooms, head: Head, to: str) -> _Outlook:
 
 
 async def replaced_by(
-    rooms: Rooms, plan: Backtrack | Restore, now: View, after: View
+    workspace: Workspace, plan: Backtrack | Restore, now: View, after: View
 ) -> set[RecordId]:
     """What stays in place, but was corrected or hidden on the road that is brought back."""
     if not isinstance(plan, Restore):
         return set()
-    index = rooms.project.index
+    index = workspace.project.index
     named = await index.suppressed_by(plan.brings) - await index.of_segments(plan.hides)
     return await index.visible(named, now) - await index.visible(named, after)
 
 
-async def _brings(rooms: Rooms, plan: Backtrack | Restore, now: View, after: View) -> int:
+async def _brings(workspace: Workspace, plan: Backtrack | Restore, now: View, after: View) -> int:
     """How many memories hold again afterwards that do not hold now."""
-    index = rooms.project.index
+    index = workspace.project.index
     freed = await index.suppressed_by(plan.hides)
     again = await index.visible(freed, after) - await index.visible(freed, now)
     if isinstance(plan, Restore):
@@ -230,23 +238,25 @@ async def _brings(rooms: Rooms, plan: Backtrack | Restore, now: View, after: Vie
     return len(again)
 
 
-async def _erase(rooms: Rooms, outlook: _Outlook, timeline: Timeline) -> int:
+async def _erase(workspace: Workspace, outlook: _Outlook, timeline: Timeline) -> int:
     """Erase what the move named, and what was written on the line while it was being given up.
 
     But for a tombstone that the move does not know: nobody else says what that one has erased.
     """
-    index = rooms.project.index
-    late = await in_segments(rooms.project, outlook.forgets & timeline.forgotten) - outlook.erases
+    index = workspace.project.index
+    late = (
+        await in_segments(workspace.project, outlook.forgets & timeline.forgotten) - outlook.erases
+    )
     known = outlook.erases | outlook.orders
     doomed = {*outlook.erases, *[id_ for id_ in late if await index.erased_by([id_]) <= known]}
-    await rooms.project.erase(doomed)
+    await workspace.project.erase(doomed)
     return len(doomed)
 
 
-async def _keep_lesson(rooms: Rooms, lesson: str, head: Head) -> RecordId:
+async def _keep_lesson(workspace: Workspace, lesson: str, head: Head) -> RecordId:
     draft = Draft(content=lesson, kind="lesson", importance=4)
-    record = build_record(draft, writing(rooms, head.timeline, rooms.clock.now()))
-    await rooms.project.keep(record)
+    record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
+    await workspace.project.keep(record)
     return record.id
 
 

@@ -30,7 +30,7 @@ from memory_mcp.engine.cleaning import cleaned_text
 from memory_mcp.engine.head import Planned, current, move, moving_record, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.phases import phase_now
-from memory_mcp.engine.workspace import Rooms, reads_refused, writes_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.rendering.views import render_views
 from memory_mcp.text.closeouts import build_closeout_records
@@ -46,27 +46,27 @@ _NOTHING: Final = Closeout()
 
 
 async def refused_checkpoint(
-    rooms: Rooms, summary: str, phase: int | None, *, again: bool
+    workspace: Workspace, summary: str, phase: int | None, *, again: bool
 ) -> PhaseSealed | Skipped | None:
     """Why this checkpoint would not be sealed, before anybody is asked about it.
 
     Raises:
         InvalidRequestError: the summary or the phase cannot be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
     check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
     check_phase(phase)
-    head = await current(rooms)
+    head = await current(workspace)
     try:
-        _refuse_again(rooms, head, await _phase(rooms, head, phase), again=again)
+        _refuse_again(workspace, head, await _phase(workspace, head, phase), again=again)
     except _PhaseSealedError as error:
         return error.outcome
     return None
 
 
 async def checkpoint(
-    rooms: Rooms,
+    workspace: Workspace,
     summary: str,
     phase: int | None,
     *,
@@ -82,28 +82,28 @@ async def checkpoint(
     Raises:
         InvalidRequestError: the summary, the phase or the closeout cannot be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    summary, cleaning = cleaned_text(rooms, summary)
-    if refused := await refused_checkpoint(rooms, summary, phase, again=again):
+    summary, cleaning = cleaned_text(workspace, summary)
+    if refused := await refused_checkpoint(workspace, summary, phase, again=again):
         return refused
-    closeout, told = await cleaned_closeout(rooms, closeout)
+    closeout, told = await cleaned_closeout(workspace, closeout)
     with_it = Judged()
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
         nonlocal with_it
-        number = await _phase(rooms, head, phase)
-        _refuse_again(rooms, head, number, again=again)  # another session may have been first
-        tips = head.timeline.tips(rooms.caller.branch)
+        number = await _phase(workspace, head, phase)
+        _refuse_again(workspace, head, number, again=again)  # another session may have been first
+        tips = head.timeline.tips(workspace.caller.branch)
         name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
-            place = partial(writing, rooms, head.timeline, at)
+            place = partial(writing, workspace, head.timeline, at)
             parts = build_closeout_records(closeout, number, place)
-            with_it = await judged(rooms, head.timeline, parts)
+            with_it = await judged(workspace, head.timeline, parts)
         step = Move(
             act="checkpoint",
-            branch=rooms.caller.branch,
-            opens={rooms.caller.branch: SegmentId(rooms.ids.new(at))},
+            branch=workspace.caller.branch,
+            opens={workspace.caller.branch: SegmentId(workspace.ids.new(at))},
             parents=tips,
             leaves=tips,
             carries=tuple(record.id for record in with_it.written),
@@ -112,23 +112,29 @@ async def checkpoint(
             approval=approval,
         )
         record = moving_record(
-            rooms, head, step, id_=id_, at=at, kind="checkpoint", content=summary
+            workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
         )
         return Planned(record, with_it.written)
 
     try:
         # what is added at the same time must not be missed
-        async with rooms.project.writing if closeout else nullcontext():
-            head, record = await move(rooms, plan)
+        async with workspace.project.writing if closeout else nullcontext():
+            head, record = await move(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
-    notes = (*cleaning, *told, *with_it.notes, *_depth(head, rooms), *await pending_note(rooms))
+    notes = (
+        *cleaning,
+        *told,
+        *with_it.notes,
+        *_depth(head, workspace),
+        *await pending_note(workspace),
+    )
     return Saved(sealed, notes=notes, written=with_it.written, known=with_it.known)
 
 
 async def decide(
-    rooms: Rooms, pending: str, decision: Decision, summary: str, *, again: bool
+    workspace: Workspace, pending: str, decision: Decision, summary: str, *, again: bool
 ) -> CheckpointOutcome:
     """Save a checkpoint that was left pending, save it with another summary, or skip it.
 
@@ -138,20 +144,20 @@ async def decide(
         UnknownTargetError: nothing of that name is pending.
         InvalidRequestError: an edit without a summary, or one that cannot be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    summary, cleaning = cleaned_text(rooms, summary)
+    summary, cleaning = cleaned_text(workspace, summary)
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
-        asked = _pending(head, rooms.caller.branch, pending)
+        asked = _pending(head, workspace.caller.branch, pending)
         along: tuple[Record, ...] = ()
         if decision == "skip":
-            carried = await carried_by(rooms, asked)
-            along = hiding(carried, writing(rooms, head.timeline, at))
+            carried = await carried_by(workspace, asked)
+            along = hiding(carried, writing(workspace, head.timeline, at))
         else:
-            _refuse_again(rooms, head, asked.phase, again=again)
+            _refuse_again(workspace, head, asked.phase, again=again)
         step = Move(
             act="decide",
             branch=asked.branch,
@@ -163,31 +169,33 @@ async def decide(
             approval="skipped" if decision == "skip" else "approved",
         )
         text = summary if decision == "edit" else asked.summary
-        record = moving_record(rooms, head, step, id_=id_, at=at, kind="checkpoint", content=text)
+        record = moving_record(
+            workspace, head, step, id_=id_, at=at, kind="checkpoint", content=text
+        )
         return Planned(record, along)
 
     try:
-        head, record = await move(rooms, plan)
+        head, record = await move(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
     step = record.move
     done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
     if decision == "skip":  # what it hid stands in no file when this returns
-        cleaning += await render_views(rooms)
+        cleaning += await render_views(workspace)
     return Decided(done, notes=cleaning)
 
 
-async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
+async def fork(workspace: Workspace, name: str, at: str) -> Branched | Skipped:
     """Begin a branch at a checkpoint (or here). The caller stays where it is.
 
     Raises:
         InvalidRequestError: the name cannot be a branch, or is taken.
         UnknownTargetError: no such checkpoint on this branch.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
     branch = check_branch(name)
-    here = rooms.caller.branch
+    here = workspace.caller.branch
     from_: Checkpoint | None = None
 
     async def plan(head: Head, id_: RecordId, moment: datetime) -> Record:
@@ -198,10 +206,10 @@ async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
                 f"branch {name!r} exists already. Switch to it, or choose another name."
             )
         from_ = target_checkpoint(timeline, here, at) if at.strip() else None
-        opens = {branch: SegmentId(rooms.ids.new(moment))}
+        opens = {branch: SegmentId(workspace.ids.new(moment))}
         tips = timeline.tips(here)
         if from_ is None:  # what is written here from now on must not be seen from the new branch
-            opens[here] = SegmentId(rooms.ids.new(moment))
+            opens[here] = SegmentId(workspace.ids.new(moment))
         step = Move(
             act="fork",
             branch=branch,
@@ -210,22 +218,22 @@ async def fork(rooms: Rooms, name: str, at: str) -> Branched | Skipped:
             leaves=() if from_ else tips,
         )
         return moving_record(
-            rooms, head, step, id_=id_, at=moment, kind="move", content=f"Fork {branch}."
+            workspace, head, step, id_=id_, at=moment, kind="move", content=f"Fork {branch}."
         )
 
-    await move(rooms, plan)
+    await move(workspace, plan)
     return Branched(branch, from_.id if from_ else None)
 
 
-async def switch(rooms: Rooms, name: str) -> Branched | Skipped:
+async def switch(workspace: Workspace, name: str) -> Branched | Skipped:
     """The branch of that name, for the caller to go on with.
 
     Raises:
         UnknownTargetError: there is no such branch.
     """
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    branches = (await current(rooms)).timeline.branches
+    branches = (await current(workspace)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
     return Branched(check_branch(name), None)
@@ -239,15 +247,15 @@ class _PhaseSealedError(Exception):
         self.outcome = outcome
 
 
-def _refuse_again(rooms: Rooms, head: Head, phase: int | None, *, again: bool) -> None:
-    found = phase_again(head.timeline, rooms.caller.branch, phase)
+def _refuse_again(workspace: Workspace, head: Head, phase: int | None, *, again: bool) -> None:
+    found = phase_again(head.timeline, workspace.caller.branch, phase)
     if found is not None and not again:
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
 
-async def _phase(rooms: Rooms, head: Head, phase: int | None) -> int | None:
+async def _phase(workspace: Workspace, head: Head, phase: int | None) -> int | None:
     """The phase that was given, else the one that this session or the project works on."""
-    return (await phase_now(rooms, head.timeline)).worked_on if phase is None else phase
+    return (await phase_now(workspace, head.timeline)).worked_on if phase is None else phase
 
 
 def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
@@ -259,8 +267,8 @@ def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
     raise UnknownTargetError("pending checkpoint", name, known=list(waiting))
 
 
-def _depth(head: Head, rooms: Rooms) -> tuple[str, ...]:
-    depth = len(head.timeline.chain(rooms.caller.branch))
+def _depth(head: Head, workspace: Workspace) -> tuple[str, ...]:
+    depth = len(head.timeline.chain(workspace.caller.branch))
     if depth <= limits.CHAIN_SEGMENTS_WARN:
         return ()
     note = (

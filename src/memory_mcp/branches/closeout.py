@@ -17,7 +17,7 @@ from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.cleaning import kept_text
 from memory_mcp.engine.head import view_on
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.closeouts import check_closeout
 from memory_mcp.text.merge import makes_superfluous
@@ -37,7 +37,9 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-async def cleaned_closeout(rooms: Rooms, given: Closeout) -> tuple[Closeout, tuple[str, ...]]:
+async def cleaned_closeout(
+    workspace: Workspace, given: Closeout
+) -> tuple[Closeout, tuple[str, ...]]:
     """The closeout as it may be stored, and sentences about what was left out of it.
 
     Raises:
@@ -47,7 +49,7 @@ async def cleaned_closeout(rooms: Rooms, given: Closeout) -> tuple[Closeout, tup
     notes: list[str] = []
 
     async def plain(field: str, text: str) -> str:
-        kept, said = await kept_text(rooms, field, text)
+        kept, said = await kept_text(workspace, field, text)
         notes.extend(said)
         return kept
 
@@ -69,14 +71,14 @@ async def cleaned_closeout(rooms: Rooms, given: Closeout) -> tuple[Closeout, tup
     return closeout, tuple(dict.fromkeys(notes))
 
 
-async def judged(rooms: Rooms, timeline: Timeline, records: Iterable[Record]) -> Judged:
+async def judged(workspace: Workspace, timeline: Timeline, records: Iterable[Record]) -> Judged:
     """What is known word for word is not stored again, and what the user rejected not at all."""
-    view = view_on(rooms, timeline)
+    view = view_on(workspace, timeline)
     written: list[Record] = []
     known: list[Record] = []
     notes: list[str] = []
     for record in records:
-        there = await twins(rooms, rooms.project, record, view)
+        there = await twins(workspace, workspace.project, record, view)
         tombstone = rejection(there)
         if tombstone is not None:
             shown = record.content[:_SHOWN_CHARS_MAX]
@@ -100,19 +102,19 @@ def _same(known: Record, new: Record) -> bool:
     return known.key == new.key or (part == "issues" == known.key.rpartition(":")[2])
 
 
-async def carried_by(rooms: Rooms, asked: Checkpoint) -> Sequence[Record]:
+async def carried_by(workspace: Workspace, asked: Checkpoint) -> Sequence[Record]:
     """The records that were written with the checkpoint, as far as they are still there.
 
     Raises:
         InvalidRequestError: the checkpoint's record cannot be read, so nobody knows.
     """
-    moves = await load(rooms.project, [asked.move])
+    moves = await load(workspace.project, [asked.move])
     if not moves:
         raise InvalidRequestError(
             f"The record of checkpoint {asked.id!r} cannot be read: run `memory-mcp doctor`."
         )
     move = moves[0].move
-    return await load(rooms.project, list(move.carries if move else ()))
+    return await load(workspace.project, list(move.carries if move else ()))
 
 
 def hiding(carried: Sequence[Record], place: Writing) -> tuple[Record, ...]:

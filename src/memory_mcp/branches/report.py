@@ -13,7 +13,7 @@ from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.pending import tally_of, unseen
 from memory_mcp.engine.phases import phase_now
-from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.plans import phase_again, plan_restore
 from memory_mcp.trust.erasing import waiting_note
@@ -25,31 +25,31 @@ _SHOWN = 10
 """Checkpoints and lines reported one by one; older ones are counted."""
 
 
-async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
+async def memory_head(workspace: Workspace) -> HeadReport | Skipped:
     """Checkpoints with what a backtrack to each would hide, pending approvals, left lines."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    head = await current(rooms)
-    timeline, branch = head.timeline, rooms.caller.branch
-    view = view_on(rooms, timeline)
+    head = await current(workspace)
+    timeline, branch = head.timeline, workspace.caller.branch
+    view = view_on(workspace, timeline)
     valid = timeline.valid(branch)
     durable = [
         await pool.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
-        for pool in rooms.pools
+        for pool in workspace.pools
     ]
-    phase = await phase_now(rooms, timeline)
-    holding = (await rooms.project.index.segments(orders=False)).keys()
+    phase = await phase_now(workspace, timeline)
+    holding = (await workspace.project.index.segments(orders=False)).keys()
     invalidated = timeline.invalidated(branch, holding)
     warnings = (
-        *await strangers_note(rooms),
-        *_warnings(rooms, timeline, phase.worked_on, invalidated),
-        *await waiting_note(rooms),
+        *await strangers_note(workspace),
+        *_warnings(workspace, timeline, phase.worked_on, invalidated),
+        *await waiting_note(workspace),
     )
     mirrored: Tally | None = None
-    if rooms.mirrored:
+    if workspace.mirrored:
         try:
-            mirrored = await tally_of(rooms)
-            warnings += await unseen(rooms)
+            mirrored = await tally_of(workspace)
+            warnings += await unseen(workspace)
         except StoreError as error:  # the head is here, whatever becomes of the mirror
             warnings += (str(error),)
     return HeadReport(
@@ -57,16 +57,18 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
         branch=branch,
         branches=timeline.branches,
         phase=phase.number,
-        memories=await rooms.project.index.count(view, Filters(durable=False, kinds=MEMORY_KINDS)),
+        memories=await workspace.project.index.count(
+            view, Filters(durable=False, kinds=MEMORY_KINDS)
+        ),
         durable=sum(durable),
         checkpoints=[
-            CheckpointState(c, await _between(rooms, view, timeline, c.seals))
+            CheckpointState(c, await _between(workspace, view, timeline, c.seals))
             for c in valid[-_SHOWN:]
         ],
         earlier_checkpoints=max(0, len(valid) - _SHOWN),
         invalidated=invalidated[-_SHOWN:],
         pending=timeline.pending(branch)[-_SHOWN:],
-        lines=await _lines(rooms, view, timeline, holding),
+        lines=await _lines(workspace, view, timeline, holding),
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
@@ -74,43 +76,43 @@ async def memory_head(rooms: Rooms) -> HeadReport | Skipped:
 
 
 async def _between(
-    rooms: Rooms, view: View, timeline: Timeline, seals: tuple[SegmentId, ...]
+    workspace: Workspace, view: View, timeline: Timeline, seals: tuple[SegmentId, ...]
 ) -> int:
     hides = view.chain - timeline.ancestors(seals)
-    return await rooms.project.index.count(view, Filters(segments=hides, kinds=MEMORY_KINDS))
+    return await workspace.project.index.count(view, Filters(segments=hides, kinds=MEMORY_KINDS))
 
 
 async def _lines(
-    rooms: Rooms, view: View, timeline: Timeline, holding: Collection[SegmentId]
+    workspace: Workspace, view: View, timeline: Timeline, holding: Collection[SegmentId]
 ) -> list[LineState]:
     """The left lines of this branch on which anything was written or hidden, newest last."""
     found: list[LineState] = []
     every = timeline.left_lines(holding)
-    lines = [line for line in every if line.branch == rooms.caller.branch]
+    lines = [line for line in every if line.branch == workspace.caller.branch]
     for line in lines[-_SHOWN:]:
-        plan = plan_restore(timeline, rooms.caller.branch, line)
+        plan = plan_restore(timeline, workspace.caller.branch, line)
         there = (view.chain - plan.hides) | plan.brings
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
-        count = await rooms.project.index.count(View(chain=there, now=view.now), brings)
-        again = await replaced_by(rooms, plan, view, View(chain=there, now=view.now))
+        count = await workspace.project.index.count(View(chain=there, now=view.now), brings)
+        again = await replaced_by(workspace, plan, view, View(chain=there, now=view.now))
         if count or again:
             found.append(LineState(line, count, len(again)))
     return found
 
 
 def _warnings(
-    rooms: Rooms, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
+    workspace: Workspace, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
 ) -> tuple[str, ...]:
     warnings: list[str] = []
-    if again := phase_again(timeline, rooms.caller.branch, phase):
+    if again := phase_again(timeline, workspace.caller.branch, phase):
         warnings.append(again.said)
     for what, known in (
         ("invalidated", invalidated),
-        ("pending", timeline.pending(rooms.caller.branch)),
+        ("pending", timeline.pending(workspace.caller.branch)),
     ):
         if len(known) > _SHOWN:
             warnings.append(f"{len(known) - _SHOWN} earlier {what} checkpoints are not shown.")
-    depth = len(timeline.chain(rooms.caller.branch))
+    depth = len(timeline.chain(workspace.caller.branch))
     if depth > limits.CHAIN_SEGMENTS_WARN:
         warnings.append(f"{depth:,} segments lie on this branch: seal checkpoints more rarely.")
     return tuple(warnings)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from memory_mcp import use_cases
-from memory_mcp.build import open_rooms
+from memory_mcp.build import open_workspace
 from memory_mcp.cli import show
 from memory_mcp.cli import sync as cloud
 from memory_mcp.cli.maintenance import doctor, reindex, trust, trusted_list
@@ -23,7 +23,7 @@ from memory_mcp.config.settings import Settings, read_settings, with_toolsets
 from memory_mcp.config.values import folder_named
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.render.block import Block
 from memory_mcp.render.receipts import (
@@ -56,7 +56,7 @@ def run(given: Given) -> int:
             case name if name in _WITHOUT_ROOMS:
                 shown = _WITHOUT_ROOMS[name](settings, given)
             case name:
-                shown = run_to_end(_in_rooms(settings, given, _COMMANDS[name]))
+                shown = run_to_end(_in_workspace(settings, given, _COMMANDS[name]))
         return show.show(shown, as_json=as_json)
     except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
         if show.is_closed_pipe(error):
@@ -92,33 +92,33 @@ def _serve(settings: Settings, given: Given) -> int:
     return 0
 
 
-async def _in_rooms(
-    settings: Settings, given: Given, command: Callable[[Rooms, Given], Awaitable[Output]]
+async def _in_workspace(
+    settings: Settings, given: Given, command: Callable[[Workspace, Given], Awaitable[Output]]
 ) -> Output:
     given.project_dir = settings.project_dir
-    async with open_rooms(settings) as built:
+    async with open_workspace(settings) as built:
         if lost := built.places.lost:
             say(f"memory-mcp: {lost}", to=sys.stderr)
         with suppress(StoreError):  # the command says what is wrong, if that concerns it
             if command is not doctor:  # which names what it finds, and mends it if it is asked to
-                await use_cases.complete_import(built.rooms)
+                await use_cases.complete_import(built.workspace)
         with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
-            await use_cases.work_off(built.rooms)
-        shown = await command(built.rooms, given)
-        await use_cases.render_if_behind(built.rooms)  # a session may have ended before it did
+            await use_cases.work_off(built.workspace)
+        shown = await command(built.workspace, given)
+        await use_cases.render_if_behind(built.workspace)  # a session may have ended before it did
         return shown
 
 
-async def _head(rooms: Rooms, given: Given) -> Output:
+async def _head(workspace: Workspace, given: Given) -> Output:
     del given
-    match await use_cases.memory_head(rooms):
+    match await use_cases.memory_head(workspace):
         case HeadReport() as report:
             return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
         case Skipped(reason):
             return _skipped(reason)
 
 
-async def _checkpoint(rooms: Rooms, given: Given) -> Output:
+async def _checkpoint(workspace: Workspace, given: Given) -> Output:
     if given.decision and not given.pending:
         raise InvalidRequestError(
             f"--decision {given.decision} is about a checkpoint that is pending: name it with "
@@ -126,12 +126,12 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Output:
         )
     if given.pending:
         decided = await use_cases.decide(
-            rooms, given.pending, given.decision or "save", given.summary, again=given.again
+            workspace, given.pending, given.decision or "save", given.summary, again=given.again
         )
         return Output(checkpoint_fields(decided))
     # whoever types the command is the user: typing it is the approval
     outcome = await use_cases.checkpoint(
-        rooms,
+        workspace,
         given.summary,
         given.phase,
         again=given.again,
@@ -141,21 +141,23 @@ async def _checkpoint(rooms: Rooms, given: Given) -> Output:
     return Output(checkpoint_fields(outcome))
 
 
-async def _backtrack(rooms: Rooms, given: Given) -> Output:
+async def _backtrack(workspace: Workspace, given: Given) -> Output:
     choice: use_cases.Choice | Literal[""] = given.mode
     token: str = given.confirm
     if not choice:
-        match await use_cases.preview_backtrack(rooms, given.to):
+        match await use_cases.preview_backtrack(workspace, given.to):
             case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
                 choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
             case Preview() | Skipped() as outcome:
                 return Output(backtrack_fields(outcome))
-    outcome = await use_cases.backtrack(rooms, given.to, choice, lesson=given.lesson, token=token)
+    outcome = await use_cases.backtrack(
+        workspace, given.to, choice, lesson=given.lesson, token=token
+    )
     return Output(backtrack_fields(outcome))
 
 
-async def _fork(rooms: Rooms, given: Given) -> Output:
-    match await use_cases.fork(rooms, given.name, given.at):
+async def _fork(workspace: Workspace, given: Given) -> Output:
+    match await use_cases.fork(workspace, given.name, given.at):
         case Branched(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
@@ -163,8 +165,8 @@ async def _fork(rooms: Rooms, given: Given) -> Output:
             return _skipped(reason)
 
 
-async def _context(rooms: Rooms, given: Given) -> Output:
-    match await use_cases.memory_context(rooms, given.task, given.budget_tokens, given.since):
+async def _context(workspace: Workspace, given: Given) -> Output:
+    match await use_cases.memory_context(workspace, given.task, given.budget_tokens, given.since):
         case Block() as block:
             fields = {"success": True, "context": block.text, "tokens": block.tokens,
                       "shown": block.shown, "leftOut": block.left_out,
@@ -191,7 +193,7 @@ _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Output]] = {
     "uninstall": _client,
 }
 
-_COMMANDS: dict[str, Callable[[Rooms, Given], Awaitable[Output]]] = {
+_COMMANDS: dict[str, Callable[[Workspace, Given], Awaitable[Output]]] = {
     "add": add,
     "search": search,
     "update": update,

@@ -11,12 +11,12 @@ from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.views import Filters, Wish
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import added_fields, forgotten_fields, found_fields
 
 
-async def search(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Find what holds."""
     filters = Filters(
         category=given.category,
@@ -30,7 +30,7 @@ async def search(rooms: Rooms, given: argparse.Namespace) -> show.Output:
         until=parse_time("--until", given.until),
     )
     wish = Wish(min_score=given.min_score, diverse=given.diverse)
-    found = await use_cases.search_memories(rooms, given.query, filters, given.limit, wish)
+    found = await use_cases.search_memories(workspace, given.query, filters, given.limit, wish)
     return show.Output(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
 
 
@@ -65,7 +65,7 @@ def parse_time(option: str, given: str) -> datetime | None:
 Given = argparse.Namespace
 
 
-async def add(rooms: Rooms, given: Given) -> Output:
+async def add(workspace: Workspace, given: Given) -> Output:
     """Remember one thing."""
     draft = Draft(
         content=read_text(given.content),
@@ -80,21 +80,21 @@ async def add(rooms: Rooms, given: Given) -> Output:
         supersedes=tuple(given.supersedes),
         reach=given.scope,
     )
-    return Output(added_fields(await use_cases.add_memory(rooms, draft, gate=given.gate)))
+    return Output(added_fields(await use_cases.add_memory(workspace, draft, gate=given.gate)))
 
 
-async def update(rooms: Rooms, given: Given) -> Output:
+async def update(workspace: Workspace, given: Given) -> Output:
     """Replace what a memory says."""
     outcome = await use_cases.update_memory(
-        rooms, given.memory_id, read_text(given.content), given.title, given.reason
+        workspace, given.memory_id, read_text(given.content), given.title, given.reason
     )
     return Output(added_fields(outcome))
 
 
-async def forget(rooms: Rooms, given: Given) -> Output:
+async def forget(workspace: Workspace, given: Given) -> Output:
     """Erase one memory for good, or hide it."""
     erase = not given.hide
-    outcome = await use_cases.forget_memory(rooms, given.memory_id, given.reason, erase=erase)
+    outcome = await use_cases.forget_memory(workspace, given.memory_id, given.reason, erase=erase)
     return Output(forgotten_fields(outcome))
 
 

@@ -9,28 +9,28 @@ from memory_mcp.cli.show import Fields, Output, read_stdin
 from memory_mcp.domain.nudge import Cleared, Left, Nudge, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.receipts import pluralise
 
 _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""
 
 
-async def nudge(rooms: Rooms, given: argparse.Namespace) -> Output:
+async def nudge(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Do what the first word after `nudge` says; without one: list."""
     match given.action:
         case "add":
-            return await _add(rooms, given)
+            return await _add(workspace, given)
         case "clear":
-            return await _clear(rooms, everything=given.all)
+            return await _clear(workspace, everything=given.all)
         case _:
-            return await _list(rooms)
+            return await _list(workspace)
 
 
-async def _add(rooms: Rooms, given: argparse.Namespace) -> Output:
+async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
     text = read_stdin() if given.text == "-" else given.text
     expires = parse_time("--expires", given.expires)
-    match await use_cases.add_nudge(rooms, text, given.priority, expires):
+    match await use_cases.add_nudge(workspace, text, given.priority, expires):
         case Left(left, notes):
             said = " ".join(("It waits for the next session that begins.", *notes))
             return Output({"success": True, **_fields(left), "message": said})
@@ -38,8 +38,8 @@ async def _add(rooms: Rooms, given: argparse.Namespace) -> Output:
             return Output({"success": False, "message": reason})
 
 
-async def _list(rooms: Rooms) -> Output:
-    match await use_cases.waiting_nudges(rooms):
+async def _list(workspace: Workspace) -> Output:
+    match await use_cases.waiting_nudges(workspace):
         case Waiting(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {
@@ -50,15 +50,15 @@ async def _list(rooms: Rooms) -> Output:
                     *([f"And {more} more."] if more > 0 else []),
                 ],
                 "strange": list(strange[:_UNREAD_NAMED_MAX]),
-                "place": rooms.nudges.place(rooms.scope.user),
+                "place": workspace.nudges.place(workspace.scope.user),
             }
             return Output(fields, _as_text)
         case Skipped(reason):
             return Output({"success": False, "message": reason})
 
 
-async def _clear(rooms: Rooms, *, everything: bool) -> Output:
-    match await use_cases.clear_nudges(rooms, everything=everything):
+async def _clear(workspace: Workspace, *, everything: bool) -> Output:
+    match await use_cases.clear_nudges(workspace, everything=everything):
         case Cleared(removed, left):
             named = ("message is", "messages are") if everything else ("nudge is", "nudges are")
             said = f"{pluralise(removed, *named)} removed."

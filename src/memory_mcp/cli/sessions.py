@@ -28,7 +28,7 @@ from memory_mcp.domain.given import Given, spoken, without_null
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.phases import Phases
 from memory_mcp.domain.profile import LABELS, Profile
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.profile import profile_line
 from memory_mcp.render.receipts import (
@@ -99,7 +99,7 @@ def make_closeout(given: Options) -> Closeout:
     )
 
 
-async def consolidate(rooms: Rooms, given: Options) -> Output:
+async def consolidate(workspace: Workspace, given: Options) -> Output:
     """Hand on what a later session needs; without anything, what was handed on last.
 
     Raises:
@@ -114,15 +114,15 @@ async def consolidate(rooms: Rooms, given: Options) -> Output:
         session=plain(given.session or form.session_id).strip(),
         final=given.final or form.final,
     )
-    outcome = await use_cases.consolidate(rooms, said)
+    outcome = await use_cases.consolidate(workspace, said)
     return Output(consolidation_fields(outcome), _latest_text)
 
 
-async def phase(rooms: Rooms, given: Options) -> Output:
+async def phase(workspace: Workspace, given: Options) -> Output:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
-        return Output(phase_fields(await use_cases.move_to_phase(rooms, given.number)))
-    match await use_cases.phases(rooms):
+        return Output(phase_fields(await use_cases.move_to_phase(workspace, given.number)))
+    match await use_cases.phases(workspace):
         case Phases() as known:
             steps = [
                 {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
@@ -135,11 +135,11 @@ async def phase(rooms: Rooms, given: Options) -> Output:
             return Output({"success": False, "message": reason})
 
 
-async def identity(rooms: Rooms, given: Options) -> Output:
+async def identity(workspace: Workspace, given: Options) -> Output:
     """Show what the project is, or say it anew."""
     if text := read_text(given.text):
-        return Output(added_fields(await use_cases.set_identity(rooms, text)))
-    known = await use_cases.project_identity(rooms)
+        return Output(added_fields(await use_cases.set_identity(workspace, text)))
+    known = await use_cases.project_identity(workspace)
     if isinstance(known, Skipped):
         return Output({"success": False, "message": known.reason})
     found = [{"content": record.content, "memoryId": record.id} for record in known]
@@ -179,7 +179,7 @@ _TURNS: Final = TypeAdapter(
 )
 
 
-async def episode(rooms: Rooms, given: argparse.Namespace) -> Output:
+async def episode(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Capture what the turns were about.
 
     Raises:
@@ -188,8 +188,10 @@ async def episode(rooms: Rooms, given: argparse.Namespace) -> Output:
     text: str = read_stdin() if given.turns == "-" else given.turns
     turns = _read_turns(text)
     if given.session:
-        rooms = replace(rooms, caller=replace(rooms.caller, conversation=plain(given.session)))
-    outcome = await use_cases.episodic_capture(rooms, turns, given.turn, final=given.final)
+        workspace = replace(
+            workspace, caller=replace(workspace.caller, conversation=plain(given.session))
+        )
+    outcome = await use_cases.episodic_capture(workspace, turns, given.turn, final=given.final)
     return Output(episode_fields(outcome))
 
 
@@ -209,10 +211,10 @@ def _read_turns(text: str) -> list[Turn]:
     ]
 
 
-async def profile(rooms: Rooms, given: argparse.Namespace) -> Output:
+async def profile(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show the profile, field by field."""
     del given
-    match await use_cases.user_profile(rooms):
+    match await use_cases.user_profile(workspace):
         case Profile() as known:
             return Output(_profile_fields(known), _profile_text)
         case Skipped(reason):

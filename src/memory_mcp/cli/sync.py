@@ -18,7 +18,7 @@ from memory_mcp.cli.show import Fields, Output
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import key_in, on_this_machine
 from memory_mcp.ending import interruptible
-from memory_mcp.engine.workspace import MEMORY_OFF, Rooms
+from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import pluralise
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
@@ -157,24 +157,28 @@ def _status_text(fields: Fields) -> str:
     return "\n".join(f"{name + ':':12}{value}" for name, value in lines.items())
 
 
-async def sync(rooms: Rooms, given: argparse.Namespace) -> Output:
+async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show what the outboxes hold, or empty them."""
     if (
-        skipped := use_cases.reads_refused(rooms)
+        skipped := use_cases.reads_refused(workspace)
         if given.status
-        else use_cases.writes_refused(rooms)
+        else use_cases.writes_refused(workspace)
     ):
         return Output({"success": False, "message": skipped.reason})
     if given.erase:  # what came from a cloud may wait here long after it was left
-        return Output(_sync_fields(await use_cases.erase_forgotten_elsewhere(rooms)), _sync_text)
-    if not rooms.mirrored:
-        why = " ".join(await use_cases.strangers_note(rooms))
+        return Output(
+            _sync_fields(await use_cases.erase_forgotten_elsewhere(workspace)), _sync_text
+        )
+    if not workspace.mirrored:
+        why = " ".join(await use_cases.strangers_note(workspace))
         why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Output({"success": False, "message": why})
     if given.status:
-        return Output(_sync_fields(await use_cases.sync_status(rooms)), _sync_text)
+        return Output(_sync_fields(await use_cases.sync_status(workspace)), _sync_text)
     with show.progress("Supermemory") as advance:
-        done = await use_cases.sync(rooms, advance, push_all=given.push_all, pull_all=given.pull)
+        done = await use_cases.sync(
+            workspace, advance, push_all=given.push_all, pull_all=given.pull
+        )
     fields = _sync_fields(done)
     if given.pull and done.kept_out:  # what was asked for did not happen
         fields = {**fields, "success": False}

@@ -23,7 +23,7 @@ from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_
 from memory_mcp.domain.moving import Export, ExportFormat, Imported, Parsed
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Record
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.formats import own
 from memory_mcp.formats.claude_md import CLAUDE_FILES
@@ -35,21 +35,21 @@ from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
 from memory_mcp.storage.files.imports import read_material
 
 
-async def import_(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+async def import_(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Take in a source, or say what would come of it."""
     if (
-        skipped := use_cases.reads_refused(rooms)
+        skipped := use_cases.reads_refused(workspace)
         if given.dry_run
-        else use_cases.writes_refused(rooms)
+        else use_cases.writes_refused(workspace)
     ):
         return show.Output({"success": False, "message": skipped.reason})
     parsed = _parse(given)
     reach = _reach(given.scope)
     with show.progress("Reading" if given.dry_run else "Importing") as advance:
         if given.dry_run:
-            done = await use_cases.preview_import(rooms, parsed, reach, advance)
+            done = await use_cases.preview_import(workspace, parsed, reach, advance)
         else:
-            done = await _import(rooms, parsed, reach, advance, erase=given.erase)
+            done = await _import(workspace, parsed, reach, advance, erase=given.erase)
     if isinstance(done, Skipped):
         return show.Output({"success": False, "message": done.reason})
     return show.Output(imported_fields(done), imported_text)
@@ -63,10 +63,15 @@ def _parse(given: argparse.Namespace) -> Parsed:
 
 
 async def _import(
-    rooms: Rooms, parsed: Parsed, reach: Reach | None, advance: use_cases.Advance, *, erase: bool
+    workspace: Workspace,
+    parsed: Parsed,
+    reach: Reach | None,
+    advance: use_cases.Advance,
+    *,
+    erase: bool,
 ) -> Imported | Skipped:
     try:
-        return await use_cases.import_memories(rooms, parsed, reach, advance, erase=erase)
+        return await use_cases.import_memories(workspace, parsed, reach, advance, erase=erase)
     except asyncio.CancelledError as error:  # Ctrl-C
         said = " ".join(getattr(error, "__notes__", ("Nothing was changed.",)))
         raise StoreUnavailableError(f"Interrupted. {said}") from error
@@ -94,24 +99,24 @@ _SCOPES: Final[dict[str, tuple[Reach, ...]]] = {
 Put = Callable[[str], object]
 
 
-async def export(rooms: Rooms, given: argparse.Namespace) -> show.Output:
+async def export(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Write what holds, or all there is."""
     target: str = given.target
     form = _format(target, given.format)
     path = _path(target)
     with _explain_links(target):
-        return await _export(rooms, given, form, path)
+        return await _export(workspace, given, form, path)
 
 
 async def _export(
-    rooms: Rooms, given: argparse.Namespace, form: ExportFormat, path: Path | None
+    workspace: Workspace, given: argparse.Namespace, form: ExportFormat, path: Path | None
 ) -> show.Output:
     target: str = given.target
     disk = _disk(path, given)
     if path is not None:
         _refuse_links(disk, path / own.INDEX_NAME if form == "markdown" else path)
     there = None if path is None or given.force else _refuse_foreign_target(path, form)
-    chosen = await use_cases.choose_export(rooms, _SCOPES[given.scope], history=given.history)
+    chosen = await use_cases.choose_export(workspace, _SCOPES[given.scope], history=given.history)
     if isinstance(chosen, Skipped):
         return show.Output({"success": False, "message": chosen.reason})
     if there is not None:

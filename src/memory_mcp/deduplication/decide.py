@@ -10,7 +10,7 @@ from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.record import BECAUSE, REJECTED, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.text.merge import (
     Decision,
@@ -37,13 +37,13 @@ _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 
 
-async def twins(rooms: Rooms, pool: Pool, new: Record, view: View) -> list[Record]:
+async def twins(workspace: Workspace, pool: Pool, new: Record, view: View) -> list[Record]:
     """The visible memories that name exactly this statement, and the tombstones of any pool.
 
     A pool that cannot be asked has nothing to say: it must not keep a memory from being stored.
     """
     found: list[Record] = []
-    for each in rooms.pools:
+    for each in workspace.pools:
         try:
             ids = await each.index.find(view, Filters(statement=new.statement), _TWINS_MAX)
         except StoreError:
@@ -67,7 +67,13 @@ def rejection(there: Sequence[Record]) -> Record | None:
 
 
 async def decided(
-    rooms: Rooms, pool: Pool, new: Record, there: Sequence[Record], *, view: View, until: float
+    workspace: Workspace,
+    pool: Pool,
+    new: Record,
+    there: Sequence[Record],
+    *,
+    view: View,
+    until: float,
 ) -> Decision:
     """What becomes of a memory that nobody has stored yet; `there` are its `twins`.
 
@@ -82,16 +88,16 @@ async def decided(
     tombstones = {record.id for record in there if record.kind == "tombstone"}
     if set(new.supersedes) - tombstones:  # the caller has judged already
         return Insert()
-    return await _compared(rooms, pool, new, view=view, until=until)
+    return await _compared(workspace, pool, new, view=view, until=until)
 
 
 async def _compared(
-    rooms: Rooms, pool: Pool, new: Record, *, view: View, until: float
+    workspace: Workspace, pool: Pool, new: Record, *, view: View, until: float
 ) -> Skip | Insert | Merge:
     """The new memory beside those that are most like it: all that are the same fact become one."""
     try:
-        near = await alike(pool, new, view, rooms.policy.merging)
-        judged = await _judged(rooms, near, view, until)
+        near = await alike(pool, new, view, workspace.policy.merging)
+        judged = await _judged(workspace, near, view, until)
     except StoreError as error:  # what cannot be compared is stored
         return Insert(notes=(f"It was not compared with what is known: {error}",))
     if known := next((one for one, verdict in judged if isinstance(verdict, Restated)), None):
@@ -102,10 +108,10 @@ async def _compared(
     # the newest first: where two old ones differ, the newer one of them counts
     for one, verdict in sorted(judged, key=lambda pair: pair[0].record.id, reverse=True):
         match verdict:
-            case Unsure() if one.score < rooms.policy.merging.auto_update:
+            case Unsure() if one.score < workspace.policy.merging.auto_update:
                 whole = None
             case _:
-                whole = await _composed(rooms, one, text, verdict, until)
+                whole = await _composed(workspace, one, text, verdict, until)
                 if olds and whole and not _all_in(compose(one.record.content, new.content), whole):
                     continue  # they differ in something else, and which of them is newer is lost
         if whole is None:
@@ -138,13 +144,13 @@ def _all_in(text: str | None, whole: str) -> bool:
 
 
 async def _judged(
-    rooms: Rooms, near: Sequence[Alike], view: View, until: float
+    workspace: Workspace, near: Sequence[Alike], view: View, until: float
 ) -> list[tuple[Alike, Verdict]]:
     """Those that may be the same fact, the most alike first, each with the word on it.
 
     Whoever decides, what the rule calls another thing is one.
     """
-    merging = rooms.policy.merging
+    merging = workspace.policy.merging
     found: list[tuple[Alike, Verdict]] = []
     for place, one in enumerate(near):
         share = choose_band(
@@ -154,19 +160,19 @@ async def _judged(
         if share == "apart" or isinstance(verdict, Different):
             continue
         if share == "judge":
-            verdict = await _asked(rooms, one, until) or verdict
+            verdict = await _asked(workspace, one, until) or verdict
         if not isinstance(verdict, Different):
             found.append((one, verdict))
     return found
 
 
-async def _asked(rooms: Rooms, one: Alike, until: float) -> Verdict | None:
+async def _asked(workspace: Workspace, one: Alike, until: float) -> Verdict | None:
     """The language model's word, if there is one that answers in time."""
-    if rooms.language is None:
+    if workspace.language is None:
         return None
     try:
         async with asyncio.timeout_at(until):
-            said = await rooms.language.same_fact(one.old.text, one.new.text)
+            said = await workspace.language.same_fact(one.old.text, one.new.text)
     except (ModelUnavailableError, TimeoutError):
         return None
     match said:
@@ -179,7 +185,7 @@ async def _asked(rooms: Rooms, one: Alike, until: float) -> Verdict | None:
 
 
 async def _composed(
-    rooms: Rooms, one: Alike, new: str, verdict: Verdict, until: float
+    workspace: Workspace, one: Alike, new: str, verdict: Verdict, until: float
 ) -> str | None:
     """The two as one text; None if they do not fit into one.
 
@@ -189,9 +195,9 @@ async def _composed(
     word of a model's costs more than the one value that differs.
     """
     old = one.record.content
-    if rooms.policy.merging.mode == "update":
+    if workspace.policy.merging.mode == "update":
         return new
-    plainly = one.score >= rooms.policy.merging.auto_update
+    plainly = one.score >= workspace.policy.merging.auto_update
     by_rule = plainly or isinstance(compare_facts(one.new, one.old), Updated | Extended)
     if not by_rule and isinstance(verdict, Updated):
         if found := find_contradicted(new, old):
@@ -199,10 +205,10 @@ async def _composed(
         if find_replaced_value(old, new) is not None:
             return new
     plain = compose(old, new) if by_rule else None
-    if rooms.language is not None:
+    if workspace.language is not None:
         try:
             async with asyncio.timeout_at(until):
-                text = await rooms.language.compose(old, new)
+                text = await workspace.language.compose(old, new)
             if keeps_content(plain, text) if plain else find_replaced_value(old, text):
                 return text
         except (ModelUnavailableError, TimeoutError):

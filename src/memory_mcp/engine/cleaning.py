@@ -8,7 +8,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
@@ -49,7 +49,7 @@ def clean(text: str, secrets: Secrets, field: str = "") -> Redacted:
             assert_never(secrets)
 
 
-def cleaned(rooms: Rooms, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
+def cleaned(workspace: Workspace, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     """The draft as it may be stored, and what was taken out of it.
 
     Raises:
@@ -58,7 +58,7 @@ def cleaned(rooms: Rooms, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     found: list[Redaction] = []
 
     def plain(field: str, text: str) -> str:
-        said = clean(text, rooms.policy.secrets, field)
+        said = clean(text, workspace.policy.secrets, field)
         found.extend(replace(each, field=field) for each in said.redactions)
         return said.text
 
@@ -72,19 +72,19 @@ def cleaned(rooms: Rooms, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     return draft, tuple(found)
 
 
-def cleaned_text(rooms: Rooms, text: str) -> tuple[str, tuple[str, ...]]:
+def cleaned_text(workspace: Workspace, text: str) -> tuple[str, tuple[str, ...]]:
     """A single text as it may be stored, and a sentence about what was taken out of it, if any.
 
     Raises:
         InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse.
     """
-    said = clean(text, rooms.policy.secrets)
+    said = clean(text, workspace.policy.secrets)
     if not said.redactions:
         return said.text, ()
     return said.text, (f"Taken out before anything was written: {_listed(said.redactions)}.",)
 
 
-async def kept_text(rooms: Rooms, field: str, text: str) -> tuple[str, tuple[str, ...]]:
+async def kept_text(workspace: Workspace, field: str, text: str) -> tuple[str, tuple[str, ...]]:
     """What of a text may be stored, stripped, and sentences about what was left out of it.
 
     Nothing is left of what was only a secret, or only came out of our own recall.
@@ -92,20 +92,20 @@ async def kept_text(rooms: Rooms, field: str, text: str) -> tuple[str, tuple[str
     Raises:
         InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse; it names the field.
     """
-    said = clean(text, rooms.policy.secrets, field)
+    said = clean(text, workspace.policy.secrets, field)
     notes: tuple[str, ...] = ()
     if said.redactions:
         where = f"Taken out of {field} before anything was written"
         notes = (f"{where}: {_listed(said.redactions)}.",)
     if Redacted(said.text).nothing_left:
         return "", (*notes, f"What was left of {field} says nothing and is not kept.")
-    own = (await own_words(rooms, said.text)).strip()
+    own = (await own_words(workspace, said.text)).strip()
     if own != said.text.strip():
         notes += (f"What memory itself had recalled was left out of {field}.",)
     return own, notes
 
 
-async def own_words(rooms: Rooms, content: str) -> str:
+async def own_words(workspace: Workspace, content: str) -> str:
     """The text without what came out of our own recall: stored again, it would feed on itself.
 
     It is known by our fence, or by the id of a memory that there is.
@@ -113,7 +113,7 @@ async def own_words(rooms: Rooms, content: str) -> str:
     if OPEN in content:
         return separate_recalled(content).own.strip()
     for memory_id in find_recalled_ids(content):
-        for pool in rooms.pools:
+        for pool in workspace.pools:
             if await pool.records.get(RecordId(memory_id)):
                 return drop_headings(separate_recalled(content).own).strip()
     return content

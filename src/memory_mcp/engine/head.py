@@ -14,7 +14,7 @@ from memory_mcp.domain.record import Kind, Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.domain.views import View
 from memory_mcp.engine.recovery import CONFLICT, replaced, settle, settled
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import (
     AmbiguousIdError,
     ConflictError,
@@ -45,61 +45,61 @@ _NAMED_MAX: Final = 20
 """Memories that a part of an id fits, looked up to name them; a message lists fewer."""
 
 
-async def current(rooms: Rooms) -> Head:
+async def current(workspace: Workspace) -> Head:
     """The head; made from the records when there is none (a first use, or a fresh clone).
 
     What a cut left to be completed is completed first: whoever reads or adds sees it. So does what
     came or went in the folders since, by git or another process.
     """
-    await follow_files(rooms)
-    head = await rooms.heads.read()
-    head = await _begin(rooms) if head is None else await settled(rooms, head)
-    require_branch(head.timeline, rooms.caller.branch)
+    await follow_files(workspace)
+    head = await workspace.heads.read()
+    head = await _begin(workspace) if head is None else await settled(workspace, head)
+    require_branch(head.timeline, workspace.caller.branch)
     return head
 
 
-async def follow_files(rooms: Rooms) -> None:
+async def follow_files(workspace: Workspace) -> None:
     """Bring the indexes, and the head, in step with folders that others changed.
 
     Costs a look at each month's folder where nobody did. What fails here is named by the call that
     needs it.
     """
     with suppress(StoreError):
-        for pool in rooms.pools:
+        for pool in workspace.pools:
             if not pool.records.changed():
                 continue
             await pool.index.catch_up()
             pool.changes.note()
-            if pool is rooms.project and await rooms.heads.read() is not None:
-                await absorb(rooms)
+            if pool is workspace.project and await workspace.heads.read() is not None:
+                await absorb(workspace)
 
 
-def view_on(rooms: Rooms, timeline: Timeline) -> View:
+def view_on(workspace: Workspace, timeline: Timeline) -> View:
     """What can be seen now from this session's branch."""
-    return View(chain=timeline.chain(rooms.caller.branch), now=rooms.clock.now())
+    return View(chain=timeline.chain(workspace.caller.branch), now=workspace.clock.now())
 
 
-async def view_of(rooms: Rooms) -> View:
+async def view_of(workspace: Workspace) -> View:
     """What can be seen now from this session's branch, as the head stands."""
-    return view_on(rooms, (await current(rooms)).timeline)
+    return view_on(workspace, (await current(workspace)).timeline)
 
 
-def writing(rooms: Rooms, timeline: Timeline, at: datetime) -> Writing:
+def writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Writing:
     """The circumstances of a record that this session writes now."""
-    branch = rooms.caller.branch
+    branch = workspace.caller.branch
     segment = timeline.tips(branch)[-1]
     return Writing(
-        id=rooms.ids.new(at),
+        id=workspace.ids.new(at),
         at=at,
         segment=segment,
         branch=branch,
-        scope=rooms.scope,
-        origin=rooms.origin(),
+        scope=workspace.scope,
+        origin=workspace.origin(),
         lineage=timeline.lineage(branch, segment),
     )
 
 
-async def known_memory(rooms: Rooms, memory_id: str, view: View) -> Record:
+async def known_memory(workspace: Workspace, memory_id: str, view: View) -> Record:
     """The visible memory of that id, or the only one that this part of an id fits.
 
     Raises:
@@ -107,27 +107,29 @@ async def known_memory(rooms: Rooms, memory_id: str, view: View) -> Record:
         AmbiguousIdError: the part fits several.
     """
     wanted = RecordId(memory_id.strip().casefold())
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         if await pool.index.visible([wanted], view):
             record = await pool.records.get(wanted)
             if record is not None:
                 return record
-    if record := await memory_named(rooms, wanted, view):
+    if record := await memory_named(workspace, wanted, view):
         return record
-    nearest = [id_ for pool in rooms.pools for id_ in await pool.index.nearest(wanted, view)]
+    nearest = [id_ for pool in workspace.pools for id_ in await pool.index.nearest(wanted, view)]
     raise UnknownMemoryError(
         memory_id, nearest=_closest(wanted, nearest), needed=needed_of(wanted, nearest)
     )
 
 
-async def memory_named(rooms: Rooms, part: str, view: View | None) -> Record | None:
+async def memory_named(workspace: Workspace, part: str, view: View | None) -> Record | None:
     """The only memory that a part of an id fits; what is not visible counts without a view alone.
 
     Raises:
         AmbiguousIdError: it fits several.
     """
     found = {
-        id_: pool for pool in rooms.pools for id_ in await pool.index.named(part, view, _NAMED_MAX)
+        id_: pool
+        for pool in workspace.pools
+        for id_ in await pool.index.named(part, view, _NAMED_MAX)
     }
     if len(found) > 1:
         raise AmbiguousIdError("memories", part, sorted(found))
@@ -145,7 +147,7 @@ class Planned:
 
 
 async def move(
-    rooms: Rooms, plan: Callable[[Head, RecordId, datetime], Awaitable[Record | Planned]]
+    workspace: Workspace, plan: Callable[[Head, RecordId, datetime], Awaitable[Record | Planned]]
 ) -> tuple[Head, Record]:
     """Plan a move from the newest head and make it the next one; plan again if another was first.
 
@@ -155,9 +157,9 @@ async def move(
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await settle(rooms, await current(rooms))
-        at = _after(head, rooms.clock.now())
-        planned = await plan(head, rooms.ids.new(at), at)
+        head = await settle(workspace, await current(workspace))
+        at = _after(head, workspace.clock.now())
+        planned = await plan(head, workspace.ids.new(at), at)
         if isinstance(planned, Record):
             planned = Planned(planned)
         record = planned.record
@@ -168,13 +170,13 @@ async def move(
             last=record,
             with_last=planned.along,
         )
-        if await replaced(rooms, head, moved):
+        if await replaced(workspace, head, moved):
             return moved, record
     raise ConflictError(CONFLICT)
 
 
 async def write_together(
-    rooms: Rooms, plan: Callable[[Head], Awaitable[tuple[Record, ...]]]
+    workspace: Workspace, plan: Callable[[Head], Awaitable[tuple[Record, ...]]]
 ) -> tuple[Record, ...]:
     """Write several records in one step that moves nothing: all of them, or none.
 
@@ -184,32 +186,32 @@ async def write_together(
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await settle(rooms, await current(rooms))
+        head = await settle(workspace, await current(workspace))
         records = await plan(head)
         if not records:
             return ()
         update = {"revision": head.revision + 1, "last": None, "with_last": records}
-        if await replaced(rooms, head, head.model_copy(update=update)):
+        if await replaced(workspace, head, head.model_copy(update=update)):
             return records
     raise ConflictError(CONFLICT)
 
 
-async def absorb(rooms: Rooms) -> int:
+async def absorb(workspace: Workspace) -> int:
     """Take in moves that came with records of another clone; returns how many.
 
     Of a segment whose move did not come along, its records tell the place.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await rooms.heads.read()
+        head = await workspace.heads.read()
         if head is None:
-            return len((await _begin(rooms)).timeline.moves)
-        head = await settle(rooms, head)
-        known = await rooms.project.index.moves()
+            return len((await _begin(workspace)).timeline.moves)
+        head = await settle(workspace, head)
+        known = await workspace.project.index.moves()
         fresh = set(known) - head.timeline.moves
-        timeline = place(await _placing(rooms, head.timeline), head.timeline)
+        timeline = place(await _placing(workspace, head.timeline), head.timeline)
         if not fresh and timeline is head.timeline:
             return 0
-        records = [record async for record in rooms.project.records.scan(known)]
+        records = [record async for record in workspace.project.records.scan(known)]
         if head.timeline.moves.issubset(known):
             # folded from the start where possible: both clones then give everything the same name
             timeline = placed_as(fold(records), timeline)
@@ -217,24 +219,31 @@ async def absorb(rooms: Rooms) -> int:
             timeline = fold(records, onto=timeline)
         joined = head.model_copy(update={"revision": head.revision + 1, "timeline": timeline})
         try:
-            await rooms.heads.replace(joined, expected=head.revision)
+            await workspace.heads.replace(joined, expected=head.revision)
         except ConflictError:
             continue
-        await rooms.heads.log(await rooms.heads.unlogged(records))
+        await workspace.heads.log(await workspace.heads.unlogged(records))
         return len(fresh)
     return 0
 
 
-async def _placing(rooms: Rooms, timeline: Timeline) -> list[Record]:
+async def _placing(workspace: Workspace, timeline: Timeline) -> list[Record]:
     """The newest record of each segment of which it is not known what move began it."""
-    newest = await rooms.project.index.segments()
+    newest = await workspace.project.index.segments()
     known = {s.id for s in timeline.segments.values() if s.move in timeline.moves} | {ROOT}
     wanted = [id_ for segment, id_ in newest.items() if segment not in known]
-    return [record async for record in rooms.project.records.scan(wanted)]
+    return [record async for record in workspace.project.records.scan(wanted)]
 
 
 def moving_record(
-    rooms: Rooms, head: Head, step: Move, *, id_: RecordId, at: datetime, kind: Kind, content: str
+    workspace: Workspace,
+    head: Head,
+    step: Move,
+    *,
+    id_: RecordId,
+    at: datetime,
+    kind: Kind,
+    content: str,
 ) -> Record:
     """The record of a move.
 
@@ -250,8 +259,8 @@ def moving_record(
         segment=step.parents[-1] if kind == "checkpoint" and step.parents else None,
         branch=step.branch,
         move=step,
-        scope=rooms.scope,
-        origin=rooms.origin(),
+        scope=workspace.scope,
+        origin=workspace.origin(),
         created_at=at,
         key=f"project:{head.project}:phase" if step.phase is not None else "",
     )
@@ -260,47 +269,47 @@ def moving_record(
     return record.model_copy(update={"lineage": lineage.model_copy(update={"given_up": others})})
 
 
-async def rebuild_head(rooms: Rooms) -> None:
+async def rebuild_head(workspace: Workspace) -> None:
     """Make the head anew from the records that count now, whatever it said before.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await rooms.heads.read()
+        head = await workspace.heads.read()
         if head is None:
             return
-        made = await _from_records(rooms, head.revision + 1)
+        made = await _from_records(workspace, head.revision + 1)
         try:
-            await rooms.heads.replace(made, expected=head.revision)
+            await workspace.heads.replace(made, expected=head.revision)
         except ConflictError:
             continue
         return
     raise ConflictError(CONFLICT)
 
 
-async def _begin(rooms: Rooms) -> Head:
-    head = await _from_records(rooms, 1)
-    if rooms.policy.meta:  # a meta session reads and leaves no trace
+async def _begin(workspace: Workspace) -> Head:
+    head = await _from_records(workspace, 1)
+    if workspace.policy.meta:  # a meta session reads and leaves no trace
         return head
     try:
-        await rooms.heads.replace(head, expected=0)
-        known = await rooms.project.index.moves()
-        records = [record async for record in rooms.project.records.scan(known)]
-        await rooms.heads.log(await rooms.heads.unlogged(records))
+        await workspace.heads.replace(head, expected=0)
+        known = await workspace.project.index.moves()
+        records = [record async for record in workspace.project.records.scan(known)]
+        await workspace.heads.log(await workspace.heads.unlogged(records))
     except ConflictError:
-        return await rooms.heads.read() or head
+        return await workspace.heads.read() or head
     except StoreUnavailableError:  # a read-only folder can still be read
         return head
     return head
 
 
-async def _from_records(rooms: Rooms, revision: int) -> Head:
-    known = await rooms.project.index.moves()
-    records = [record async for record in rooms.project.records.scan(known)]
+async def _from_records(workspace: Workspace, revision: int) -> Head:
+    known = await workspace.project.index.moves()
+    records = [record async for record in workspace.project.records.scan(known)]
     timeline = fold(records)
-    timeline = place(await _placing(rooms, timeline), timeline)
-    return Head(project=rooms.scope.project or "none", revision=revision, timeline=timeline)
+    timeline = place(await _placing(workspace, timeline), timeline)
+    return Head(project=workspace.scope.project or "none", revision=revision, timeline=timeline)
 
 
 def _after(head: Head, now: datetime) -> datetime:

@@ -18,7 +18,7 @@ from memory_mcp.engine.head import current, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.receipts import still_on_line
-from memory_mcp.engine.workspace import Rooms, reads_refused, writes_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.text.drafts import check_phase
 from memory_mcp.timeline.plans import phase_again
@@ -30,73 +30,73 @@ _LOOKED_AT: Final = 100
 """Transitions and events of the same category among which the project's own are looked for."""
 
 
-async def phase_now(rooms: Rooms, timeline: Timeline) -> Phase:
+async def phase_now(workspace: Workspace, timeline: Timeline) -> Phase:
     """In which phase this session works, as the timeline stands."""
-    if rooms.policy.phase is not None:
-        return Phase(rooms.policy.phase, "setting")
-    steps = await _steps(rooms, timeline)
+    if workspace.policy.phase is not None:
+        return Phase(workspace.policy.phase, "setting")
+    steps = await _steps(workspace, timeline)
     if not steps:
         return Phase()
     return Phase(steps[-1].number, "checkpoint" if steps[-1].sealed else "transition")
 
 
-async def phase_at_work(rooms: Rooms, reach: Reach) -> int | None:
+async def phase_at_work(workspace: Workspace, reach: Reach) -> int | None:
     """The phase that a new memory belongs to. One for every project belongs to no project's phase.
 
     An index that does not answer has nothing to say: it must not keep a memory from being stored.
     """
-    if rooms.policy.phase is not None or reach == "user":
-        return rooms.policy.phase
+    if workspace.policy.phase is not None or reach == "user":
+        return workspace.policy.phase
     with suppress(IndexBusyError, IndexDamagedError):
-        return (await phase_now(rooms, (await current(rooms)).timeline)).worked_on
+        return (await phase_now(workspace, (await current(workspace)).timeline)).worked_on
     return None
 
 
-def redoing(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
+def redoing(workspace: Workspace, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """A sentence if this phase was sealed before, with what the user can choose."""
-    again = phase_again(timeline, rooms.caller.branch, phase)
+    again = phase_again(timeline, workspace.caller.branch, phase)
     return (again.said,) if again else ()
 
 
-def redoing_once(rooms: Rooms, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
+def redoing_once(workspace: Workspace, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """As `redoing`, for the first memory of a conversation that is added to the phase."""
-    again = phase_again(timeline, rooms.caller.branch, phase)
+    again = phase_again(timeline, workspace.caller.branch, phase)
     if again is None:
         return ()
-    about = (rooms.caller.conversation, again.phase, again.sealed.id)
-    return (again.said,) if rooms.conversations.first_told(about) else ()
+    about = (workspace.caller.conversation, again.phase, again.sealed.id)
+    return (again.said,) if workspace.conversations.first_told(about) else ()
 
 
-async def phases(rooms: Rooms) -> Phases | Skipped:
+async def phases(workspace: Workspace) -> Phases | Skipped:
     """The phase now, and the transitions and sealed phases that hold from here."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    timeline = (await current(rooms)).timeline
-    return Phases(await phase_now(rooms, timeline), tuple(await _steps(rooms, timeline)))
+    timeline = (await current(workspace)).timeline
+    return Phases(await phase_now(workspace, timeline), tuple(await _steps(workspace, timeline)))
 
 
-async def move_to_phase(rooms: Rooms, number: int) -> PhaseMoved | Skipped:
+async def move_to_phase(workspace: Workspace, number: int) -> PhaseMoved | Skipped:
     """Write down that the project moved to a phase.
 
     Raises:
         InvalidRequestError: it is no phase.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
     check_phase(number)
-    async with rooms.project.writing:
-        timeline = (await current(rooms)).timeline
-        steps = await _steps(rooms, timeline)
-        notes = _notes(rooms, timeline, number)
+    async with workspace.project.writing:
+        timeline = (await current(workspace)).timeline
+        steps = await _steps(workspace, timeline)
+        notes = _notes(workspace, timeline, number)
         if steps and steps[-1].number == number and not steps[-1].sealed:
             return PhaseMoved(number, None, notes)
         before = f" from phase {steps[-1].number}" if steps else ""
-        place = writing(rooms, timeline, rooms.clock.now())
+        place = writing(workspace, timeline, workspace.clock.now())
         record = Record(
             id=place.id,
             kind="event",
             layer="recall",
-            key=f"project:{rooms.scope.project or 'none'}:phase",
+            key=f"project:{workspace.scope.project or 'none'}:phase",
             content=f"The project moved{before} to phase {number}.",
             category=_CATEGORY,
             phase=number,
@@ -107,25 +107,25 @@ async def move_to_phase(rooms: Rooms, number: int) -> PhaseMoved | Skipped:
             origin=place.origin,
             created_at=place.at,
         )
-        notes += await rooms.project.keep(record)
-        notes += (*await still_on_line(rooms, record), *await pending_note(rooms))
+        notes += await workspace.project.keep(record)
+        notes += (*await still_on_line(workspace, record), *await pending_note(workspace))
     return PhaseMoved(number, record, notes)
 
 
-def _notes(rooms: Rooms, timeline: Timeline, number: int) -> tuple[str, ...]:
+def _notes(workspace: Workspace, timeline: Timeline, number: int) -> tuple[str, ...]:
     notes: list[str] = []
-    if rooms.policy.phase not in (None, number):
-        notes.append(f"This session goes on with phase {rooms.policy.phase} (MEMORY_PHASE).")
-    if again := phase_again(timeline, rooms.caller.branch, number):
+    if workspace.policy.phase not in (None, number):
+        notes.append(f"This session goes on with phase {workspace.policy.phase} (MEMORY_PHASE).")
+    if again := phase_again(timeline, workspace.caller.branch, number):
         notes.append(again.said)
     return tuple(notes)
 
 
-async def _steps(rooms: Rooms, timeline: Timeline) -> list[PhaseStep]:
-    pool = rooms.project
+async def _steps(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
+    pool = workspace.project
     filters = Filters(kinds=frozenset({"event"}), category=_CATEGORY)
-    ids = await pool.index.find(view_on(rooms, timeline), filters, _LOOKED_AT)
-    key = f"project:{rooms.scope.project or 'none'}:phase"
+    ids = await pool.index.find(view_on(workspace, timeline), filters, _LOOKED_AT)
+    key = f"project:{workspace.scope.project or 'none'}:phase"
     moved = [
         PhaseStep(record.created_at, record.phase)
         for record in await load(pool, ids)
@@ -133,7 +133,7 @@ async def _steps(rooms: Rooms, timeline: Timeline) -> list[PhaseStep]:
     ]
     sealed = [
         PhaseStep(c.at, c.phase, c.id)
-        for c in timeline.valid(rooms.caller.branch)
+        for c in timeline.valid(workspace.caller.branch)
         if c.phase is not None
     ]
     return sorted([*moved, *sealed], key=lambda step: step.at)

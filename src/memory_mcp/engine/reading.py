@@ -11,7 +11,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Ranked
 from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.engine.index_sync import RECORDS_GONE
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreUnavailableError
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Read:
 
 
 async def newest(
-    rooms: Rooms, view: View, filters: Filters, limit: int, *, best: bool = False
+    workspace: Workspace, view: View, filters: Filters, limit: int, *, best: bool = False
 ) -> Read:
     """The newest visible records of the pools that are wanted, newest first.
 
@@ -56,7 +56,7 @@ async def newest(
     def worth(record: Record) -> tuple[bool, int, RecordId]:
         return best and record.pinned, best * record.importance, record.id
 
-    pools = rooms.pools_of(filters.reach)
+    pools = workspace.pools_of(filters.reach)
     reads = await together(_first_of(pool, view, filters, limit, best=best) for pool in pools)
     records = sorted((r for read in reads for r in read.records), key=worth, reverse=True)
     return Read(records[:limit], frozenset[RecordId]().union(*(read.unreadable for read in reads)))
@@ -84,13 +84,13 @@ async def hits_of(
     return hits, frozenset[RecordId]().union(*unreadable)
 
 
-async def require_records(rooms: Rooms, view: View) -> None:
+async def require_records(workspace: Workspace, view: View) -> None:
     """An empty answer must not come of a folder that is not there: renamed, or not mounted.
 
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         known = await pool.index.find(view, Filters(), 1)
         if known and not await load(pool, known) and not await pool.records.ids():
             raise StoreUnavailableError(RECORDS_GONE)

@@ -4,15 +4,15 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import current
 from memory_mcp.engine.recovery import forgotten_here
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError
 
 __all__ = ["pool_of", "refuse_checkpoint", "still_on_line"]
 
 
-def pool_of(rooms: Rooms, record: Record) -> Pool:
+def pool_of(workspace: Workspace, record: Record) -> Pool:
     """A record without a project in its scope is the user's."""
-    return rooms.user if record.scope.project is None else rooms.project
+    return workspace.user if record.scope.project is None else workspace.project
 
 
 def refuse_checkpoint(record: Record) -> None:
@@ -29,7 +29,7 @@ def refuse_checkpoint(record: Record) -> None:
 
 
 async def still_on_line(
-    rooms: Rooms, record: Record, written: frozenset[RecordId] = frozenset()
+    workspace: Workspace, record: Record, written: frozenset[RecordId] = frozenset()
 ) -> tuple[str, ...]:
     """Say so if another session left this line while the memory was being written.
 
@@ -40,14 +40,14 @@ async def still_on_line(
     """
     if record.segment is None:
         return ()
-    head = await current(rooms)
-    if record.segment in await forgotten_here(rooms, head):
-        await rooms.project.erase({record.id, *written})
+    head = await current(workspace)
+    if record.segment in await forgotten_here(workspace, head):
+        await workspace.project.erase({record.id, *written})
         raise ConflictError(
             "Another session gave up this line for good while the memory was being written, so "
             "it was erased with it. If it still holds, add it again."
         )
-    if record.segment in head.timeline.chain(rooms.caller.branch):
+    if record.segment in head.timeline.chain(workspace.caller.branch):
         return ()
     note = (
         "Another session backtracked while this was being written: it was stored on the line "

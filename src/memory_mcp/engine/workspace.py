@@ -350,7 +350,7 @@ class Strangers:
 
 
 @dataclass(frozen=True)
-class Rooms:
+class Workspace:
     """The project's pool and timeline, the user's pool, and the world around them.
 
     `caller` is whose request this is: each request gets a copy of its own. `strangers` is what came
@@ -380,7 +380,7 @@ class Rooms:
         """Whose memory it is."""
         return self.caller.scope
 
-    def at(self, branch: BranchName) -> "Rooms":
+    def at(self, branch: BranchName) -> "Workspace":
         """The same caller on another branch; nobody else is moved."""
         return replace(self, caller=replace(self.caller, branch=branch))
 
@@ -430,23 +430,23 @@ class Rooms:
                 return (self.user,)
 
 
-def reads_refused(rooms: Rooms) -> Skipped | None:
+def reads_refused(workspace: Workspace) -> Skipped | None:
     """Why nothing is read, if nothing is."""
-    if not rooms.policy.enabled:
+    if not workspace.policy.enabled:
         return Skipped(MEMORY_OFF)
     return None
 
 
-def writes_refused(rooms: Rooms) -> Skipped | None:
+def writes_refused(workspace: Workspace) -> Skipped | None:
     """Why nothing is written, if nothing is."""
-    if rooms.policy.lost:
+    if workspace.policy.lost:
         return Skipped(
             "Nothing was stored: it cannot be told where the memory is. The note says why, and "
             "what to do."
         )
-    if rooms.policy.meta and rooms.policy.enabled:
+    if workspace.policy.meta and workspace.policy.enabled:
         return Skipped(
             "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
             "project's memory without writing to it. Go on; this is no error."
         )
-    return reads_refused(rooms)
+    return reads_refused(workspace)

@@ -14,7 +14,7 @@ from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import absorb, current
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import settle
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.rendering.views import view_findings
 from memory_mcp.sessions.inbox import inbox_findings
@@ -25,14 +25,14 @@ from memory_mcp.trust.erasing import waiting_note, waiting_to_be_erased
 __all__ = ["doctor"]
 
 
-async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
+async def doctor(workspace: Workspace, *, repair: bool = False) -> list[Finding]:
     """Everything that is not as it must or should be; an empty list is a clean bill."""
-    found = await import_findings(rooms, repair=repair)
+    found = await import_findings(workspace, repair=repair)
     with suppress(StoreError):  # what keeps it from being read is named below
-        found += await inbox_findings(rooms)
-    found += await rooms.heads.findings(repair=repair)
+        found += await inbox_findings(workspace)
+    found += await workspace.heads.findings(repair=repair)
     records: list[Record] = []
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         found += await pool.records.findings(repair=repair)
         of_index = await pool.index.findings(repair=repair)
         found += of_index
@@ -44,13 +44,13 @@ async def doctor(rooms: Rooms, *, repair: bool = False) -> list[Finding]:
         records += stored
     if any(finding.code.startswith("head-") and not finding.repaired for finding in found):
         return found  # what rests on the head cannot be judged
-    found += await _against_head(rooms, records, repair=repair)
+    found += await _against_head(workspace, records, repair=repair)
     found += list(_links(records))
     found += [
         Finding("erasing-waits", "should", note, "Nothing is recalled of them.")
-        for note in await waiting_note(rooms)
+        for note in await waiting_note(workspace)
     ]
-    found += await view_findings(rooms, repair=repair)
+    found += await view_findings(workspace, repair=repair)
     return found
 
 
@@ -96,9 +96,13 @@ async def _against_index(pool: Pool, stored: list[Record], *, repair: bool) -> l
     return found
 
 
-async def _against_head(rooms: Rooms, records: list[Record], *, repair: bool) -> list[Finding]:
+async def _against_head(
+    workspace: Workspace, records: list[Record], *, repair: bool
+) -> list[Finding]:
     """The head says what the moves say, each of them has its record and its line of history."""
-    head = await rooms.heads.read() or await current(rooms)  # as it lies there, not completed
+    head = await workspace.heads.read() or await current(
+        workspace
+    )  # as it lies there, not completed
     moves = [record for record in records if record.move is not None]
     found: list[Finding] = []
     known = {record.id for record in records}
@@ -106,35 +110,35 @@ async def _against_head(rooms: Rooms, records: list[Record], *, repair: bool) ->
         what = f"The last move {head.last.id} has no record of its own yet."
         found.append(_mendable("move-unwritten", "must", what, repair=repair))
         moves.append(head.last)
-    found += await _with_last(rooms, head, records, repair=repair)
+    found += await _with_last(workspace, head, records, repair=repair)
     if repair:
-        head = await settle(rooms, head)
+        head = await settle(workspace, head)
     if fresh := {move.id for move in moves} - head.timeline.moves:
         what = f"{len(fresh)} move(s) of another clone are not in the head yet."
         found.append(_mendable("moves-unknown", "should", what, repair=repair))
         if repair:
-            await absorb(rooms)
-            head = await current(rooms)
-    found += await _compared(rooms, head, [*records, *moves], repair=repair)
-    found += await _against_history(rooms, moves, repair=repair)
+            await absorb(workspace)
+            head = await current(workspace)
+    found += await _compared(workspace, head, [*records, *moves], repair=repair)
+    found += await _against_history(workspace, moves, repair=repair)
     waits: set[RecordId] = set()
     with suppress(StoreError):  # named above
-        waits = {waiting.id for waiting in await waiting_to_be_erased(rooms)}
+        waits = {waiting.id for waiting in await waiting_to_be_erased(workspace)}
     found += list(_lost_segments(head.timeline, [r for r in records if r.id not in waits]))
     return found
 
 
 async def _with_last(
-    rooms: Rooms, head: Head, records: list[Record], *, repair: bool
+    workspace: Workspace, head: Head, records: list[Record], *, repair: bool
 ) -> list[Finding]:
     """What was written in one step with the head has its files, unless it was forgotten since."""
     written = {record.id for record in head.with_last}
-    own = await rooms.project.index.own(record.id for record in records)
+    own = await workspace.project.index.own(record.id for record in records)
     erased = written.intersection(
         id_ for record in records if record.id in own for id_ in record.erases
     )
     found: list[Finding] = []
-    if missing := written - erased - await rooms.project.records.ids():
+    if missing := written - erased - await workspace.project.records.ids():
         what = f"{len(missing)} record(s) that the head names have no file of their own yet."
         found.append(_mendable("records-unwritten", "must", what, repair=repair))
     if erased:
@@ -143,23 +147,25 @@ async def _with_last(
     return found
 
 
-async def _against_history(rooms: Rooms, moves: list[Record], *, repair: bool) -> list[Finding]:
+async def _against_history(
+    workspace: Workspace, moves: list[Record], *, repair: bool
+) -> list[Finding]:
     """Every move has its line."""
     found: list[Finding] = []
     try:
-        gaps = await rooms.heads.unlogged(moves)
+        gaps = await workspace.heads.unlogged(moves)
     except StoreError as error:
         return [Finding("history-unreadable", "should", str(error), "Mend that, and look again.")]
     if gaps:
         what = f"{len(gaps)} move(s) are missing from the history."
         found.append(_mendable("history-gap", "should", what, repair=repair))
         if repair:
-            await rooms.heads.log(gaps)
+            await workspace.heads.log(gaps)
     return found
 
 
 async def _compared(
-    rooms: Rooms, head: Head, records: list[Record], *, repair: bool
+    workspace: Workspace, head: Head, records: list[Record], *, repair: bool
 ) -> list[Finding]:
     """The head against the moves; made anew from them where all that it knows is on record."""
     folded = fold(records)
@@ -167,7 +173,7 @@ async def _compared(
     found = list(_elsewhere(head.timeline, folded, mend=whole and repair, mendable=whole))
     if found and whole and repair:
         anew = head.model_copy(update={"revision": head.revision + 1, "timeline": folded})
-        await rooms.heads.replace(anew, expected=head.revision)
+        await workspace.heads.replace(anew, expected=head.revision)
         return found
     return [*found, *_unrecorded(head.timeline, folded)]
 

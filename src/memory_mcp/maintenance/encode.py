@@ -21,7 +21,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.vectors import Passage
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Rooms, writes_refused
+from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.ranking.analysis import text_to_encode
@@ -40,20 +40,20 @@ _PAUSES_MAX: Final = 10
 """Who never pauses is not waited for longer than this many times."""
 
 
-async def keep_encoded(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Encode what any session writes, until this one ends. A meta session leaves no trace."""
-    meanings = [pool.meaning for pool in rooms.pools if pool.meaning]
-    if writes_refused(rooms) or not meanings or not await _usable(meanings[0].embedder):
+    meanings = [pool.meaning for pool in workspace.pools if pool.meaning]
+    if writes_refused(workspace) or not meanings or not await _usable(meanings[0].embedder):
         return
     while not leaving.is_set():
         done = 0
         try:
-            for pool in rooms.pools:
-                claimed = await _claim(rooms, pool) if not leaving.is_set() else []
+            for pool in workspace.pools:
+                claimed = await _claim(workspace, pool) if not leaving.is_set() else []
                 await _encode(pool, claimed, leaving)
                 done += len(claimed)
             if not done:
-                since = rooms.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
+                since = workspace.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
                 for meaning in meanings:
                     await meaning.vectors.let_go(meaning.embedder.identity, since)
         except MemoryMcpError as error:  # a model that is gone or an endpoint that is down
@@ -73,38 +73,38 @@ async def _usable(embedder: Embedder) -> bool:
     return True
 
 
-async def encode_all(rooms: Rooms, progress: Progress | None = None) -> int:
+async def encode_all(workspace: Workspace, progress: Progress | None = None) -> int:
     """Encode everything that is not encoded yet; how many there were that could be read.
 
     Raises:
         ModelUnavailableError: the embedder does not work; what it did before that stays.
     """
-    whole = await unencoded(rooms)
+    whole = await unencoded(workspace)
     done = 0
     never = asyncio.Event()
-    for pool in rooms.pools:
-        while claimed := await _claim(rooms, pool):
+    for pool in workspace.pools:
+        while claimed := await _claim(workspace, pool):
             done += await _encode(pool, claimed, never)
             if progress:
                 progress(done, whole)
     return done
 
 
-async def unencoded(rooms: Rooms) -> int:
+async def unencoded(workspace: Workspace) -> int:
     """How many records a search by meaning cannot find yet."""
     found = 0
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         if meaning := pool.meaning:
             ask = partial(meaning.vectors.missing, meaning.embedder.identity)
             found += await pool.index.healed(ask)
     return found
 
 
-async def _claim(rooms: Rooms, pool: Pool) -> list[RecordId]:
+async def _claim(workspace: Workspace, pool: Pool) -> list[RecordId]:
     """Lease a few records."""
     if (meaning := pool.meaning) is None:
         return []
-    now = rooms.clock.now()
+    now = workspace.clock.now()
     until = now + timedelta(seconds=LEASE_SECONDS)
     identity = meaning.embedder.identity
     return await pool.index.healed(lambda: meaning.vectors.claim(identity, _CLAIMED, now, until))

@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Meaning, Pool, Rooms
+from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.maintenance.encode import unencoded
 from memory_mcp.search.find import find_here
@@ -38,10 +38,10 @@ class Probe:
     findings: tuple[Finding, ...] = ()
 
 
-async def probe(rooms: Rooms) -> Probe:
+async def probe(workspace: Workspace) -> Probe:
     """Ask what can be known, and say what came of it."""
-    words, findings = await _by_words(rooms)
-    meaning = rooms.project.meaning
+    words, findings = await _by_words(workspace)
+    meaning = workspace.project.meaning
     if meaning is None:
         return Probe("lexical", words, tuple(findings))
     try:
@@ -54,23 +54,23 @@ async def probe(rooms: Rooms) -> Probe:
         what += "about a cat than one about a cat."
         remedy = "Choose another one with MEMORY_EMBEDDER, or add the model anew."
         return Probe("semantic", words, (*findings, Finding("probe-failed", "must", what, remedy)))
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         findings += await _damaged(pool)
-    left = await unencoded(rooms)
+    left = await unencoded(workspace)
     behind = f" {left} record(s) are not encoded yet." if left else ""
     return Probe("semantic", f"{words} {meant}{behind}", tuple(findings))
 
 
-async def _by_words(rooms: Rooms) -> tuple[str, list[Finding]]:
+async def _by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
     """The newest memory, asked for by its own words."""
     try:
-        view = await view_of(rooms)
-        read = await newest(rooms, view, Filters(), 1)
+        view = await view_of(workspace)
+        read = await newest(workspace, view, Filters(), 1)
         if not read.records:
             return "There is no memory yet to look for.", []
         wanted = read.records[0]
         asked = " ".join(wanted.content.split()[:_TELLING_WORDS])
-        found = await find_here(rooms, asked, view, Filters())
+        found = await find_here(workspace, asked, view, Filters())
     except MemoryMcpError as error:
         return "", [Finding("search-failed", "must", str(error), "Run `memory-mcp reindex`.")]
     if not found.terms or wanted.id in found.home:

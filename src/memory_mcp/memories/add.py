@@ -27,7 +27,7 @@ from memory_mcp.engine.head import current, known_memory, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.phases import phase_at_work, redoing_once
 from memory_mcp.engine.receipts import refuse_checkpoint, still_on_line
-from memory_mcp.engine.workspace import Pool, Rooms, writes_refused
+from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.profile.sync import profile_sync, rejected_facts
 from memory_mcp.text.drafts import build_record, check_draft, join_records
@@ -43,7 +43,7 @@ NOTHING_LEFT: Final = "is nothing but a secret, which is not kept."
 RECALLED: Final = "came out of this memory's own recall."
 
 
-async def add_memory(rooms: Rooms, draft: Draft, *, gate: bool = False) -> AddOutcome:
+async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) -> AddOutcome:
     """Remember one thing: refused before a byte is written, or durable when this returns.
 
     What is known already is not stored again; a newer version of a known fact takes its place, and
@@ -53,64 +53,69 @@ async def add_memory(rooms: Rooms, draft: Draft, *, gate: bool = False) -> AddOu
         InvalidRequestError: the draft cannot be stored; the message says why and what would do.
         UnknownMemoryError: it supersedes something that does not hold from here.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    draft, redactions = cleaned(rooms, draft)
+    draft, redactions = cleaned(workspace, draft)
     if Redacted(draft.content).nothing_left:
         return Declined(NOTHING_LEFT)
-    own = await own_words(rooms, draft.content)
+    own = await own_words(workspace, draft.content)
     if not own and draft.content.strip():
         return Declined(RECALLED)
-    phase = await phase_at_work(rooms, draft.reach) if draft.phase is None else draft.phase
+    phase = await phase_at_work(workspace, draft.reach) if draft.phase is None else draft.phase
     draft = replace(draft, content=own, phase=phase)
-    check_draft(draft, rooms.clock.now())
+    check_draft(draft, workspace.clock.now())
     until = asyncio.get_running_loop().time() + LANGUAGE_SECONDS_MAX
-    if gate and (reason := await _chatter(rooms, draft, until)):
+    if gate and (reason := await _chatter(workspace, draft, until)):
         return Declined(reason)
-    pool = rooms.user if draft.reach == "user" else rooms.project
+    pool = workspace.user if draft.reach == "user" else workspace.project
     async with pool.writing:  # two calls at once must not miss each other
-        return await _stored(rooms, pool, draft, redactions, until)
+        return await _stored(workspace, pool, draft, redactions, until)
 
 
 async def _stored(
-    rooms: Rooms, pool: Pool, draft: Draft, redactions: tuple[Redaction, ...], until: float
+    workspace: Workspace, pool: Pool, draft: Draft, redactions: tuple[Redaction, ...], until: float
 ) -> AddOutcome:
-    now = rooms.clock.now()
-    head = await current(rooms)
-    view = view_on(rooms, head.timeline)
-    draft = replace(draft, supersedes=await _whole_ids(rooms, draft.supersedes, view))
-    record = build_record(draft, writing(rooms, head.timeline, now))
-    there = await twins(rooms, pool, record, view)
-    record, tombstones = await _answering(rooms, record, there)
+    now = workspace.clock.now()
+    head = await current(workspace)
+    view = view_on(workspace, head.timeline)
+    draft = replace(draft, supersedes=await _whole_ids(workspace, draft.supersedes, view))
+    record = build_record(draft, writing(workspace, head.timeline, now))
+    there = await twins(workspace, pool, record, view)
+    record, tombstones = await _answering(workspace, record, there)
     for memory_id in set(record.supersedes) - tombstones:
-        _refuse_unlike(await known_memory(rooms, memory_id, view), record)
-    decision = await decided(rooms, pool, record, there, view=view, until=until)
-    again = writing(rooms, head.timeline, now)
-    outcome = await _carried_out(rooms, pool, record, decision, again=again, view=view)
+        _refuse_unlike(await known_memory(workspace, memory_id, view), record)
+    decision = await decided(workspace, pool, record, there, view=view, until=until)
+    again = writing(workspace, head.timeline, now)
+    outcome = await _carried_out(workspace, pool, record, decision, again=again, view=view)
     if isinstance(outcome, AlreadyKnown):
         notes = _not_taken_over(record, outcome.record)
-        notes += await profile_sync(rooms, outcome.record)  # said again, it counts as said now
+        notes += await profile_sync(workspace, outcome.record)  # said again, it counts as said now
         return replace(outcome, redactions=redactions, notes=notes)
     if not isinstance(outcome, Added):
         return outcome
-    notes = await profile_sync(rooms, outcome.record, outcome.replaced)
-    notes += await still_on_line(rooms, outcome.record, frozenset({record.id}))
-    notes += redoing_once(rooms, head.timeline, record.phase)
-    notes = (*outcome.notes, *notes, *await pending_note(rooms), *await mention_strangers(rooms))
+    notes = await profile_sync(workspace, outcome.record, outcome.replaced)
+    notes += await still_on_line(workspace, outcome.record, frozenset({record.id}))
+    notes += redoing_once(workspace, head.timeline, record.phase)
+    notes = (
+        *outcome.notes,
+        *notes,
+        *await pending_note(workspace),
+        *await mention_strangers(workspace),
+    )
     replaced = tuple(id_ for id_ in outcome.replaced if id_ not in tombstones)
     return replace(outcome, replaced=replaced, notes=notes, redactions=redactions)
 
 
-async def _whole_ids(rooms: Rooms, given: Sequence[str], view: View) -> tuple[str, ...]:
+async def _whole_ids(workspace: Workspace, given: Sequence[str], view: View) -> tuple[str, ...]:
     """The ids that these stand for: one may be given by a part that fits no other."""
     whole = [
-        id_ if is_record_id(id_) else (await known_memory(rooms, id_, view)).id for id_ in given
+        id_ if is_record_id(id_) else (await known_memory(workspace, id_, view)).id for id_ in given
     ]
     return tuple(dict.fromkeys(whole))
 
 
 async def _answering(
-    rooms: Rooms, record: Record, there: Sequence[Record]
+    workspace: Workspace, record: Record, there: Sequence[Record]
 ) -> tuple[Record, set[RecordId]]:
     """The record, and the tombstones that it may name in `supersedes`.
 
@@ -119,7 +124,7 @@ async def _answering(
     tombstones = {r.id for r in there if r.kind == "tombstone"}
     if not record.supersedes:
         return record, tombstones
-    rejected = {t.id for t in (await rejected_facts(rooms, record)).values()}
+    rejected = {t.id for t in (await rejected_facts(workspace, record)).values()}
     if not rejected.intersection(record.supersedes):
         return record, tombstones
     again = {r.id for r in there if r.recalled and r.durable and field_of(r) is None}
@@ -128,7 +133,7 @@ async def _answering(
 
 
 async def _carried_out(
-    rooms: Rooms, pool: Pool, new: Record, decision: Decision, *, again: Writing, view: View
+    workspace: Workspace, pool: Pool, new: Record, decision: Decision, *, again: Writing, view: View
 ) -> AddOutcome:
     """Store what is to be stored; `again` is for a second record."""
     match decision:
@@ -138,7 +143,7 @@ async def _carried_out(
             return Rejected(tombstone)
         case Merge() as merge:
             return await _merged(pool, new, merge, again, view)
-        case Insert() if new.importance < (least := rooms.policy.merging.min_importance):
+        case Insert() if new.importance < (least := workspace.policy.merging.min_importance):
             return Declined(_TOO_LITTLE.format(new.importance, least))
         case Insert(similar, notes):
             notes += await pool.keep(new)
@@ -178,12 +183,12 @@ async def _kept_beside(pool: Pool, part: Record) -> tuple[str, ...]:
         return (f"Merged; the new text could not be stored by itself as well: {error}",)
 
 
-async def _chatter(rooms: Rooms, draft: Draft, until: float) -> str:
+async def _chatter(workspace: Workspace, draft: Draft, until: float) -> str:
     """Why this is not worth a memory; nothing if it is."""
-    if rooms.language is not None:
+    if workspace.language is not None:
         try:
             async with asyncio.timeout_at(until):
-                said = await rooms.language.classify(draft.content)
+                said = await workspace.language.classify(draft.content)
         except (ModelUnavailableError, TimeoutError):
             pass
         else:

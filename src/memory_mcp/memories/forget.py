@@ -11,7 +11,7 @@ from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.receipts import pool_of, refuse_checkpoint
 from memory_mcp.engine.recovery import let_go
-from memory_mcp.engine.workspace import Pool, Rooms, writes_refused
+from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.profile.sync import profile_again, profile_before
 from memory_mcp.rendering.views import render_where_shown
@@ -22,7 +22,7 @@ __all__ = ["forget_memory"]
 
 
 async def forget_memory(
-    rooms: Rooms, memory_id: str, reason: str, *, erase: bool
+    workspace: Workspace, memory_id: str, reason: str, *, erase: bool
 ) -> Forgotten | Skipped:
     """Erase one memory everywhere and for good, or hide it from this line on.
 
@@ -38,53 +38,53 @@ async def forget_memory(
         AmbiguousIdError: a part of an id fits several, visible or not.
         InvalidRequestError: the memory is a checkpoint.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    reason, cleaning = cleaned_text(rooms, reason)
+    reason, cleaning = cleaned_text(workspace, reason)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
-    head = await current(rooms)
-    view = view_on(rooms, head.timeline)
-    target = await _any_memory(rooms, memory_id) if erase else None
-    target = target or await known_memory(rooms, memory_id, view)
+    head = await current(workspace)
+    view = view_on(workspace, head.timeline)
+    target = await _any_memory(workspace, memory_id) if erase else None
+    target = target or await known_memory(workspace, memory_id, view)
     refuse_checkpoint(target)
-    pool = pool_of(rooms, target)
-    place = writing(rooms, head.timeline, rooms.clock.now())
-    rested = await profile_before(rooms, pool, target)
+    pool = pool_of(workspace, target)
+    place = writing(workspace, head.timeline, workspace.clock.now())
+    rested = await profile_before(workspace, pool, target)
     if not erase:
         tombstone = build_tombstone(target, reason, place, erase=False)
         notes = cleaning + await pool.keep(tombstone)
-        notes += await _keep_reason(rooms, target, tombstone, reason)
-        notes += await profile_again(rooms, pool, (), rested)
-        notes += await render_where_shown(rooms, pool)
-        return Forgotten(target.id, erased=False, notes=notes + await pending_note(rooms))
+        notes += await _keep_reason(workspace, target, tombstone, reason)
+        notes += await profile_again(workspace, pool, (), rested)
+        notes += await render_where_shown(workspace, pool)
+        return Forgotten(target.id, erased=False, notes=notes + await pending_note(workspace))
     fate = await _fate(pool, target, view)
     held = list(fate.back)
     for whole, parts in fate.again:  # first: cut short, it stands beside what is to go
-        if left := recompose(whole, parts, writing(rooms, head.timeline, place.at)):
+        if left := recompose(whole, parts, writing(workspace, head.timeline, place.at)):
             await pool.keep(left)
             held.append(left.id)
     told = await _last_told(pool, target, fate)
     buried = build_tombstone(
         target, reason, place, erase=True, along=fate.along, older=fate.older, told=told
     )
-    await let_go(rooms, buried.erases)
+    await let_go(workspace, buried.erases)
     notes = await pool.keep(buried)
     await pool.erase({target.id, *fate.along})
-    notes += await _keep_reason(rooms, target, buried, reason)
-    notes += await profile_again(rooms, pool, held, rested)
-    notes += await render_where_shown(rooms, pool)
-    notes += (*cleaning, *_told(target, fate), *await pending_note(rooms))
+    notes += await _keep_reason(workspace, target, buried, reason)
+    notes += await profile_again(workspace, pool, held, rested)
+    notes += await render_where_shown(workspace, pool)
+    notes += (*cleaning, *_told(target, fate), *await pending_note(workspace))
     return Forgotten(target.id, erased=True, notes=notes)
 
 
 async def _keep_reason(
-    rooms: Rooms, target: Record, tombstone: Record, reason: str
+    workspace: Workspace, target: Record, tombstone: Record, reason: str
 ) -> tuple[str, ...]:
     """What was said on this road stays on it. The tombstone is stored, so this raises nothing."""
-    place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
+    place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
     said = build_rejection(target, tombstone, reason, place)
     try:
-        return await rooms.project.keep(said) if said else ()
+        return await workspace.project.keep(said) if said else ()
     except StoreUnavailableError as error:
         return (f"Done, but the reason could not be stored: {error}",)
 
@@ -126,11 +126,11 @@ def _told(target: Record, fate: ForgetPlan) -> tuple[str, ...]:
     return tuple(notes)
 
 
-async def _any_memory(rooms: Rooms, memory_id: str) -> Record | None:
+async def _any_memory(workspace: Workspace, memory_id: str) -> Record | None:
     """The memory of that id or part of one, visible or not; what is no memory is not named here."""
     wanted = memory_id.strip().casefold()
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         found = await pool.records.get(RecordId(wanted))
         if found is not None and found.recalled:
             return found
-    return await memory_named(rooms, wanted, None)
+    return await memory_named(workspace, wanted, None)

@@ -20,7 +20,7 @@ from memory_mcp.engine.cleaning import cleaned, own_words
 from memory_mcp.engine.head import view_of, view_on, write_together, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Rooms, reads_refused, writes_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.memories.add import NOTHING_LEFT, RECALLED
 from memory_mcp.text.drafts import build_record, check_draft
 from memory_mcp.text.secrets import Redacted
@@ -30,14 +30,14 @@ __all__ = ["project_identity", "set_identity"]
 _LOOKED_AT: Final = 20
 
 
-async def project_identity(rooms: Rooms) -> list[Record] | Skipped:
+async def project_identity(workspace: Workspace) -> list[Record] | Skipped:
     """What is known of the project itself, newest first."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    return await _known(rooms, await view_of(rooms))
+    return await _known(workspace, await view_of(workspace))
 
 
-async def set_identity(rooms: Rooms, text: str) -> AddOutcome:
+async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
     """Say what the project is, in the place of whatever was said before.
 
     What stood before is looked up in the same step that replaces it: of several sessions that say
@@ -46,23 +46,23 @@ async def set_identity(rooms: Rooms, text: str) -> AddOutcome:
     Raises:
         InvalidRequestError: the text cannot be stored.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    draft, redactions = cleaned(rooms, Draft(text, kind="identity"))
+    draft, redactions = cleaned(workspace, Draft(text, kind="identity"))
     if Redacted(draft.content).nothing_left:
         return Declined(NOTHING_LEFT)
-    own = await own_words(rooms, draft.content)
+    own = await own_words(workspace, draft.content)
     if not own and draft.content.strip():
         return Declined(RECALLED)
     draft = replace(draft, content=own)
-    check_draft(draft, rooms.clock.now())
+    check_draft(draft, workspace.clock.now())
     planned: list[AddOutcome] = []  # the last one took place
 
     async def plan(head: Head) -> tuple[Record, ...]:
-        view = view_on(rooms, head.timeline)
-        known = await _known(rooms, view)
-        record = build_record(draft, writing(rooms, head.timeline, rooms.clock.now()))
-        tombstone = rejection(await twins(rooms, rooms.project, record, view))
+        view = view_on(workspace, head.timeline)
+        known = await _known(workspace, view)
+        record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
+        tombstone = rejection(await twins(workspace, workspace.project, record, view))
         if tombstone is not None:
             planned.append(Rejected(tombstone))
             return ()
@@ -74,16 +74,16 @@ async def set_identity(rooms: Rooms, text: str) -> AddOutcome:
         planned.append(Added(record, replaced=replaced, redactions=redactions))
         return (record,)
 
-    async with rooms.project.writing:
-        await write_together(rooms, plan)
+    async with workspace.project.writing:
+        await write_together(workspace, plan)
     outcome = planned[-1]
     if isinstance(outcome, Added):
-        return replace(outcome, notes=await pending_note(rooms))
+        return replace(outcome, notes=await pending_note(workspace))
     return outcome
 
 
-async def _known(rooms: Rooms, view: View) -> list[Record]:
+async def _known(workspace: Workspace, view: View) -> list[Record]:
     filters = Filters(kinds=frozenset({"identity"}), durable=True, reach="project")
-    read = await newest(rooms, view, filters, _LOOKED_AT)
-    key = f"project:{rooms.scope.project or 'none'}:identity"
+    read = await newest(workspace, view, filters, _LOOKED_AT)
+    key = f"project:{workspace.scope.project or 'none'}:identity"
     return [record for record in read.records if record.key == key]

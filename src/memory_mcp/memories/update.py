@@ -13,7 +13,7 @@ from memory_mcp.engine.cleaning import cleaned, cleaned_text
 from memory_mcp.engine.head import current, known_memory, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.receipts import pool_of, refuse_checkpoint, still_on_line
-from memory_mcp.engine.workspace import Rooms, writes_refused
+from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import profile_sync, zone_named
 from memory_mcp.rendering.views import render_where_shown
@@ -26,7 +26,7 @@ _AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again."
 
 
 async def update_memory(
-    rooms: Rooms, memory_id: str, content: str, title: str = "", reason: str = ""
+    workspace: Workspace, memory_id: str, content: str, title: str = "", reason: str = ""
 ) -> AddOutcome:
     """Replace what a memory says. The old text stays restorable: a backtrack brings it back.
 
@@ -38,23 +38,23 @@ async def update_memory(
         UnknownMemoryError: no such memory holds from here.
         InvalidRequestError: the text cannot be stored, or the memory is a checkpoint.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    draft, redactions = cleaned(rooms, Draft(content=content, title=title))
-    reason, cleaning = cleaned_text(rooms, reason)
+    draft, redactions = cleaned(workspace, Draft(content=content, title=title))
+    reason, cleaning = cleaned_text(workspace, reason)
     check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
     check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
-    head = await current(rooms)
-    view = view_on(rooms, head.timeline)
-    old = await known_memory(rooms, memory_id, view)
+    head = await current(workspace)
+    view = view_on(workspace, head.timeline)
+    old = await known_memory(workspace, memory_id, view)
     refuse_checkpoint(old)
     if field_of(old) is not None:
         draft = replace(draft, content=_fact(old, draft.content), title=old.title)
-    at = rooms.clock.now()
-    record = correct_record(old, draft.content, draft.title, writing(rooms, head.timeline, at))
-    pool = pool_of(rooms, record)
-    there = await twins(rooms, pool, record, view)
+    at = workspace.clock.now()
+    record = correct_record(old, draft.content, draft.title, writing(workspace, head.timeline, at))
+    pool = pool_of(workspace, record)
+    there = await twins(workspace, pool, record, view)
     same = {r.id: r for r in there if _replaceable(r, old)} | {old.id: old}
     # a fact of the profile goes on resting on what it was drawn from
     sources = old.derived_from if field_of(old) is not None else ()
@@ -62,17 +62,17 @@ async def update_memory(
     notes = await pool.keep(record)
     if reason.strip() and record.statement != old.statement:
         # only now: cut short, the correction stands and nothing is lost
-        place = writing(rooms, head.timeline, at)
+        place = writing(workspace, head.timeline, at)
         tombstone = build_tombstone(old, reason, place, erase=False)
         notes += await pool.keep(tombstone)
-        again = writing(rooms, head.timeline, at)
+        again = writing(workspace, head.timeline, at)
         if said := build_rejection(old, tombstone, reason, again):
-            notes += await rooms.project.keep(said)
+            notes += await workspace.project.keep(said)
     if tombstone := rejection(there):
         notes += (_AGAIN.format(tombstone.created_at, tombstone.content),)
-    notes += await profile_sync(rooms, record, record.supersedes)
-    notes += await render_where_shown(rooms, pool)
-    notes += (*cleaning, *await still_on_line(rooms, record), *await pending_note(rooms))
+    notes += await profile_sync(workspace, record, record.supersedes)
+    notes += await render_where_shown(workspace, pool)
+    notes += (*cleaning, *await still_on_line(workspace, record), *await pending_note(workspace))
     replaced = tuple(id_ for id_, each in same.items() if each.recalled)
     return Added(record, replaced=replaced, notes=notes, redactions=redactions)
 

@@ -20,7 +20,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Rooms, reads_refused
+from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
 from memory_mcp.errors import StoreError
 from memory_mcp.text.profile import (
     PUT_IN,
@@ -65,7 +65,7 @@ _REJECTED: Final = (
 
 
 async def profile_sync(
-    rooms: Rooms, record: Record, replaced: Sequence[RecordId] = ()
+    workspace: Workspace, record: Record, replaced: Sequence[RecordId] = ()
 ) -> tuple[str, ...]:
     """Draw from a memory that was just stored what it says of the user; what to tell about it.
 
@@ -79,63 +79,63 @@ async def profile_sync(
     if not said and not replaced:
         return ()
     try:
-        return await _brought_up_to_date(rooms, record, said, replaced)
+        return await _brought_up_to_date(workspace, record, said, replaced)
     except StoreError as error:
         return (_NOT_UP_TO_DATE.format(error),)
 
 
-async def read_profile(rooms: Rooms, view: View) -> Profile:
+async def read_profile(workspace: Workspace, view: View) -> Profile:
     """What is known of the user now."""
-    return order_entries([k.entry for k in await _kept(rooms.user, view) if k.stands])
+    return order_entries([k.entry for k in await _kept(workspace.user, view) if k.stands])
 
 
-async def user_profile(rooms: Rooms) -> Profile | Skipped:
+async def user_profile(workspace: Workspace) -> Profile | Skipped:
     """What is known of the user, for whoever wants to see what it rests on."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    return await read_profile(rooms, await view_of(rooms))
+    return await read_profile(workspace, await view_of(workspace))
 
 
-async def standing_hits(rooms: Rooms, hits: Sequence[Hit], view: View) -> list[Hit]:
+async def standing_hits(workspace: Workspace, hits: Sequence[Hit], view: View) -> list[Hit]:
     """The hits without facts whose source is gone, as between a correction and its consequences."""
     rests = {s for h in hits if field_of(h.record) for s in h.record.derived_from}
-    there = await rooms.user.index.visible(rests, view) if rests else set[RecordId]()
+    there = await workspace.user.index.visible(rests, view) if rests else set[RecordId]()
     return [h for h in hits if not field_of(h.record) or there.issuperset(h.record.derived_from)]
 
 
-async def profile_before(rooms: Rooms, pool: Pool, target: Record) -> Sequence[KeptFact]:
+async def profile_before(workspace: Workspace, pool: Pool, target: Record) -> Sequence[KeptFact]:
     """The facts that a memory of this pool may take along; a fact by itself takes none."""
-    if pool is not rooms.user or field_of(target) is not None:
+    if pool is not workspace.user or field_of(target) is not None:
         return ()
-    return [k for k in await _kept(pool, _now(rooms)) if k.stands]
+    return [k for k in await _kept(pool, _now(workspace)) if k.stands]
 
 
 async def profile_again(
-    rooms: Rooms, pool: Pool, record_ids: Sequence[RecordId], before: Sequence[KeptFact]
+    workspace: Workspace, pool: Pool, record_ids: Sequence[RecordId], before: Sequence[KeptFact]
 ) -> tuple[str, ...]:
     """Draw anew, after a forget, from what holds again and from what says the same still.
 
     `before` is what `profile_before` said. This is no news: it fills what is empty, and overrides
     nothing that was said since.
     """
-    if pool is not rooms.user:
+    if pool is not workspace.user:
         return ()
     notes: list[str] = []
     try:
-        there = await pool.index.visible(record_ids, _now(rooms)) if record_ids else ()
+        there = await pool.index.visible(record_ids, _now(workspace)) if record_ids else ()
         for record in await load(pool, sorted(there)):
-            notes += await profile_sync(rooms, record, (record.id,))
-        notes += await _from_others(rooms, before)
+            notes += await profile_sync(workspace, record, (record.id,))
+        notes += await _from_others(workspace, before)
     except StoreError as error:
         notes.append(_NOT_UP_TO_DATE.format(error))
     return tuple(notes)
 
 
-async def rejected_facts(rooms: Rooms, record: Record) -> dict[ProfileFact, Record]:
+async def rejected_facts(workspace: Workspace, record: Record) -> dict[ProfileFact, Record]:
     """What a memory says of the user that the user rejected, with the tombstones that say so."""
     if record.scope.project is not None:
         return {}
-    return await _rejected(rooms.user, read_memory(record), _now(rooms))
+    return await _rejected(workspace.user, read_memory(record), _now(workspace))
 
 
 def zone_named(name: str) -> tzinfo | None:
@@ -151,9 +151,9 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 async def _brought_up_to_date(
-    rooms: Rooms, record: Record, said: Sequence[ProfileFact], replaced: Sequence[RecordId]
+    workspace: Workspace, record: Record, said: Sequence[ProfileFact], replaced: Sequence[RecordId]
 ) -> tuple[str, ...]:
-    pool, view = rooms.user, _now(rooms)
+    pool, view = workspace.user, _now(workspace)
     known = [f for f in said if not _unknown_zone(f)]
     notes = tuple(
         f"{f.value!r} is no time zone that is known here; name one like Europe/Berlin."
@@ -167,10 +167,10 @@ async def _brought_up_to_date(
     kept = await _kept(pool, view)
     before = [fact for old in await load(pool, list(replaced)) for fact in read_memory(old)]
     notes += await _carried_out(
-        rooms, record, [f for f in known if f not in rejected], kept, before
+        workspace, record, [f for f in known if f not in rejected], kept, before
     )
     lost = [k for k in kept if not k.stands]
-    found = await _from_others(rooms, lost)
+    found = await _from_others(workspace, lost)
     for line in (k.entry.fact.line for k in lost):  # no news: another memory says it too
         taken, given = TAKEN_OUT.format(line), PUT_IN.format(line, "")
         if taken in notes and given in found:
@@ -180,29 +180,29 @@ async def _brought_up_to_date(
 
 
 async def _carried_out(
-    rooms: Rooms,
+    workspace: Workspace,
     record: Record,
     said: Sequence[ProfileFact],
     kept: Sequence[KeptFact],
     before: Sequence[ProfileFact],
 ) -> tuple[str, ...]:
-    pool = rooms.user
+    pool = workspace.user
     plan = plan_profile(record, said, kept, before)
     notes: tuple[str, ...] = ()
     for fact, supersedes in plan.facts:
         notes += await pool.keep(
-            build_fact_record(fact, supersedes, record, rooms.ids.new(record.created_at))
+            build_fact_record(fact, supersedes, record, workspace.ids.new(record.created_at))
         )
     if plan.fallen:
         notes += await pool.keep(
-            build_fact_tombstone(plan.fallen, record, rooms.ids.new(record.created_at))
+            build_fact_tombstone(plan.fallen, record, workspace.ids.new(record.created_at))
         )
     return (*notes, *plan.notes)
 
 
-async def _from_others(rooms: Rooms, lost: Sequence[KeptFact]) -> tuple[str, ...]:
+async def _from_others(workspace: Workspace, lost: Sequence[KeptFact]) -> tuple[str, ...]:
     """Draw what lost its source from another memory that says it still."""
-    pool, view = rooms.user, _now(rooms)
+    pool, view = workspace.user, _now(workspace)
     kept = await _kept(pool, view) if lost else []
     lost = [k for k in lost if not any(_same(k, other) for other in kept if other.stands)]
     if not lost:
@@ -216,7 +216,7 @@ async def _from_others(rooms: Rooms, lost: Sequence[KeptFact]) -> tuple[str, ...
         record, fact = said
         if _unknown_zone(fact) or await _rejected(pool, [fact], view):
             continue
-        notes += await _carried_out(rooms, record, [fact], await _kept(pool, view), [fact])
+        notes += await _carried_out(workspace, record, [fact], await _kept(pool, view), [fact])
     return notes
 
 
@@ -245,8 +245,8 @@ async def _kept(pool: Pool, view: View) -> list[KeptFact]:
     return [KeptFact(e, record, there.issuperset(record.derived_from)) for record, e in found]
 
 
-def _now(rooms: Rooms) -> View:
-    return View(frozenset(), rooms.clock.now())  # nothing of the user's is on a timeline
+def _now(workspace: Workspace) -> View:
+    return View(frozenset(), workspace.clock.now())  # nothing of the user's is on a timeline
 
 
 def _same(one: KeptFact, other: KeptFact) -> bool:

@@ -10,7 +10,7 @@ from memory_mcp.domain.outcomes import Happened, Skipped
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused
 
 __all__ = ["happened", "happened_in"]
 
@@ -20,16 +20,16 @@ _HAPPENED: Final = (
 )
 
 
-async def happened(rooms: Rooms, limit: int) -> Happened | Skipped:
+async def happened(workspace: Workspace, limit: int) -> Happened | Skipped:
     """The newest of what happened on this session's line."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    return await happened_in(rooms, await view_of(rooms), limit)
+    return await happened_in(workspace, await view_of(workspace), limit)
 
 
-async def happened_in(rooms: Rooms, view: View, limit: int) -> Happened:
+async def happened_in(workspace: Workspace, view: View, limit: int) -> Happened:
     """The newest of what happened in this view, and how much there is of it."""
-    found = [r for f in _HAPPENED for r in (await newest(rooms, view, f, limit)).records]
+    found = [r for f in _HAPPENED for r in (await newest(workspace, view, f, limit)).records]
     found.sort(key=lambda record: record.id, reverse=True)
-    total = sum([await rooms.project.index.count(view, each) for each in _HAPPENED])
+    total = sum([await workspace.project.index.count(view, each) for each in _HAPPENED])
     return Happened(found[:limit], total)

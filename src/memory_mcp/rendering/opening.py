@@ -17,7 +17,7 @@ from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.phases import phase_now
 from memory_mcp.engine.reading import newest, require_records, together
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile.sync import read_profile, zone_named
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
 from memory_mcp.render.profile import now_chars, profile_line
@@ -70,16 +70,16 @@ class Gathered:
         return min(ends, default=None)
 
 
-async def bootstrap(rooms: Rooms, budget_tokens: int | None = None) -> Block:
+async def bootstrap(workspace: Workspace, budget_tokens: int | None = None) -> Block:
     """The text that opens a session, without a nudge and without the time.
 
     Raises:
         StoreUnavailableError: nothing can be shown because the records' folder is not there.
     """
-    frame = await frame_of(rooms)
-    opened = await gathered(rooms, frame.view, OPENING)
-    await told(rooms, frame, opened)
-    return shown_in(frame, make_sections(OPENING, opened.found), budget_tokens or _usual(rooms))
+    frame = await frame_of(workspace)
+    opened = await gathered(workspace, frame.view, OPENING)
+    await told(workspace, frame, opened)
+    return shown_in(frame, make_sections(OPENING, opened.found), budget_tokens or _usual(workspace))
 
 
 def shown_in(frame: Frame, sections: Sequence[Section], budget_tokens: int, now: str = "") -> Block:
@@ -95,24 +95,26 @@ def shown_in(frame: Frame, sections: Sequence[Section], budget_tokens: int, now:
     )
 
 
-async def frame_of(rooms: Rooms) -> Frame:
+async def frame_of(workspace: Workspace) -> Frame:
     """Where the project stands, who the user is, and how much is known."""
-    ids = await together(pool.index.ids() for pool in rooms.pools)  # first: what comes now is news
-    head = await current(rooms)
-    view = view_on(rooms, head.timeline)
-    known = await read_profile(rooms, view)
-    counts = await together(pool.index.count(view, Filters()) for pool in rooms.pools)
+    ids = await together(
+        pool.index.ids() for pool in workspace.pools
+    )  # first: what comes now is news
+    head = await current(workspace)
+    view = view_on(workspace, head.timeline)
+    known = await read_profile(workspace, view)
+    counts = await together(pool.index.count(view, Filters()) for pool in workspace.pools)
     since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
     zone = known.zone if zone_named(known.zone) else ""
-    phase = (await phase_now(rooms, head.timeline)).worked_on
-    opening = [_stands(rooms, head.timeline, phase)]
+    phase = (await phase_now(workspace, head.timeline)).worked_on
+    opening = [_stands(workspace, head.timeline, phase)]
     until = min((entry.until for entry in known.entries if entry.until), default=None)
     figure = BudgetLine(sum(counts), since)
     return Frame(head, view, profile_line(known), zone, figure, opening, until)
 
 
 async def gathered(
-    rooms: Rooms,
+    workspace: Workspace,
     view: View,
     parts: Sequence[Part],
     most: int = _LOOKED_AT,
@@ -125,7 +127,7 @@ async def gathered(
         # said so that the index need not look through the timeline for what is never there
         outside = True if kinds and DURABLE_KINDS.issuperset(kinds) else None
         wanted = Filters(kinds=frozenset(kinds), durable=outside, reach=reach)
-        read = await newest(rooms, view, wanted, limit, best=best)
+        read = await newest(workspace, view, wanted, limit, best=best)
         done.unreadable |= read.unreadable
         return read.records
 
@@ -147,14 +149,14 @@ async def gathered(
     return done
 
 
-async def told(rooms: Rooms, frame: Frame, done: Gathered) -> None:
+async def told(workspace: Workspace, frame: Frame, done: Gathered) -> None:
     """Say in the frame what is missing; nothing at all must not come of a folder that is gone.
 
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
     if not any(done.found.values()):
-        await require_records(rooms, frame.view)
+        await require_records(workspace, frame.view)
     if done.unreadable:
         frame.opening.append(unreadable_note(len(done.unreadable)))
 
@@ -163,12 +165,12 @@ def _worth(record: Record) -> tuple[bool, int]:
     return record.pinned, record.importance
 
 
-def _usual(rooms: Rooms) -> int:
-    return rooms.policy.opening.bootstrap_tokens
+def _usual(workspace: Workspace) -> int:
+    return workspace.policy.opening.bootstrap_tokens
 
 
-def _stands(rooms: Rooms, timeline: Timeline, phase: int | None) -> str:
-    branch = rooms.caller.branch
+def _stands(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:
+    branch = workspace.caller.branch
     sealed = timeline.valid(branch)
     at = f"last checkpoint {sealed[-1].id}" if sealed else "no checkpoint yet"
     working = f", working on phase {phase}" if phase is not None else ""

@@ -17,7 +17,7 @@ from memory_mcp.domain.shown import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import together
-from memory_mcp.engine.workspace import Pool, Rooms, writes_refused
+from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.render.block import Block
@@ -57,19 +57,19 @@ _FOREIGN: Final = (
 )
 
 
-async def render_views(rooms: Rooms) -> tuple[str, ...]:
+async def render_views(workspace: Workspace) -> tuple[str, ...]:
     """Write anew what the files show; what should be said about it, if it did not work.
 
     Of two processes that do so at once the one that reads later writes later.
     """
-    if writes_refused(rooms):
+    if writes_refused(workspace):
         return ()
-    changes = rooms.project.changes
+    changes = workspace.project.changes
     try:
-        async with rooms.views.alone():
+        async with workspace.views.alone():
             count = changes.count
-            watched = await rooms.views.watch()
-            foreign = await rooms.views.write(await _rendered(rooms, watched))
+            watched = await workspace.views.watch()
+            foreign = await workspace.views.write(await _rendered(workspace, watched))
             changes.shown = max(changes.shown, count)
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
@@ -78,62 +78,62 @@ async def render_views(rooms: Rooms) -> tuple[str, ...]:
     return ()
 
 
-async def render_where_shown(rooms: Rooms, pool: Pool) -> tuple[str, ...]:
+async def render_where_shown(workspace: Workspace, pool: Pool) -> tuple[str, ...]:
     """Render after something of this pool fell: what is the user's is shown in other projects too.
 
     There nothing can be rendered from here. What may show it goes, and their next session renders.
     """
-    notes = await render_views(rooms)
-    if pool is rooms.user:
+    notes = await render_views(workspace)
+    if pool is workspace.user:
         try:
-            await rooms.views.strike(withdrawn_context_page())
+            await workspace.views.strike(withdrawn_context_page())
         except MemoryMcpError as error:
             notes += (_FAILED.format(error),)
     return notes
 
 
-async def render_if_behind(rooms: Rooms) -> tuple[str, ...]:
+async def render_if_behind(workspace: Workspace) -> tuple[str, ...]:
     """Render unless what lies there shows what holds: at a start, after a cut, after others wrote.
 
     Where nobody ever looked into the memory, no file appears.
     """
-    if writes_refused(rooms):
+    if writes_refused(workspace):
         return ()
     try:
-        behind = rooms.project.changes.count > rooms.project.changes.shown
-        if not behind and await rooms.views.hold(*_branches(rooms)):
+        behind = workspace.project.changes.count > workspace.project.changes.shown
+        if not behind and await workspace.views.hold(*_branches(workspace)):
             return ()
-        if await rooms.heads.read() is None:
+        if await workspace.heads.read() is None:
             return ()
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
-    return await render_views(rooms)
+    return await render_views(workspace)
 
 
-async def keep_rendered(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def keep_rendered(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Render what any session writes, until this one ends; then once more, if it wrote since."""
-    if writes_refused(rooms):
+    if writes_refused(workspace):
         return
-    changes = rooms.project.changes
+    changes = workspace.project.changes
     gone = asyncio.ensure_future(leaving.wait())
     said: tuple[str, ...] = ()
     try:
         while not leaving.is_set():
-            await _something(rooms, gone, changes.count if said else changes.shown)
-            notes = await render_if_behind(rooms)
+            await _something(workspace, gone, changes.count if said else changes.shown)
+            notes = await render_if_behind(workspace)
             for note in notes if notes != said else ():  # once, not every half minute
                 _LOG.warning("%s", note)
             said = notes
         if changes.count > changes.shown:
-            await render_views(rooms)
+            await render_views(workspace)
     finally:
         gone.cancel()
 
 
-async def view_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
+async def view_findings(workspace: Workspace, *, repair: bool) -> list[Finding]:
     """What the doctor says of them: no file shows what does not hold, and none is in the way."""
     found: list[Finding] = []
-    for file in await rooms.views.lying():
+    for file in await workspace.views.lying():
         if file.unreadable:
             found.append(
                 Finding(
@@ -148,7 +148,7 @@ async def view_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
                     "Move it away if the view is wanted; it is never overwritten.",
                 )
             )  # fmt: skip
-        elif stale := await _stale_if_known(rooms, file):
+        elif stale := await _stale_if_known(workspace, file):
             found.append(
                 Finding(
                     "view-stale", "must",
@@ -159,13 +159,13 @@ async def view_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
                 )
             )  # fmt: skip
     if repair and any(finding.repaired for finding in found):
-        await render_views(rooms)
+        await render_views(workspace)
     return found
 
 
-async def _something(rooms: Rooms, gone: asyncio.Future[Literal[True]], shown: int) -> None:
+async def _something(workspace: Workspace, gone: asyncio.Future[Literal[True]], shown: int) -> None:
     """Until more is written here and then no more for a moment, or others may have."""
-    changes = rooms.project.changes
+    changes = workspace.project.changes
     news = asyncio.ensure_future(changes.after(shown))
     try:
         await asyncio.wait(
@@ -180,29 +180,31 @@ async def _something(rooms: Rooms, gone: asyncio.Future[Literal[True]], shown: i
             break
 
 
-def _branches(rooms: Rooms) -> tuple[BranchName, ...]:
-    return tuple(dict.fromkeys((MAIN, rooms.caller.branch, *rooms.conversations.branches)))
+def _branches(workspace: Workspace) -> tuple[BranchName, ...]:
+    return tuple(dict.fromkeys((MAIN, workspace.caller.branch, *workspace.conversations.branches)))
 
 
-async def _all_branches(rooms: Rooms) -> tuple[BranchName, ...]:
+async def _all_branches(workspace: Workspace) -> tuple[BranchName, ...]:
     """These, and those whose bootstrap lies ready for other sessions, if they are there still."""
-    there = (await current(rooms)).timeline.branches
-    others = [BranchName(each) for each in await rooms.views.branches() if each in there]
-    return tuple(dict.fromkeys((*_branches(rooms), *others)))[:_BRANCHES_MAX]
+    there = (await current(workspace)).timeline.branches
+    others = [BranchName(each) for each in await workspace.views.branches() if each in there]
+    return tuple(dict.fromkeys((*_branches(workspace), *others)))[:_BRANCHES_MAX]
 
 
-async def _rendered(rooms: Rooms, watched: Watched) -> Shown:
+async def _rendered(workspace: Workspace, watched: Watched) -> Shown:
     """Everything, read after it was noted how what is read looks."""
-    branches = await _all_branches(rooms) if await rooms.views.begun() else _branches(rooms)
-    bootstraps = [await _bootstrap(rooms, branch, watched) for branch in branches]
-    if not await rooms.views.begun():
+    branches = (
+        await _all_branches(workspace) if await workspace.views.begun() else _branches(workspace)
+    )
+    bootstraps = [await _bootstrap(workspace, branch, watched) for branch in branches]
+    if not await workspace.views.begun():
         return Shown({}, tuple(each for _, each in bootstraps))
-    main = rooms.at(MAIN)
+    main = workspace.at(MAIN)
     view = view_on(main, (await current(main)).timeline)
     opened = await _for_memory(main, view)
     history = await happened_in(main, view, HISTORY_ENTRIES_MAX)
     total = await main.project.index.count(view, Filters())
-    project = rooms.scope.project or "none"
+    project = workspace.scope.project or "none"
     block, first = bootstraps[0]
     shown = [r.expires_at for each in (*opened.found.values(), history.records) for r in each]
     ends = [first["until"], *(end.timestamp() for end in shown if end)]
@@ -215,17 +217,19 @@ async def _rendered(rooms: Rooms, watched: Watched) -> Shown:
     return Shown(pages, tuple(each for _, each in bootstraps))
 
 
-async def _bootstrap(rooms: Rooms, branch: BranchName, watched: Watched) -> tuple[Block, Rendered]:
+async def _bootstrap(
+    workspace: Workspace, branch: BranchName, watched: Watched
+) -> tuple[Block, Rendered]:
     """What opens a session on the branch, with what it was made from.
 
     The phase that MEMORY_PHASE names is a session's own affair; here the project's is said.
     """
-    there = replace(rooms.at(branch), policy=replace(rooms.policy, phase=None))
+    there = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
     frame = await frame_of(there)
     opened = await gathered(there, frame.view, OPENING)
     await told(there, frame, opened)
     sections = make_sections(OPENING, opened.found)
-    block = shown_in(frame, sections, rooms.policy.opening.bootstrap_tokens)
+    block = shown_in(frame, sections, workspace.policy.opening.bootstrap_tokens)
     until = min((end for end in (opened.until, frame.until) if end), default=None)
     return block, Rendered(
         branch=branch,
@@ -238,25 +242,25 @@ async def _bootstrap(rooms: Rooms, branch: BranchName, watched: Watched) -> tupl
     )
 
 
-async def _for_memory(rooms: Rooms, view: View) -> Gathered:
+async def _for_memory(workspace: Workspace, view: View) -> Gathered:
     """What MEMORY.md may show: of the project alone, for its folder may be shared."""
-    return await gathered(rooms, view, PAGE, _PAGE_LOOKED_AT, reach="project")
+    return await gathered(workspace, view, PAGE, _PAGE_LOOKED_AT, reach="project")
 
 
-async def _stale_if_known(rooms: Rooms, file: Lying) -> set[RecordId]:
+async def _stale_if_known(workspace: Workspace, file: Lying) -> set[RecordId]:
     try:
-        return await _stale(rooms, file)
+        return await _stale(workspace, file)
     except StoreError:  # an index that cannot be asked has its own finding
         return set()
 
 
-async def _stale(rooms: Rooms, file: Lying) -> set[RecordId]:
+async def _stale(workspace: Workspace, file: Lying) -> set[RecordId]:
     """The records that the file names and that do not hold where it is read."""
     named = {RecordId(id_) for id_ in _NAMED.findall(file.text)}
-    timeline = (await current(rooms.at(MAIN))).timeline
+    timeline = (await current(workspace.at(MAIN))).timeline
     branch = BranchName(file.branch or MAIN)
     if branch not in timeline.branches:
         return named
-    view = view_on(rooms.at(branch), timeline)
-    seen = await together(pool.index.visible(named, view) for pool in rooms.pools)
+    view = view_on(workspace.at(branch), timeline)
+    seen = await together(pool.index.visible(named, view) for pool in workspace.pools)
     return named.difference(*seen)

@@ -13,7 +13,7 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighb
 from memory_mcp.domain.vectors import QueryVectors, ReadVectors
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.reading import beside, together
-from memory_mcp.engine.workspace import Meaning, Pool, Rooms
+from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.ranking.order import rank
 from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
@@ -88,10 +88,10 @@ class _Meant:
 
 
 async def find_here(
-    rooms: Rooms, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
+    workspace: Workspace, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
 ) -> Matches:
     """What is visible and may be meant, best first: so many candidates are ranked."""
-    pools = rooms.pools_of(filters.reach)
+    pools = workspace.pools_of(filters.reach)
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
         question, corpora = await _understood(pools, parse_question(query, view.now), view)
@@ -122,7 +122,7 @@ async def find_here(
         [candidate for each in found for candidate in each.candidates],
         [neighbour for each in found for neighbour in each.around],
         meant.nearness if meant else None,
-        weights=rooms.policy.weights,
+        weights=workspace.policy.weights,
         now=view.now,
     )
     return Matches(

@@ -21,7 +21,7 @@ from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import lets_in
 from memory_mcp.engine.reading import together
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.ranking.question import matches_filters
 from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
@@ -49,14 +49,14 @@ class Recalled:
     looked: bool = False
 
 
-async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Recalled:
+async def recall(workspace: Workspace, query: str, filters: Filters, limit: int) -> Recalled:
     """Ask the cloud about both pools at once, within its time. Never raises for the cloud's sake.
 
     What is here is shown as it is here; what another machine wrote is taken in first.
     """
     answers = await together(
-        _Question(rooms, pool, pool.mirror, query, filters, limit).answer()
-        for pool in rooms.pools_of(filters.reach)
+        _Question(workspace, pool, pool.mirror, query, filters, limit).answer()
+        for pool in workspace.pools_of(filters.reach)
         if pool.mirror and pool.mirror.vouched()
     )
     failed = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
@@ -71,7 +71,7 @@ async def recall(rooms: Rooms, query: str, filters: Filters, limit: int) -> Reca
     )
 
 
-async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
+async def cloud_profile(workspace: Workspace, timeline: Timeline) -> list[str]:
     """What the cloud makes of the memories, if it may: of the project first, then of the user.
 
     Facts are its own words and cannot be judged here: what does not hold is excluded by what it is
@@ -81,15 +81,15 @@ async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
 
     async def of_pool(pool: Pool) -> list[str]:
         mirror = pool.mirror
-        if mirror is None or not mirror.extract or not lets_in(rooms, pool):
+        if mirror is None or not mirror.extract or not lets_in(workspace, pool):
             return []
         with suppress(StoreError):
-            hidden = await _hidden(rooms, pool, timeline)
+            hidden = await _hidden(workspace, pool, timeline)
             if hidden is None or not may_ask(await mirror.outbox.standing(), mirror.now()):
                 return []
             try:
                 async with asyncio.timeout(mirror.search_seconds):
-                    tests = [*_excluded(timeline, rooms.caller.branch), *hidden]
+                    tests = [*_excluded(timeline, workspace.caller.branch), *hidden]
                     found = await mirror.remote.profile(mirror.namespace, tests)
                     return [*found.static, *found.dynamic]
             except TimeoutError:
@@ -99,16 +99,16 @@ async def cloud_profile(rooms: Rooms, timeline: Timeline) -> list[str]:
                 await _leave_alone(mirror, error)
         return []
 
-    answers = await together(of_pool(pool) for pool in rooms.pools)
+    answers = await together(of_pool(pool) for pool in workspace.pools)
     return list(dict.fromkeys(fact for facts in answers for fact in facts))
 
 
-async def _hidden(rooms: Rooms, pool: Pool, timeline: Timeline) -> list[Test] | None:
+async def _hidden(workspace: Workspace, pool: Pool, timeline: Timeline) -> list[Test] | None:
     """Keeps out what does not hold. None: it cannot be kept out."""
     if pool.mirror is None or (await pool.mirror.outbox.tally()).pending:
         return None
     every = await pool.index.ids() - set(await pool.index.moves())
-    hidden = sorted(every - await pool.index.visible(every, view_on(rooms, timeline)))
+    hidden = sorted(every - await pool.index.visible(every, view_on(workspace, timeline)))
     if len(hidden) > REMOTE_EXCLUDED_MAX // 2:
         return None
     return [Test("memory_id", hidden, unlike=True)] if hidden else []
@@ -134,7 +134,7 @@ def _excluded(timeline: Timeline, branch: BranchName) -> list[Test]:
 class _Question:
     """One search of one pool's namespace."""
 
-    rooms: Rooms
+    workspace: Workspace
     pool: Pool
     mirror: Mirror
     query: str
@@ -159,13 +159,15 @@ class _Question:
 
     async def _asked(self, patience: asyncio.Timeout) -> Recalled:
         mirror = self.mirror
-        outboxes = [pool.mirror.outbox for pool in self.rooms.pools if pool.mirror]
+        outboxes = [pool.mirror.outbox for pool in self.workspace.pools if pool.mirror]
         for standing in [await outbox.standing() for outbox in outboxes]:  # it is one cloud
             if standing.paused_until > mirror.now():  # over: this search finds out
                 return Recalled(degraded=f"Supermemory is left alone for now. {standing.reason}")
         tests = _tests(self.filters)
-        if self.pool is self.rooms.project:
-            tests += _excluded((await current(self.rooms)).timeline, self.rooms.caller.branch)
+        if self.pool is self.workspace.project:
+            tests += _excluded(
+                (await current(self.workspace)).timeline, self.workspace.caller.branch
+            )
         wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
         mirror.look_soon()
         found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)
@@ -185,10 +187,10 @@ class _Question:
             best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
         named = best.keys() - await index.erased() - self.mirror.strangers
         unknown = named - await index.ids()
-        if unknown and not self.rooms.policy.meta and lets_in(self.rooms, self.pool):
+        if unknown and not self.workspace.policy.meta and lets_in(self.workspace, self.pool):
             await self._look(patience)
-        timeline = (await current(self.rooms)).timeline
-        seen = await index.visible(named, view_on(self.rooms, timeline))
+        timeline = (await current(self.workspace)).timeline
+        seen = await index.visible(named, view_on(self.workspace, timeline))
         hits = [
             Hit(
                 record,
@@ -210,7 +212,7 @@ class _Question:
         What hides a memory comes in before it: nothing is shown that was abandoned elsewhere.
         """
         left = (patience.when() or 0.0) - asyncio.get_running_loop().time() - _SPARE_SECONDS
-        look = self.mirror.looking(lambda: look_around(self.rooms, self.pool))
+        look = self.mirror.looking(lambda: look_around(self.workspace, self.pool))
         await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
         self.mirror.waited(in_vain=not look.done())
         if look.done() and not look.cancelled():

@@ -12,7 +12,7 @@ from memory_mcp.domain.views import Filters, Hit, View, Wish
 from memory_mcp.engine.head import current, view_of, view_on
 from memory_mcp.engine.pending import kept_out, unseen
 from memory_mcp.engine.reading import beside, hits_of, newest, require_records, together
-from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import standing_hits
 from memory_mcp.ranking.diversity import choose_diverse
@@ -64,7 +64,7 @@ class _Question:
 
 
 async def search_memories(
-    rooms: Rooms, query: str, filters: Filters, limit: int, wish: Wish = _USUAL
+    workspace: Workspace, query: str, filters: Filters, limit: int, wish: Wish = _USUAL
 ) -> Found | Skipped:
     """The visible memories that match best; without a query, the newest.
 
@@ -74,31 +74,31 @@ async def search_memories(
         IndexBusyError: the index does not answer; that is no statement about the memories.
         StoreUnavailableError: nothing can be found because the records' folder is not there.
     """
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    query = _said(rooms, query)
+    query = _said(workspace, query)
     _check(query, filters, limit, wish)
-    timeline = (await current(rooms)).timeline
+    timeline = (await current(workspace)).timeline
     if filters.branch is not None:
         require_branch(timeline, filters.branch)
-    view = view_on(rooms, timeline)
+    view = view_on(workspace, timeline)
     if not query.strip():
-        read = await newest(rooms, view, filters, limit)
+        read = await newest(workspace, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
-        notes = await unseen(rooms)
+        notes = await unseen(workspace)
         found = Found(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
-        found = await _asked(rooms, _Question(query, filters, limit, wish), view)
-    found = await _with_strangers(rooms, found, _Question(query, filters, limit, wish))
+        found = await _asked(workspace, _Question(query, filters, limit, wish), view)
+    found = await _with_strangers(workspace, found, _Question(query, filters, limit, wish))
     if filters.with_profile:
-        found = replace(found, hits=await standing_hits(rooms, found.hits, view))
+        found = replace(found, hits=await standing_hits(workspace, found.hits, view))
     if not found.hits:
-        await require_records(rooms, view)
+        await require_records(workspace, view)
     return found
 
 
 async def recalled_for(
-    rooms: Rooms, task: str, kinds: frozenset[Kind], opening: OpeningSettings
+    workspace: Workspace, task: str, kinds: frozenset[Kind], opening: OpeningSettings
 ) -> Found:
     """What is known of these kinds that a task needs, best first.
 
@@ -107,33 +107,33 @@ async def recalled_for(
     Raises:
         InvalidRequestError: the task is nothing that could be looked for.
     """
-    task = _said(rooms, task)
+    task = _said(workspace, task)
     filters = Filters(kinds=kinds)
     check_text("task", task[: limits.QUERY_CHARS_MAX], limits.QUERY_CHARS_MAX, required=False)
     asked = _Question(task, filters, opening.topn, _LIKELY, ranked=opening.topk)
-    return await _asked(rooms, asked, await view_of(rooms))
+    return await _asked(workspace, asked, await view_of(workspace))
 
 
-def _said(rooms: Rooms, query: str) -> str:
+def _said(workspace: Workspace, query: str) -> str:
     """The question as others may see it, if it leaves this machine."""
-    if rooms.asks_elsewhere and rooms.policy.secrets != "allow":
+    if workspace.asks_elsewhere and workspace.policy.secrets != "allow":
         return redact(normalised(query)).text
     return query
 
 
-async def _asked(rooms: Rooms, asked: _Question, view: View) -> Found:
-    look = _here_and_there if rooms.mirrored else _here
-    return await look(rooms, asked, view)
+async def _asked(workspace: Workspace, asked: _Question, view: View) -> Found:
+    look = _here_and_there if workspace.mirrored else _here
+    return await look(workspace, asked, view)
 
 
-async def _with_strangers(rooms: Rooms, found: Found, asked: _Question) -> Found:
+async def _with_strangers(workspace: Workspace, found: Found, asked: _Question) -> Found:
     """What came with a repository that is not trusted is found too, and marked."""
-    notes = await mention_strangers(rooms)
-    strangers = await present_strangers(rooms)
+    notes = await mention_strangers(workspace)
+    strangers = await present_strangers(workspace)
     if strangers is None or not strangers.searchable or asked.filters.reach == "user":
         return replace(found, notes=(*found.notes, *notes))
-    there = as_project(rooms, strangers)
-    view = view_on_strangers(rooms, strangers)
+    there = as_project(workspace, strangers)
+    view = view_on_strangers(workspace, strangers)
     asked = replace(asked, filters=replace(asked.filters, reach="project", branch=None))
     if asked.text.strip():
         theirs = (await _here(there, asked, view)).hits
@@ -175,8 +175,8 @@ def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
     check_phase(filters.phase)
 
 
-async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
-    matches = await find_here(rooms, asked.text, view, asked.filters, asked.ranked)
+async def _here(workspace: Workspace, asked: _Question, view: View) -> Found:
+    matches = await find_here(workspace, asked.text, view, asked.filters, asked.ranked)
     if not matches.terms:
         return Found([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
@@ -188,7 +188,7 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
         notes += (
             f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
         )
-    if not ranked and await _nothing_passes(rooms, asked.filters, view):
+    if not ranked and await _nothing_passes(workspace, asked.filters, view):
         notes += (_NO_SUCH,)
     hits, unreadable = await hits_of(ranked, matches.home, view, asked.limit)
     return Found(
@@ -200,24 +200,24 @@ async def _here(rooms: Rooms, asked: _Question, view: View) -> Found:
     )
 
 
-async def _nothing_passes(rooms: Rooms, filters: Filters, view: View) -> bool:
+async def _nothing_passes(workspace: Workspace, filters: Filters, view: View) -> bool:
     """Whether the filters alone leave nothing over: a mistyped one looks like that."""
     if filters == Filters():
         return False
-    pools = rooms.pools_of(filters.reach)
+    pools = workspace.pools_of(filters.reach)
     return not any(await together(pool.index.count(view, filters) for pool in pools))
 
 
-async def _here_and_there(rooms: Rooms, asked: _Question, view: View) -> Found:
+async def _here_and_there(workspace: Workspace, asked: _Question, view: View) -> Found:
     """Both start together. The cloud has its deadline; what is here never depends on it."""
     shortened = asked.text[: limits.REMOTE_QUERY_CHARS_MAX]
     more = replace(asked, limit=max(asked.limit, limits.RESULTS_MAX))
-    async with beside(recall(rooms, shortened, asked.filters, asked.limit)) as asking:
-        here = await _here(rooms, more, view)
+    async with beside(recall(workspace, shortened, asked.filters, asked.limit)) as asking:
+        here = await _here(workspace, more, view)
         there = await asking
     if there.looked:  # another machine's moves may have come in
-        here = await _here(rooms, more, await view_of(rooms))
-    return _fused(here, there, asked, " ".join(kept_out(rooms)))
+        here = await _here(workspace, more, await view_of(workspace))
+    return _fused(here, there, asked, " ".join(kept_out(workspace)))
 
 
 def _fused(here: Found, there: Recalled, asked: _Question, shut: str) -> Found:

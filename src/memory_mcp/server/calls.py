@@ -24,7 +24,7 @@ from pydantic_core import to_json
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import without_empty
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
 from memory_mcp.waiting import within
 
@@ -58,7 +58,7 @@ class AnsweringTool(Tool):
                 raise ToolError(
                     f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
                 )
-        warnings = cast("Rooms", context.request_context.lifespan_context).policy.warnings
+        warnings = cast("Workspace", context.request_context.lifespan_context).policy.warnings
         try:
             return _add_note(await super().run(arguments, context, convert_result), warnings)
         except UnexpectedToolError as error:

@@ -21,7 +21,7 @@ from memory_mcp.branches.closeout import cleaned_closeout
 from memory_mcp.domain.closeout import Closeout, Settled
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
-from memory_mcp.engine.workspace import Caller, Rooms
+from memory_mcp.engine.workspace import Caller, Workspace
 from memory_mcp.render.receipts import closeout_text, preview_text, trust_text
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.text.drafts import check_branch
@@ -76,8 +76,8 @@ class NotAsked(BaseModel):
     """Nobody was asked: the answer came with the call, is not needed, or cannot be had."""
 
 
-def rooms_for(ctx: Context[Rooms]) -> Rooms:
-    """The rooms, as the calling client sees them.
+def workspace_for(ctx: Context[Workspace]) -> Workspace:
+    """The workspace, as the calling client sees them.
 
     Over HTTP the address may name a branch (`/mcp?branch=NAME`): a request of the stateless
     revision belongs to no conversation that could be put on one.
@@ -85,18 +85,18 @@ def rooms_for(ctx: Context[Rooms]) -> Rooms:
     Raises:
         InvalidRequestError: what the address names cannot be a branch.
     """
-    rooms = ctx.request_context.lifespan_context
+    workspace = ctx.request_context.lifespan_context
     asked: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
     conversation = _conversation(ctx, asked)
     named = asked.get("branch", "")
-    begun_on = check_branch(named) if named else rooms.conversations.begun_on
-    branch = rooms.conversations.branch_of(conversation) or begun_on
+    begun_on = check_branch(named) if named else workspace.conversations.begun_on
+    branch = workspace.conversations.branch_of(conversation) or begun_on
     known = ctx.session.client_params
     client = f"{known.client_info.name}/{known.client_info.version}" if known else "cli"
-    return replace(rooms, caller=Caller(rooms.scope, branch, client, conversation))
+    return replace(workspace, caller=Caller(workspace.scope, branch, client, conversation))
 
 
-def _conversation(ctx: Context[Rooms], asked: Mapping[str, str]) -> str | None:
+def _conversation(ctx: Context[Workspace], asked: Mapping[str, str]) -> str | None:
     """Which of a server's conversations a request belongs to.
 
     Over stdio there is one. Over HTTP the session says so, whose id goes no further: whoever knows
@@ -109,7 +109,7 @@ def _conversation(ctx: Context[Rooms], asked: Mapping[str, str]) -> str | None:
     return sha256(known.encode()).hexdigest()[:_NAME_DIGITS] if known else None
 
 
-def can_ask(ctx: Context[Rooms]) -> bool:
+def can_ask(ctx: Context[Workspace]) -> bool:
     """Whether the client can show a form."""
     able = ctx.client_capabilities
     asks = able.elicitation if able else None
@@ -133,7 +133,7 @@ def make_closeout(
 
 @partial(with_deadline, name="checkpoint")
 async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
-    ctx: Context[Rooms],
+    ctx: Context[Workspace],
     summary: str,
     phase: int | None,
     pending: str,
@@ -144,13 +144,13 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
     agents: Sequence[str],
 ) -> Elicit[Approval] | NotAsked:
     """Ask whether to seal the checkpoint and what goes with it, unless that is settled."""
-    rooms = rooms_for(ctx)
-    if pending or rooms.policy.approval == "auto" or not can_ask(ctx):
+    workspace = workspace_for(ctx)
+    if pending or workspace.policy.approval == "auto" or not can_ask(ctx):
         return NotAsked()
-    if await refused_checkpoint(rooms, summary, phase, again=again):
+    if await refused_checkpoint(workspace, summary, phase, again=again):
         return NotAsked()
     closeout = make_closeout(decisions, artifacts, issues, agents)
-    closeout, _ = await cleaned_closeout(rooms, closeout)
+    closeout, _ = await cleaned_closeout(workspace, closeout)
     shown = closeout_text(closeout)
     form = create_model(
         "Approval",
@@ -162,13 +162,13 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
 
 @partial(with_deadline, name="backtrack")
 async def ask_backtrack(
-    ctx: Context[Rooms], to: str, mode: str, lesson: str, confirm: str
+    ctx: Context[Workspace], to: str, mode: str, lesson: str, confirm: str
 ) -> Elicit[BacktrackChoice] | NotAsked:
     """Ask what to do with what came after, unless the call says so."""
-    rooms = rooms_for(ctx)
-    if mode or confirm or rooms.policy.approval == "auto" or not can_ask(ctx):
+    workspace = workspace_for(ctx)
+    if mode or confirm or workspace.policy.approval == "auto" or not can_ask(ctx):
         return NotAsked()
-    match await preview_backtrack(rooms, to, lesson):
+    match await preview_backtrack(workspace, to, lesson):
         case Preview() as preview:
             # the answer comes back as this very class: it counts for this question only
             form = type("BacktrackChoice", (BacktrackChoice,), {"asked_about": preview.token})
@@ -177,12 +177,12 @@ async def ask_backtrack(
             return NotAsked()
 
 
-async def ask_trust(ctx: Context[Rooms]) -> Elicit[TrustChoice] | NotAsked:
+async def ask_trust(ctx: Context[Workspace]) -> Elicit[TrustChoice] | NotAsked:
     """Ask once whether what came with this repository may count, where the client can ask."""
-    rooms = rooms_for(ctx)
-    strangers = rooms.strangers
-    if strangers is None or strangers.asked or rooms.policy.meta or not can_ask(ctx):
+    workspace = workspace_for(ctx)
+    strangers = workspace.strangers
+    if strangers is None or strangers.asked or workspace.policy.meta or not can_ask(ctx):
         return NotAsked()
-    if await present_strangers(rooms) is None:
+    if await present_strangers(workspace) is None:
         return NotAsked()
-    return Elicit(trust_text(await trust_report(rooms)), TrustChoice)
+    return Elicit(trust_text(await trust_report(workspace)), TrustChoice)

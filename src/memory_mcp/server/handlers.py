@@ -50,10 +50,10 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import current, view_of
 from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.calls import with_deadline
-from memory_mcp.server.elicitation import rooms_for
+from memory_mcp.server.elicitation import workspace_for
 from memory_mcp.server.prompts import PROMPTS, list_prompts, prompt_text
 from memory_mcp.server.resources import (
     CHECKPOINT,
@@ -74,30 +74,33 @@ _WORDS_CHARS_MAX: Final = 500
 
 
 async def completion(
-    rooms: Rooms, ref: PromptReference | ResourceTemplateReference, argument: str, typed: str
+    workspace: Workspace,
+    ref: PromptReference | ResourceTemplateReference,
+    argument: str,
+    typed: str,
 ) -> Completion:
     """What may be meant, at most a hundred values."""
     typed = typed.strip()
-    if reads_refused(rooms):
+    if reads_refused(workspace):
         return Completion(values=[], total=0, has_more=False)
     match ref, argument:
         case ResourceTemplateReference(uri=uri), "id" if uri == MEMORY:
-            return await _complete_memory(rooms, typed)
+            return await _complete_memory(workspace, typed)
         case ResourceTemplateReference(uri=uri), "id" if uri == CHECKPOINT:
-            found = _checkpoint_ids((await current(rooms)).timeline, rooms)
+            found = _checkpoint_ids((await current(workspace)).timeline, workspace)
         case PromptReference(name="review_backtrack"), "to":
-            found = _backtrack_targets((await current(rooms)).timeline, rooms)
+            found = _backtrack_targets((await current(workspace)).timeline, workspace)
         case PromptReference(name="close_phase"), "phase":
-            found = _phases((await current(rooms)).timeline, rooms)
+            found = _phases((await current(workspace)).timeline, workspace)
         case _:
             return Completion(values=[], total=0, has_more=False)
     return _as_completion([each for each in found if typed.casefold() in each.casefold()])
 
 
-async def _complete_memory(rooms: Rooms, typed: str) -> Completion:
+async def _complete_memory(workspace: Workspace, typed: str) -> Completion:
     filters = Filters(kinds=MEMORY_KINDS)
     looked_at = _LOOKED_AT if typed else COMPLETIONS_MAX + 1
-    looked = await newest(rooms, await view_of(rooms), filters, looked_at)
+    looked = await newest(workspace, await view_of(workspace), filters, looked_at)
     words = typed.casefold().split()
     found = [r.id for r in looked.records if r.id.startswith(typed) or _has_words(r, words)]
     return _as_completion(found, more=len(looked.records) == looked_at)
@@ -108,15 +111,15 @@ def _has_words(record: Record, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _checkpoint_ids(timeline: Timeline, rooms: Rooms) -> Sequence[str]:
+def _checkpoint_ids(timeline: Timeline, workspace: Workspace) -> Sequence[str]:
     """The checkpoints that can be read, the newest first."""
-    branch = rooms.caller.branch
+    branch = workspace.caller.branch
     return [c.id for c in [*timeline.valid(branch), *timeline.pending(branch)]][::-1]
 
 
-def _backtrack_targets(timeline: Timeline, rooms: Rooms) -> list[str]:
+def _backtrack_targets(timeline: Timeline, workspace: Workspace) -> list[str]:
     """Where a backtrack can lead: checkpoints and their phases, roads that were left, the start."""
-    branch = rooms.caller.branch
+    branch = workspace.caller.branch
     valid = timeline.valid(branch)[::-1]
     phases = [f"phase {c.phase}" for c in valid if c.phase is not None]
     lines = [line.id for line in timeline.left_lines() if line.branch == branch][::-1]
@@ -124,10 +127,10 @@ def _backtrack_targets(timeline: Timeline, rooms: Rooms) -> list[str]:
     return _without_repeats([*(c.id for c in valid), *phases, *lines, *lost, START])
 
 
-def _phases(timeline: Timeline, rooms: Rooms) -> list[str]:
+def _phases(timeline: Timeline, workspace: Workspace) -> list[str]:
     """The phase that is worked on, then the one after the last that was sealed."""
-    sealed = [c.phase for c in timeline.valid(rooms.caller.branch) if c.phase is not None]
-    known = [rooms.policy.phase, sealed[-1] + 1 if sealed else 1]
+    sealed = [c.phase for c in timeline.valid(workspace.caller.branch) if c.phase is not None]
+    known = [workspace.policy.phase, sealed[-1] + 1 if sealed else 1]
     return _without_repeats(str(phase) for phase in known if phase is not None)
 
 
@@ -146,11 +149,11 @@ def _as_completion(found: Sequence[str], *, more: bool = False) -> Completion:
 
 _LOG: Final = logging.getLogger("memory_mcp.server")
 
-Request = ServerRequestContext[Rooms, Any]
+Request = ServerRequestContext[Workspace, Any]
 _Capabilities = dict[str, dict[str, Any]]
 
 
-def add_handlers(server: MCPServer[Rooms], telling: Telling) -> None:
+def add_handlers(server: MCPServer[Workspace], telling: Telling) -> None:
     """Serve resources, prompts and completions, and tell clients what changes."""
     low = server._lowlevel_server  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # see above
     low.add_request_handler("resources/list", PaginatedRequestParams, _list_resources)
@@ -179,7 +182,7 @@ def add_handlers(server: MCPServer[Rooms], telling: Telling) -> None:
 
 async def _list_resources(ctx: Request, _: PaginatedRequestParams) -> ListResourcesResult:
     async with _plain_errors():
-        resources = await with_deadline(list_resources, "resources/list")(_rooms_of_caller(ctx))
+        resources = await with_deadline(list_resources, "resources/list")(_workspace_of_caller(ctx))
     return ListResourcesResult(resources=resources)
 
 
@@ -189,7 +192,7 @@ async def _list_templates(_: Request, __: PaginatedRequestParams) -> ListResourc
 
 async def _read(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
     async with _plain_errors(params.uri):
-        text = await with_deadline(read_resource, params.uri)(_rooms_of_caller(ctx), params.uri)
+        text = await with_deadline(read_resource, params.uri)(_workspace_of_caller(ctx), params.uri)
     content = TextResourceContents(uri=params.uri, text=text, mime_type=mime_type_of(params.uri))
     return ReadResourceResult(contents=[content])
 
@@ -202,7 +205,7 @@ async def _get_prompt(ctx: Request, params: GetPromptRequestParams) -> GetPrompt
     given = params.arguments or {}
     async with _plain_errors():
         bounded = with_deadline(prompt_text, params.name)
-        text = await bounded(_rooms_of_caller(ctx), params.name, given)
+        text = await bounded(_workspace_of_caller(ctx), params.name, given)
     said = TextContent(type="text", text=text)
     return GetPromptResult(
         description=next(each.description for each in PROMPTS if each.name == params.name),
@@ -214,7 +217,7 @@ async def _complete(ctx: Request, params: CompleteRequestParams) -> CompleteResu
     argument = params.argument
     async with _plain_errors():
         bounded = with_deadline(completion, "completion/complete")
-        found = await bounded(_rooms_of_caller(ctx), params.ref, argument.name, argument.value)
+        found = await bounded(_workspace_of_caller(ctx), params.ref, argument.name, argument.value)
     return CompleteResult(completion=found)
 
 
@@ -231,9 +234,9 @@ async def _unsubscribe(
     return EmptyResult()
 
 
-def _rooms_of_caller(ctx: Request) -> Rooms:
-    """The rooms, as the client that asks sees them."""
-    return rooms_for(Context[Rooms](request_context=ctx))
+def _workspace_of_caller(ctx: Request) -> Workspace:
+    """The workspace, as the client that asks sees them."""
+    return workspace_for(Context[Workspace](request_context=ctx))
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from memory_mcp.domain.limits import (
     HTTP_HEADER_SECONDS_MAX,
     HTTP_SESSIONS_MAX,
 )
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -47,7 +47,7 @@ _OFF: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 def serve_http(
-    server: MCPServer[Rooms],
+    server: MCPServer[Workspace],
     transport: Literal["sse", "streamable-http"],
     host: str,
     port: int,

@@ -20,7 +20,7 @@ from memory_mcp.build import build
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.subscriptions import Telling
@@ -61,7 +61,7 @@ _LEAVE_SECONDS_MAX: Final = 1.0
 """How long a request under way may still take: clients do not wait much longer for our end."""
 
 
-def make_server(settings: Settings) -> MCPServer[Rooms]:
+def make_server(settings: Settings) -> MCPServer[Workspace]:
     """The server with its tools. Files are opened by the first call that needs them.
 
     Raises:
@@ -75,18 +75,18 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
     telling = Telling()
 
     @asynccontextmanager
-    async def lifespan(_: MCPServer[Rooms]) -> AsyncGenerator[Rooms]:
+    async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
         built = build(settings)
         leaving = asyncio.Event()
-        upkeep = asyncio.create_task(_catch_up(built.rooms, leaving, enabled=settings.enabled))
+        upkeep = asyncio.create_task(_catch_up(built.workspace, leaving, enabled=settings.enabled))
         beside = [
-            asyncio.create_task(work(built.rooms, leaving))
+            asyncio.create_task(work(built.workspace, leaving))
             for work in (_mirror, _encode, _work_off, use_cases.keep_rendered)
         ]
-        told = telling.keep_telling(built.rooms, leaving)
+        told = telling.keep_telling(built.workspace, leaving)
         beside.append(asyncio.create_task(told))
         try:
-            yield built.rooms
+            yield built.workspace
         finally:
             leaving.set()
             # a client that was killed has us cancelled, and then every wait of ours would be cut
@@ -95,7 +95,7 @@ def make_server(settings: Settings) -> MCPServer[Rooms]:
                 await _end_tasks([upkeep, *beside])
                 await built.aclose()
 
-    server = MCPServer[Rooms](
+    server = MCPServer[Workspace](
         "memory-mcp",
         version=__version__,
         instructions=INSTRUCTIONS,
@@ -155,7 +155,7 @@ class _EndingError(Exception):
     """The client is gone: upkeep ends after the batch at hand, the next start goes on."""
 
 
-async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> None:
+async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, enabled: bool) -> None:
     """Adopt orphans beside the first answers, never before them. It is asked to end."""
 
     def stop_between_batches(_done: int, _total: int) -> None:
@@ -165,32 +165,32 @@ async def _catch_up(rooms: Rooms, leaving: asyncio.Event, *, enabled: bool) -> N
     if not enabled:
         return
     try:
-        await use_cases.catch_up(rooms, stop_between_batches)
+        await use_cases.catch_up(workspace, stop_between_batches)
     except MemoryMcpError as error:
         _LOG.warning("%s", error)
     except _EndingError:
         pass
 
 
-async def _mirror(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def _mirror(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Deliver to the cloud beside the calls. A session that writes nothing delivers nothing."""
-    if rooms.mirrored and not rooms.policy.meta:
+    if workspace.mirrored and not workspace.policy.meta:
         try:
-            await use_cases.keep_mirrored(rooms, leaving)
+            await use_cases.keep_mirrored(workspace, leaving)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
 
 
-async def _encode(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def _encode(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
-    if rooms.policy.enabled and not rooms.policy.meta:
-        await use_cases.keep_encoded(rooms, leaving)
+    if workspace.policy.enabled and not workspace.policy.meta:
+        await use_cases.keep_encoded(workspace, leaving)
 
 
-async def _work_off(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def _work_off(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Work off what hooks left, beside the calls."""
-    if rooms.policy.enabled and not rooms.policy.meta:
-        await use_cases.keep_worked_off(rooms, leaving)
+    if workspace.policy.enabled and not workspace.policy.meta:
+        await use_cases.keep_worked_off(workspace, leaving)
 
 
 def _is_not_sse_noise(record: logging.LogRecord) -> bool:

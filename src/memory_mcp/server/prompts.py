@@ -15,7 +15,7 @@ from memory_mcp import use_cases
 from memory_mcp.branches.get import valid_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
 from memory_mcp.domain.outcomes import HeadReport, Preview, Skipped
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block, render_context
 from memory_mcp.render.receipts import preview_text
@@ -88,13 +88,13 @@ class _Prompt:
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
-    write: Callable[[Rooms, Given], Awaitable[str]]
+    write: Callable[[Workspace, Given], Awaitable[str]]
 
 
-async def _session_start(rooms: Rooms, given: Given) -> str:
+async def _session_start(workspace: Workspace, given: Given) -> str:
     task = given.get("task", "").strip()[:QUERY_CHARS_MAX]
-    tokens = CONTEXT_TOKENS_DEFAULT if task else rooms.policy.opening.bootstrap_tokens
-    match await use_cases.memory_context(rooms, task, tokens):
+    tokens = CONTEXT_TOKENS_DEFAULT if task else workspace.policy.opening.bootstrap_tokens
+    match await use_cases.memory_context(workspace, task, tokens):
         case Block(text=text):
             asked = f"\n\nThe task: {task}" if task else ""
             return _HOW_TO_WORK.format(recalled=text) + asked
@@ -102,23 +102,23 @@ async def _session_start(rooms: Rooms, given: Given) -> str:
             return reason
 
 
-async def _consolidate_session(rooms: Rooms, _given: Given) -> str:
-    if skipped := use_cases.writes_refused(rooms):
+async def _consolidate_session(workspace: Workspace, _given: Given) -> str:
+    if skipped := use_cases.writes_refused(workspace):
         return skipped.reason
     return _CONSOLIDATE
 
 
-async def _close_phase(rooms: Rooms, given: Given) -> str:
-    if skipped := use_cases.writes_refused(rooms):
+async def _close_phase(workspace: Workspace, given: Given) -> str:
+    if skipped := use_cases.writes_refused(workspace):
         return skipped.reason
-    phase = given.get("phase", "").strip() or _as_text(rooms.policy.phase)
+    phase = given.get("phase", "").strip() or _as_text(workspace.policy.phase)
     if phase and not phase.isdecimal():
         return (
             f"close_phase was given phase {phase[:_SHOWN]!r}, which is no whole number. Ask me "
             "which phase is done, or close this piece of work without one: call checkpoint with a "
             "summary."
         )
-    sealed = [c for c in await valid_checkpoints(rooms) if c.phase is not None]
+    sealed = [c for c in await valid_checkpoints(workspace) if c.phase is not None]
     last = f" The last phase sealed is {sealed[0].phase} ({sealed[0].id})." if sealed else ""
     return _CLOSE_PHASE.format(
         phase=f"phase {phase}" if phase else "this phase, or this piece of work,",
@@ -128,14 +128,14 @@ async def _close_phase(rooms: Rooms, given: Given) -> str:
     )
 
 
-async def _review_backtrack(rooms: Rooms, given: Given) -> str:
-    if rooms.policy.meta and rooms.policy.enabled:
+async def _review_backtrack(workspace: Workspace, given: Given) -> str:
+    if workspace.policy.meta and workspace.policy.enabled:
         return _STAYS
     to = " ".join(given.get("to", "").split())[:_SHOWN]
     unknown = "."
     if to:
         try:
-            outlook = await use_cases.preview_backtrack(rooms, to)
+            outlook = await use_cases.preview_backtrack(workspace, to)
         except InvalidRequestError as error:
             unknown = f" to {to!r}. {error}"
         else:
@@ -145,7 +145,7 @@ async def _review_backtrack(rooms: Rooms, given: Given) -> str:
                     return _REVIEW.format(to=to, preview=shown, token=outlook.token)
                 case Skipped(reason):
                     return reason
-    match await use_cases.memory_head(rooms):
+    match await use_cases.memory_head(workspace):
         case HeadReport() as report:
             head = render_context([head_text(report)], (), 0).text
             return _WHERE_TO.format(unknown=unknown, head=head)
@@ -217,7 +217,7 @@ def list_prompts() -> Sequence[Prompt]:
     ]
 
 
-async def prompt_text(rooms: Rooms, name: str, given: Given) -> str:
+async def prompt_text(workspace: Workspace, name: str, given: Given) -> str:
     """The text of a prompt.
 
     Raises:
@@ -233,7 +233,7 @@ async def prompt_text(rooms: Rooms, name: str, given: Given) -> str:
     for argument in given:
         if argument not in known:
             raise InvalidRequestError(_unknown_message(f"{name} has no argument", argument, known))
-    return await prompt.write(rooms, given)
+    return await prompt.write(workspace, given)
 
 
 def _unknown_message(what: str, name: str, known: Sequence[str]) -> str:

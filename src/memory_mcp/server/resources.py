@@ -17,7 +17,7 @@ from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.timeline import Checkpoint
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.reports import (
     outcome_text,
@@ -63,44 +63,44 @@ class _Listed:
 class _FixedResource(_Listed):
     """A resource that there is always."""
 
-    read: Callable[[Rooms], Awaitable[str]]
+    read: Callable[[Workspace], Awaitable[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ResourceById(_Listed):
     """Resources that are told apart by an id."""
 
-    read: Callable[[Rooms, str], Awaitable[str]]
+    read: Callable[[Workspace, str], Awaitable[str]]
 
     @property
     def prefix(self) -> str:
         return self.uri.partition("{")[0]
 
 
-async def _context(rooms: Rooms) -> str:
+async def _context(workspace: Workspace) -> str:
     return outcome_text(
-        await use_cases.memory_context(rooms, "", rooms.policy.opening.bootstrap_tokens)
+        await use_cases.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
     )
 
 
-async def _head(rooms: Rooms) -> str:
-    return outcome_text(await use_cases.memory_head(rooms))
+async def _head(workspace: Workspace) -> str:
+    return outcome_text(await use_cases.memory_head(workspace))
 
 
-async def _profile(rooms: Rooms) -> str:
-    return outcome_text(await use_cases.user_profile(rooms))
+async def _profile(workspace: Workspace) -> str:
+    return outcome_text(await use_cases.user_profile(workspace))
 
 
-async def _history(rooms: Rooms) -> str:
-    return outcome_text(await happened(rooms, HISTORY_RECORDS_MAX))
+async def _history(workspace: Workspace) -> str:
+    return outcome_text(await happened(workspace, HISTORY_RECORDS_MAX))
 
 
-async def _memory(rooms: Rooms, memory_id: str) -> str:
-    return outcome_text(await whole_memory(rooms, memory_id))
+async def _memory(workspace: Workspace, memory_id: str) -> str:
+    return outcome_text(await whole_memory(workspace, memory_id))
 
 
-async def _checkpoint(rooms: Rooms, checkpoint_id: str) -> str:
-    return outcome_text(await whole_checkpoint(rooms, checkpoint_id))
+async def _checkpoint(workspace: Workspace, checkpoint_id: str) -> str:
+    return outcome_text(await whole_checkpoint(workspace, checkpoint_id))
 
 
 RESOURCES: Final[tuple[_FixedResource, ...]] = (
@@ -165,7 +165,7 @@ TEMPLATES: Final[tuple[_ResourceById, ...]] = (
 )
 
 
-async def read_resource(rooms: Rooms, uri: str) -> str:
+async def read_resource(workspace: Workspace, uri: str) -> str:
     """The text of a resource. A memory that is off says so, which is no error.
 
     Raises:
@@ -176,10 +176,10 @@ async def read_resource(rooms: Rooms, uri: str) -> str:
     wanted = uri.removesuffix("/")
     for whole in RESOURCES:
         if wanted == whole.uri:
-            return await whole.read(rooms)
+            return await whole.read(workspace)
     for named in TEMPLATES:
         if wanted.startswith(named.prefix):
-            return await named.read(rooms, unquote(wanted.removeprefix(named.prefix)))
+            return await named.read(workspace, unquote(wanted.removeprefix(named.prefix)))
     raise UnknownResourceError(uri)
 
 
@@ -188,7 +188,7 @@ def mime_type_of(uri: str) -> str:
     return next((each.mime_type for each in RESOURCES if each.uri == uri), "text/markdown")
 
 
-async def list_resources(rooms: Rooms) -> list[Resource]:
+async def list_resources(workspace: Workspace) -> list[Resource]:
     """What there is always, and the newest checkpoints one can go back to."""
     always = [
         Resource(
@@ -202,7 +202,7 @@ async def list_resources(rooms: Rooms) -> list[Resource]:
         for each in RESOURCES
     ]
     try:
-        valid = await valid_checkpoints(rooms)
+        valid = await valid_checkpoints(workspace)
     except MemoryMcpError:  # whoever reads one is told what is wrong
         return always
     return [*always, *(_restore_point(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]

@@ -32,7 +32,7 @@ from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams
 from pydantic import ValidationError
 
 from memory_mcp.domain.limits import WATCHED_MAX
-from memory_mcp.engine.workspace import Conversations, Rooms, reads_refused
+from memory_mcp.engine.workspace import Conversations, Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ports import ChangeWatch
 from memory_mcp.server.resources import CONTEXT, list_resources, read_resource
@@ -57,10 +57,10 @@ _GONE: Final = "gone"
 
 
 class Watch:
-    """What the clients of one set of rooms watch, and what it was when they last heard of it."""
+    """What the clients of one workspace watch, and what it was when they last heard of it."""
 
-    def __init__(self, rooms: Rooms, bus: SubscriptionBus) -> None:
-        self._rooms = _without_trace(rooms)
+    def __init__(self, workspace: Workspace, bus: SubscriptionBus) -> None:
+        self._workspace = _without_trace(workspace)
         self._bus = bus
         self._wanted: Counter[str] = Counter()
         self._known: dict[str, str] = {}
@@ -109,7 +109,7 @@ class Watch:
 
     async def keep_telling(self, files: ChangeWatch, leaving: asyncio.Event) -> None:
         """Tell what changes, until this server leaves. Sleeps while nobody watches."""
-        changes = self._rooms.project.changes
+        changes = self._workspace.project.changes
         told: object = None
         again = False
         while not leaving.is_set():
@@ -118,7 +118,7 @@ class Watch:
                 told = None  # what came meanwhile is found by comparing, whoever wrote it
                 continue
             count = changes.count
-            now = (await files.watch(), count, self._rooms.conversations.branches)
+            now = (await files.watch(), count, self._workspace.conversations.branches)
             if now != told or again:
                 again = now != told  # who wrote it may be about to note it in the index
                 told = now
@@ -151,14 +151,14 @@ class Watch:
         """What stands for the thing as it is now; None if that cannot be told now."""
         said = ""
         try:
-            for branch in self._rooms.conversations.branches:
-                rooms = self._rooms.at(branch)
+            for branch in self._workspace.conversations.branches:
+                workspace = self._workspace.at(branch)
                 if thing == LIST:
                     said += "\n".join(
-                        f"{each.uri} {each.title}" for each in await list_resources(rooms)
+                        f"{each.uri} {each.title}" for each in await list_resources(workspace)
                     )
                 else:
-                    said += await read_resource(rooms, thing)
+                    said += await read_resource(workspace, thing)
         except InvalidRequestError:  # its message names neighbours, which change
             return _GONE
         except MemoryMcpError as error:
@@ -190,29 +190,29 @@ class Watch:
 
 
 class Telling:
-    """Who watches what in this process. Over SSE each connection has rooms of its own."""
+    """Who watches what in this process. Over SSE each connection has a workspace of its own."""
 
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
         self._watches: dict[Conversations, Watch] = {}
 
-    def watch_of(self, rooms: Rooms) -> Watch:
-        """What is watched in these rooms."""
-        if rooms.conversations not in self._watches:
-            self._watches[rooms.conversations] = Watch(rooms, self.bus)
-        return self._watches[rooms.conversations]
+    def watch_of(self, workspace: Workspace) -> Watch:
+        """What is watched in this workspace."""
+        if workspace.conversations not in self._watches:
+            self._watches[workspace.conversations] = Watch(workspace, self.bus)
+        return self._watches[workspace.conversations]
 
-    async def keep_telling(self, rooms: Rooms, leaving: asyncio.Event) -> None:
+    async def keep_telling(self, workspace: Workspace, leaving: asyncio.Event) -> None:
         """Beside the calls: tell what changes, until this server leaves."""
-        if reads_refused(rooms):
+        if reads_refused(workspace):
             return
         try:
-            await self.watch_of(rooms).keep_telling(rooms.views, leaving)
+            await self.watch_of(workspace).keep_telling(workspace.views, leaving)
         finally:
-            self._watches.pop(rooms.conversations, None)
+            self._watches.pop(workspace.conversations, None)
 
     async def hear(
-        self, ctx: ServerRequestContext[Rooms, Any], call_next: CallNext
+        self, ctx: ServerRequestContext[Workspace, Any], call_next: CallNext
     ) -> HandlerResult:
         """Middleware: note who opens a stream, and who has shaken hands."""
         match ctx.method:
@@ -227,7 +227,7 @@ class Telling:
                 return await call_next(ctx)
 
 
-def connection_of(ctx: ServerRequestContext[Rooms, Any]) -> Connection:
+def connection_of(ctx: ServerRequestContext[Workspace, Any]) -> Connection:
     """The connection of a client, which outlives its requests.
 
     The SDK hands it to nobody, but only it says when the client has gone, and only through it can
@@ -262,13 +262,13 @@ def _check_number(watched: int) -> None:
         )
 
 
-def _without_trace(rooms: Rooms) -> Rooms:
-    """The rooms of somebody who looks and leaves no trace: takes no nudge, asks no cloud."""
+def _without_trace(workspace: Workspace) -> Workspace:
+    """The workspace of somebody who looks and leaves no trace: takes no nudge, asks no cloud."""
     return replace(
-        rooms,
-        project=replace(rooms.project, mirror=None),
-        user=replace(rooms.user, mirror=None),
-        policy=replace(rooms.policy, meta=True),
+        workspace,
+        project=replace(workspace.project, mirror=None),
+        user=replace(workspace.user, mirror=None),
+        policy=replace(workspace.policy, meta=True),
     )
 
 

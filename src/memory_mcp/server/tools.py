@@ -32,7 +32,7 @@ from memory_mcp.domain.limits import RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import Branched, Preview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.views import Filters, Wish
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.receipts import (
     added_fields,
@@ -55,7 +55,7 @@ from memory_mcp.server.elicitation import (
     ask_backtrack,
     ask_trust,
     make_closeout,
-    rooms_for,
+    workspace_for,
 )
 
 GivenKind = Literal[
@@ -64,7 +64,7 @@ GivenKind = Literal[
 HappenedKind = Literal["checkpoint", "closeout", "summary", "episode"]
 AnyKind = Literal[GivenKind, HappenedKind]
 """One list of names: a union would cost every session two."""
-Rs = Context[Rooms]
+Rs = Context[Workspace]
 
 REMINDER: Final = (
     "Much was stored without a restore point: if a piece of work is done, call checkpoint; if not, "
@@ -120,8 +120,10 @@ async def add_memory(
         supersedes=tuple(supersedes or ()),
         reach=scope,
     )
-    rooms = rooms_for(ctx)
-    return _receipt(rooms, added_fields(await use_cases.add_memory(rooms, draft, gate=gate)))
+    workspace = workspace_for(ctx)
+    return _receipt(
+        workspace, added_fields(await use_cases.add_memory(workspace, draft, gate=gate))
+    )
 
 
 async def search_memories(
@@ -159,7 +161,7 @@ async def search_memories(
         until=_aware(until),
     )
     wish = Wish(min_score=min_score, diverse=diverse)
-    found = await use_cases.search_memories(rooms_for(ctx), query, filters, limit, wish)
+    found = await use_cases.search_memories(workspace_for(ctx), query, filters, limit, wish)
     return answer(found_fields(found, why=why, keys=bool(key)))
 
 
@@ -177,7 +179,7 @@ async def memory_context(
     Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
     return prose(
-        outcome_text(await use_cases.memory_context(rooms_for(ctx), task, budget_tokens, since))
+        outcome_text(await use_cases.memory_context(workspace_for(ctx), task, budget_tokens, since))
     )
 
 
@@ -190,9 +192,9 @@ async def update_memory(
     reason: Annotated[str, Field(description="Why the old text is wrong")] = "",
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
-    rooms = rooms_for(ctx)
-    outcome = await use_cases.update_memory(rooms, memory_id, content, title, reason)
-    return _receipt(rooms, added_fields(outcome))
+    workspace = workspace_for(ctx)
+    outcome = await use_cases.update_memory(workspace, memory_id, content, title, reason)
+    return _receipt(workspace, added_fields(outcome))
 
 
 async def forget_memory(
@@ -205,16 +207,16 @@ async def forget_memory(
     reason: Annotated[str, Field(description="Why it is wrong, if it is")] = "",
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
-    rooms = rooms_for(ctx)
-    outcome = await use_cases.forget_memory(rooms, memory_id, reason, erase=mode == "erase")
-    return _receipt(rooms, forgotten_fields(outcome))
+    workspace = workspace_for(ctx)
+    outcome = await use_cases.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
+    return _receipt(workspace, forgotten_fields(outcome))
 
 
-def _receipt(rooms: Rooms, fields: Mapping[str, Any]) -> CallToolResult:
+def _receipt(workspace: Workspace, fields: Mapping[str, Any]) -> CallToolResult:
     """What came of a call that writes; every now and then with a reminder to sum up."""
-    interval = rooms.policy.opening.interval if rooms.policy.reminds else 0
+    interval = workspace.policy.opening.interval if workspace.policy.reminds else 0
     if fields.get("success", True) and interval:
-        written = rooms.conversations.wrote(rooms.caller.conversation)
+        written = workspace.conversations.wrote(workspace.caller.conversation)
         if written and written % interval == 0:
             return answer({**fields, "reminder": REMINDER})
     return answer(fields)
@@ -251,15 +253,15 @@ async def memory_head(
 
     Phase, checkpoints and what a backtrack to each would hide, approvals pending, lines to restore.
     """
-    rooms = rooms_for(ctx)
+    workspace = workspace_for(ctx)
     match answered:
         case AcceptedElicitation(data=NotAsked()):
             pass
         case AcceptedElicitation(data=TrustChoice(choice="trust")):
-            await use_cases.trust_project(rooms)
+            await use_cases.trust_project(workspace)
         case _:
-            use_cases.leave_untrusted(rooms)
-    return prose(outcome_text(await use_cases.memory_head(rooms)))
+            use_cases.leave_untrusted(workspace)
+    return prose(outcome_text(await use_cases.memory_head(workspace)))
 
 
 async def checkpoint(
@@ -283,7 +285,7 @@ async def checkpoint(
     again: Annotated[bool, Field(description="Seal a phase sealed before")] = False,
 ) -> CallToolResult:
     """Seal a restore point when a phase or a piece of work is done. The user approves it."""
-    rooms = rooms_for(ctx)
+    workspace = workspace_for(ctx)
     if bool(pending) != bool(decision):
         raise InvalidRequestError(
             "pending and decision go together: pending names the checkpoint, decision is what the "
@@ -298,16 +300,16 @@ async def checkpoint(
     if pending and decision:
         return answer(
             checkpoint_fields(
-                await use_cases.decide(rooms, pending, decision, summary, again=again)
+                await use_cases.decide(workspace, pending, decision, summary, again=again)
             )
         )
-    approval, summary = _read_approval(answered, summary, auto=rooms.policy.approval == "auto")
+    approval, summary = _read_approval(answered, summary, auto=workspace.policy.approval == "auto")
     if approval == "skipped":
         return answer({"success": True, "status": approval, "message": "Skipped by the user."})
     sealed = await use_cases.checkpoint(
-        rooms, summary, phase, again=again, approval=approval, closeout=closeout
+        workspace, summary, phase, again=again, approval=approval, closeout=closeout
     )
-    rooms.conversations.handed_on(rooms.caller.conversation)
+    workspace.conversations.handed_on(workspace.caller.conversation)
     return answer(checkpoint_fields(sealed))
 
 
@@ -351,7 +353,7 @@ async def backtrack(
     That is no longer recalled anywhere. Naming an invalidated checkpoint or a left line restores
     it.
     """
-    rooms = rooms_for(ctx)
+    workspace = workspace_for(ctx)
     choice, token = mode, confirm
     match answered:
         case AcceptedElicitation(data=BacktrackChoice(choice=chosen) as given):
@@ -359,12 +361,12 @@ async def backtrack(
         case DeclinedElicitation():
             choice = "abort"
         case AcceptedElicitation() | CancelledElicitation():
-            if not mode and rooms.policy.approval == "auto":
+            if not mode and workspace.policy.approval == "auto":
                 choice = "continue"
     if choice:
-        outcome = await use_cases.backtrack(rooms, to, choice, lesson=lesson, token=token)
+        outcome = await use_cases.backtrack(workspace, to, choice, lesson=lesson, token=token)
     else:
-        outcome = await use_cases.preview_backtrack(rooms, to, lesson)
+        outcome = await use_cases.preview_backtrack(workspace, to, lesson)
     fields = backtrack_fields(outcome)
     if lesson.strip() and isinstance(outcome, Preview):
         fields["message"] += " Give the lesson again with it."
@@ -379,14 +381,16 @@ async def switch_branch(
     at: Annotated[str, Field(description="checkpoint or phase to begin at; empty: here")] = "",
 ) -> CallToolResult:
     """Put this session on another branch of the memory, or begin one."""
-    rooms = rooms_for(ctx)
-    match await (use_cases.fork(rooms, name, at) if create else use_cases.switch(rooms, name)):
+    workspace = workspace_for(ctx)
+    match await (
+        use_cases.fork(workspace, name, at) if create else use_cases.switch(workspace, name)
+    ):
         case Branched(branch, begun):
-            conversation = rooms.caller.conversation
+            conversation = workspace.caller.conversation
             if conversation is None:
                 return answer(_left_where_it_is(branch, begun, created=create))
-            rooms.conversations.put_on(conversation, branch)
-            await use_cases.note_branch(rooms.at(branch))
+            workspace.conversations.put_on(conversation, branch)
+            await use_cases.note_branch(workspace.at(branch))
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):
@@ -421,7 +425,7 @@ async def episodic_capture(
         Field(description="The last dozen messages, oldest first, without tool output"),
     ],
     turn: Annotated[int, Field(description="Number of the last one in the session, from 1")],
-    ctx: Context[Rooms],
+    ctx: Context[Workspace],
     final: Annotated[bool, Field(description="The session ends here")] = False,
 ) -> CallToolResult:
     """Write down what the last messages were about, as an episode.
@@ -430,13 +434,13 @@ async def episodic_capture(
     and waits by itself if it is too early.
     """
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
-    outcome = await use_cases.episodic_capture(rooms_for(ctx), given, turn, final=final)
+    outcome = await use_cases.episodic_capture(workspace_for(ctx), given, turn, final=final)
     return answer(episode_fields(outcome))
 
 
 async def consolidate(
     *,
-    ctx: Context[Rooms],
+    ctx: Context[Workspace],
     history_entry: Annotated[str, Field(description="What happened, as one paragraph")] = "",
     memory_update: Annotated[str, Field(description="What is true now")] = "",
     insights: Annotated[
@@ -459,10 +463,10 @@ async def consolidate(
         session=session_id.strip(),
         final=final,
     )
-    rooms = rooms_for(ctx)
-    outcome = await use_cases.consolidate(rooms, given)
+    workspace = workspace_for(ctx)
+    outcome = await use_cases.consolidate(workspace, given)
     if history_entry or memory_update or given.insights:
-        rooms.conversations.handed_on(rooms.caller.conversation)
+        workspace.conversations.handed_on(workspace.caller.conversation)
     return answer(consolidation_fields(outcome))
 
 
@@ -473,13 +477,13 @@ async def prompt_context(
     *,
     prompt: Annotated[str, Field(description="As the user typed it")],
     session_id: Annotated[str, Field(description="The client's name for the session")] = "",
-    ctx: Context[Rooms],
+    ctx: Context[Workspace],
 ) -> CallToolResult:
     """Called by hooks with each prompt, never by you: use search_memories or memory_context."""
     said = ""
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
-            said = await use_cases.prompt_context(rooms_for(ctx), prompt, session_id)
+            said = await use_cases.prompt_context(workspace_for(ctx), prompt, session_id)
     except MemoryMcpError as error:
         _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory

@@ -6,7 +6,7 @@ from typing import Final
 
 from memory_mcp.engine.head import absorb
 from memory_mcp.engine.index_sync import CaughtUp, Progress
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreError, StoreUnavailableError
 from memory_mcp.rendering.views import render_if_behind
 from memory_mcp.sync.push import note_forgotten
@@ -17,27 +17,31 @@ __all__ = ["catch_up", "reindex"]
 _LOG: Final = logging.getLogger("memory_mcp")
 
 
-async def catch_up(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+async def catch_up(workspace: Workspace, progress: Progress | None = None) -> CaughtUp:
     """Adopt what other clones, cuts and hands left in the folders; complete what was cut short."""
     done = CaughtUp()
     with suppress(StoreError):  # the journal stays; the doctor names it
-        await complete_import(rooms)
-    for pool in rooms.pools:
+        await complete_import(workspace)
+    for pool in workspace.pools:
         done += await pool.index.catch_up(progress)
         await note_forgotten(pool)  # what was completed here has yet to be completed in the cloud
-    await absorb(rooms)
+    await absorb(workspace)
     with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
-        for pool in rooms.pools:
+        for pool in workspace.pools:
             await pool.records.tidy()
-        moves = [r async for r in rooms.project.records.scan(await rooms.project.index.moves())]
-        await rooms.heads.log(await rooms.heads.unlogged(moves))
-    for note in await render_if_behind(rooms):  # a forget that was cut short has yet to leave them
+        moves = [
+            r async for r in workspace.project.records.scan(await workspace.project.index.moves())
+        ]
+        await workspace.heads.log(await workspace.heads.unlogged(moves))
+    for note in await render_if_behind(
+        workspace
+    ):  # a forget that was cut short has yet to leave them
         _LOG.warning("%s", note)
     return done
 
 
-async def reindex(rooms: Rooms, progress: Progress | None = None) -> CaughtUp:
+async def reindex(workspace: Workspace, progress: Progress | None = None) -> CaughtUp:
     """Make both indexes anew from the records."""
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         await pool.index.reset()
-    return await catch_up(rooms, progress)
+    return await catch_up(workspace, progress)

@@ -7,7 +7,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.pending import unseen
 from memory_mcp.engine.phases import phase_now, redoing
 from memory_mcp.engine.reading import beside, together
-from memory_mcp.engine.workspace import Rooms, reads_refused
+from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
 from memory_mcp.profile.sync import zone_named
@@ -36,7 +36,7 @@ _CLOUD = "What the cloud makes of it (derived, may be stale)"
 
 
 async def memory_context(
-    rooms: Rooms, task: str = "", budget_tokens: int | None = None, since: str = ""
+    workspace: Workspace, task: str = "", budget_tokens: int | None = None, since: str = ""
 ) -> Block | Skipped:
     """What matters now, best first, within the budget (characters / 4); else the usual one.
 
@@ -47,35 +47,35 @@ async def memory_context(
             task.
         StoreUnavailableError: nothing can be shown because the records' folder is not there.
     """
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    budget = _budget(rooms, budget_tokens)
+    budget = _budget(workspace, budget_tokens)
     if task.strip() and since.strip():
         raise InvalidRequestError(
             "task and since are two questions: what is known for a task, and what has changed. "
             "Ask one after the other."
         )
-    asked = parse_since(since, rooms.clock.now()) if since.strip() else None
-    for pool in rooms.pools:
+    asked = parse_since(since, workspace.clock.now()) if since.strip() else None
+    for pool in workspace.pools:
         if pool.mirror:
             pool.mirror.look_soon()
-    frame = await frame_of(rooms)
-    _note(frame, await mention_strangers(rooms), budget)
-    now = _now(rooms, frame)
+    frame = await frame_of(workspace)
+    _note(frame, await mention_strangers(workspace), budget)
+    now = _now(workspace, frame)
     if asked:
-        if delta := await changed_since(rooms, frame, asked):
+        if delta := await changed_since(workspace, frame, asked):
             return shown_in(*delta, budget, now)
         _note(frame, [_UNTOLD.format(asked.said)], budget)
-    phase = (await phase_now(rooms, frame.head.timeline)).worked_on
-    _note(frame, redoing(rooms, frame.head.timeline, phase), budget)
-    _note(frame, await unseen(rooms), budget)
-    async with beside(cloud_profile(rooms, frame.head.timeline)) as asking:
+    phase = (await phase_now(workspace, frame.head.timeline)).worked_on
+    _note(frame, redoing(workspace, frame.head.timeline, phase), budget)
+    _note(frame, await unseen(workspace), budget)
+    async with beside(cloud_profile(workspace, frame.head.timeline)) as asking:
         if task.strip():
-            sections = await _for_task(rooms, frame, task)
+            sections = await _for_task(workspace, frame, task)
         else:  # this opens a session
-            opened = await gathered(rooms, frame.view, OPENING)
-            await told(rooms, frame, opened)
-            nudges = await brought_up(rooms, frame.opening, budget)
+            opened = await gathered(workspace, frame.view, OPENING)
+            await told(workspace, frame, opened)
+            nudges = await brought_up(workspace, frame.opening, budget)
             sections = [*nudges, *make_sections(OPENING, opened.found)]
         if facts := await asking:
             sections.append(Section(_CLOUD, facts=facts))
@@ -89,9 +89,9 @@ def _note(frame: Frame, notes: Iterable[str], budget: int) -> None:
             frame.opening.append(note)
 
 
-def _budget(rooms: Rooms, asked: int | None) -> int:
+def _budget(workspace: Workspace, asked: int | None) -> int:
     if asked is None:
-        return rooms.policy.opening.bootstrap_tokens
+        return workspace.policy.opening.bootstrap_tokens
     if not limits.CONTEXT_TOKENS_MIN <= asked <= limits.CONTEXT_TOKENS_MAX:
         raise InvalidRequestError(
             f"budget_tokens is {asked}; choose {limits.CONTEXT_TOKENS_MIN} to "
@@ -100,19 +100,20 @@ def _budget(rooms: Rooms, asked: int | None) -> int:
     return asked
 
 
-async def _for_task(rooms: Rooms, frame: Frame, task: str) -> list[Section]:
+async def _for_task(workspace: Workspace, frame: Frame, task: str) -> list[Section]:
     """What always counts, and what is recalled for the task: what is so, and what happened."""
-    opened = await gathered(rooms, frame.view, WITH_TASK)
+    opened = await gathered(workspace, frame.view, WITH_TASK)
     so, happened = await together(
-        recalled_for(rooms, task, kinds, rooms.policy.opening) for kinds in (SEMANTIC, EPISODIC)
+        recalled_for(workspace, task, kinds, workspace.policy.opening)
+        for kinds in (SEMANTIC, EPISODIC)
     )
-    many, few = share_room(len(so.hits), len(happened.hits), rooms.policy.opening.topn)
+    many, few = share_room(len(so.hits), len(happened.hits), workspace.policy.opening.topn)
     opened.found["task"] = [hit.record for hit in so.hits[:many]]
     opened.found["before"] = [hit.record for hit in happened.hits[:few]]
     opened.unreadable |= so.unreadable | happened.unreadable
-    await told(rooms, frame, opened)
+    await told(workspace, frame, opened)
     return make_sections(WITH_TASK, opened.found)
 
 
-def _now(rooms: Rooms, frame: Frame) -> str:
-    return now_line(rooms.clock.now(), zone_named(frame.zone), frame.zone)
+def _now(workspace: Workspace, frame: Frame) -> str:
+    return now_line(workspace.clock.now(), zone_named(frame.zone), frame.zone)

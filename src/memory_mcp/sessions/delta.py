@@ -13,7 +13,7 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Section
 from memory_mcp.render.receipts import pluralise
@@ -42,7 +42,7 @@ class _Change:
 
 
 async def changed_since(
-    rooms: Rooms, frame: Frame, since: Since
+    workspace: Workspace, frame: Frame, since: Since
 ) -> tuple[Frame, list[Section]] | None:
     """New or changed first, then what holds again or no longer does; the frame counts only these.
 
@@ -58,17 +58,17 @@ async def changed_since(
             f"{frame.head.revision}: it is of another project, or of a state that was lost. Call "
             "memory_context without it."
         )
-    came = await _came(rooms, frame.view, since)
+    came = await _came(workspace, frame.view, since)
     if came is None:
         return None
-    before, moved = await _chain_at(rooms, came)
+    before, moved = await _chain_at(workspace, came)
     # a move whose record is gone may be the one that made the difference
-    untold = frame.head.timeline.moves.difference(await rooms.project.index.moves())
+    untold = frame.head.timeline.moves.difference(await workspace.project.index.moves())
     if since.revision not in {None, frame.head.revision} and (untold or not moved):
         return None
     changes = [
-        await _changed(pool, frame.view, before, since.at, came, timed=pool is rooms.project)
-        for pool in rooms.pools
+        await _changed(pool, frame.view, before, since.at, came, timed=pool is workspace.project)
+        for pool in workspace.pools
     ]
     new = [record for change in changes for record in change.new]
     again = [record for change in changes for record in change.again]
@@ -98,11 +98,11 @@ async def changed_since(
     return replace(frame, figure=figure, opening=opening), sections
 
 
-async def _came(rooms: Rooms, view: View, since: Since) -> set[RecordId] | None:
+async def _came(workspace: Workspace, view: View, since: Since) -> set[RecordId] | None:
     """What was not here at that moment; None if that cannot be told."""
     every: set[RecordId] = set()
     fell: set[RecordId] = set()
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         ids = await pool.index.ids()
         later = [id_ for id_ in ids if since.precedes(id_)]
         if len(later) > CHANGES_MAX:
@@ -115,14 +115,16 @@ async def _came(rooms: Rooms, view: View, since: Since) -> set[RecordId] | None:
     return since.new_among(every, fell - every, view.now)
 
 
-async def _chain_at(rooms: Rooms, came: Collection[RecordId]) -> tuple[frozenset[SegmentId], bool]:
+async def _chain_at(
+    workspace: Workspace, came: Collection[RecordId]
+) -> tuple[frozenset[SegmentId], bool]:
     """What this session's branch stood on then, and whether the head has moved since.
 
     It stood on nothing if there was no such branch yet.
     """
-    moves = await rooms.project.index.moves()
-    timeline = fold(await load(rooms.project, [id_ for id_ in moves if id_ not in came]))
-    branch = rooms.caller.branch
+    moves = await workspace.project.index.moves()
+    timeline = fold(await load(workspace.project, [id_ for id_ in moves if id_ not in came]))
+    branch = workspace.caller.branch
     chain = timeline.chain(branch) if branch in timeline.branches else frozenset[SegmentId]()
     return chain, any(id_ in came for id_ in moves)
 

@@ -22,7 +22,7 @@ from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.phases import phase_at_work
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.recovery import forgotten_here
-from memory_mcp.engine.workspace import Rooms, writes_refused
+from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
 from memory_mcp.profile.sync import read_profile, zone_named
 from memory_mcp.ranking.question import parse_question
@@ -61,7 +61,7 @@ _MOVES_LOOKED_AT: Final = 20
 
 
 async def episodic_capture(
-    rooms: Rooms, turns: Sequence[Turn], turn: int | None, *, final: bool = False
+    workspace: Workspace, turns: Sequence[Turn], turn: int | None, *, final: bool = False
 ) -> EpisodeOutcome:
     """Write down what the last turns were about, if it is time for it.
 
@@ -73,44 +73,44 @@ async def episodic_capture(
         InvalidRequestError: the number cannot be that of the last turn given, or a turn holds a
             secret and MEMORY_SECRETS is refuse.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
     if turn is not None:
         _check_turn(turn, len(turns))
-    pace = rooms.policy.pace
-    now = rooms.clock.now()
-    timeline = (await current(rooms)).timeline
-    past = await _past(rooms, timeline, now)
+    pace = workspace.policy.pace
+    now = workspace.clock.now()
+    timeline = (await current(workspace)).timeline
+    past = await _past(workspace, timeline, now)
     cleaned: list[Turn] | None = None
     if turn is None:
-        cleaned = [_cleaned(rooms, each) for each in turns]
+        cleaned = [_cleaned(workspace, each) for each in turns]
         turn = min(number_last_turn(cleaned, past.last), _TURN_MAX)
     moment = Moment(turn, now, final)
     if early := check_too_early(past, moment, pace):
         return Waited(early.reason)
-    cleaned = cleaned or [_cleaned(rooms, each) for each in turns]
-    moment = replace(moment, mark=mark_turns(cleaned), zone=await _zone(rooms, timeline))
+    cleaned = cleaned or [_cleaned(workspace, each) for each in turns]
+    moment = replace(moment, mark=mark_turns(cleaned), zone=await _zone(workspace, timeline))
     every = drop_recalled(cleaned)
-    left = await _road_left(rooms, past)
+    left = await _road_left(workspace, past)
     chosen = select_turns_since(select_new_turns(every.turns, past, moment, pace), left)
-    text, notes = await _told(rooms, OwnTurns(tuple(chosen), every.recalled))
-    moment = replace(moment, now=rooms.clock.now())  # a model takes its time
-    timeline = (await current(rooms)).timeline
-    past = await _past(rooms, timeline, moment.now)
+    text, notes = await _told(workspace, OwnTurns(tuple(chosen), every.recalled))
+    moment = replace(moment, now=workspace.clock.now())  # a model takes its time
+    timeline = (await current(workspace)).timeline
+    past = await _past(workspace, timeline, moment.now)
     match plan_episode(text, _novelty(text, past.open, moment.now), past, moment, pace):
         case Wait(reason):
             return Waited(reason)
         case Write() | MergeInto() as plan:
-            place = writing(rooms, timeline, moment.now)
-            record = build_episode(plan, moment, place, await phase_at_work(rooms, "project"))
-    notes += await rooms.project.keep(record)
-    gone = await _line_left(rooms, record)
+            place = writing(workspace, timeline, moment.now)
+            record = build_episode(plan, moment, place, await phase_at_work(workspace, "project"))
+    notes += await workspace.project.keep(record)
+    gone = await _line_left(workspace, record)
     if isinstance(gone, Waited):
         return gone
-    return Captured(record, record.supersedes, (*notes, *gone, *await pending_note(rooms)))
+    return Captured(record, record.supersedes, (*notes, *gone, *await pending_note(workspace)))
 
 
-def _cleaned(rooms: Rooms, turn: Turn) -> Turn:
+def _cleaned(workspace: Workspace, turn: Turn) -> Turn:
     """The turn as it may be kept and sent: every text of an episode goes through here, whole.
 
     Before anything is cut out of it: half a secret looks like none.
@@ -119,7 +119,7 @@ def _cleaned(rooms: Rooms, turn: Turn) -> Turn:
         InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse.
     """
     text = turn.content.encode(errors="replace").decode()  # half a character cannot be stored
-    return Turn(turn.role, clean(text, rooms.policy.secrets).text, turn.at)
+    return Turn(turn.role, clean(text, workspace.policy.secrets).text, turn.at)
 
 
 def _check_turn(turn: int, given: int) -> None:
@@ -132,25 +132,25 @@ def _check_turn(turn: int, given: int) -> None:
         )
 
 
-async def _zone(rooms: Rooms, timeline: Timeline) -> tzinfo:
+async def _zone(workspace: Workspace, timeline: Timeline) -> tzinfo:
     """Where the user is, if the profile knows it; a title is not worth an error."""
     try:
-        known = await read_profile(rooms, view_on(rooms, timeline))
+        known = await read_profile(workspace, view_on(workspace, timeline))
     except StoreError:
         return UTC
     return zone_named(known.zone) or UTC
 
 
-async def _past(rooms: Rooms, timeline: Timeline, now: datetime) -> Past:
+async def _past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past:
     """The session's episodes: on all roads, forgotten ones too, and what can be seen from here."""
-    pool = rooms.project
-    here = view_on(rooms, timeline)
+    pool = workspace.project
+    here = view_on(workspace, timeline)
     everywhere = View(chain=frozenset({ROOT, *timeline.segments}), now=here.now)
-    origin = rooms.origin()
+    origin = workspace.origin()
     mine = Filters(kinds=frozenset({"episode"}), session=origin.session)
     today = replace(mine, since=find_start_of_day(now))
     buried = Filters(
-        kinds=frozenset({"tombstone"}), statement=f"{TOLD}{name_series(rooms.scope, origin)}"
+        kinds=frozenset({"tombstone"}), statement=f"{TOLD}{name_series(workspace.scope, origin)}"
     )
     last = await load(pool, await pool.index.find(everywhere, mine, 1))
     there = await load(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
@@ -159,12 +159,12 @@ async def _past(rooms: Rooms, timeline: Timeline, now: datetime) -> Past:
     return Past(find_last([*last, *gone]), (*there, *gone), next(iter(open_), None))
 
 
-async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
+async def _road_left(workspace: Workspace, past: Past) -> datetime | None:
     """When a road was last left on this branch since the last episode.
 
     Of a session without an episode it is not known when it began: only its own moves count.
     """
-    pool = rooms.project
+    pool = workspace.project
     newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
     after = find_time(past.last) if past.last else None
     moves = await load(pool, [id_ for id_ in newest if after is None or time_of(id_) > after])
@@ -173,24 +173,24 @@ async def _road_left(rooms: Rooms, past: Past) -> datetime | None:
         for record in moves
         if record.move is not None
         and record.move.act in ("backtrack", "restore")
-        and record.move.branch == rooms.caller.branch
-        and (after is not None or record.origin.session == rooms.origin().session)
+        and record.move.branch == workspace.caller.branch
+        and (after is not None or record.origin.session == workspace.origin().session)
     ]
     return max(left, default=None)
 
 
-async def _told(rooms: Rooms, heard: OwnTurns) -> tuple[str, tuple[str, ...]]:
+async def _told(workspace: Workspace, heard: OwnTurns) -> tuple[str, tuple[str, ...]]:
     """What the turns tell: a model's words if there is one that answers, else their own."""
     own = summarise_turns(heard)
-    if rooms.language is None or not own:
+    if workspace.language is None or not own:
         return own, ()
     try:
-        said = await rooms.language.summarise(
+        said = await workspace.language.summarise(
             [f"{turn.role}: {turn.content}" for turn in heard.turns]
         )
     except ModelUnavailableError as error:
         return own, (f"Summed up without the language model: {error}",)
-    cleaned = _cleaned(rooms, Turn("assistant", said)).content
+    cleaned = _cleaned(workspace, Turn("assistant", said)).content
     return clean_summary(cleaned, heard.recalled) or own, ()
 
 
@@ -203,12 +203,12 @@ def _terms(text: str, now: datetime) -> frozenset[str]:
     return frozenset(term.text for term in parse_question(drop_speakers(text), now).terms)
 
 
-async def _line_left(rooms: Rooms, record: Record) -> tuple[str, ...] | Waited:
+async def _line_left(workspace: Workspace, record: Record) -> tuple[str, ...] | Waited:
     """What to say if another session left this line while the episode was being written."""
-    head = await current(rooms)
-    if record.segment in await forgotten_here(rooms, head):
-        await rooms.project.erase({record.id})
+    head = await current(workspace)
+    if record.segment in await forgotten_here(workspace, head):
+        await workspace.project.erase({record.id})
         return Waited("Another session gave up this line for good: its episode went with it.")
-    if record.segment in head.timeline.chain(rooms.caller.branch):
+    if record.segment in head.timeline.chain(workspace.caller.branch):
         return ()
     return ("Another session backtracked meanwhile: this was stored on the line that was left.",)

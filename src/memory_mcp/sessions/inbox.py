@@ -20,7 +20,7 @@ from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.inbox import Compacted, Dropped, Ended, WentBack, WorkedOff
 from memory_mcp.domain.outcomes import Captured
 from memory_mcp.engine.head import current
-from memory_mcp.engine.workspace import Caller, Rooms, writes_refused
+from memory_mcp.engine.workspace import Caller, Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.sessions.catch_up import catch_up
 from memory_mcp.sessions.consolidate import COMPACTED_BY, keep_compacted
@@ -36,14 +36,14 @@ _LOOK_SECONDS: Final = 30.0
 """How often a server looks by itself; a prompt wakes it earlier."""
 
 
-async def keep_worked_off(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def keep_worked_off(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Work off what hooks drop, until this session ends."""
     while not leaving.is_set():
         try:
-            await work_off(rooms)
+            await work_off(workspace)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
-        came = rooms.conversations.prompts.came
+        came = workspace.conversations.prompts.came
         waits = [asyncio.ensure_future(each.wait()) for each in (came, leaving)]
         await asyncio.wait(waits, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -51,7 +51,7 @@ async def keep_worked_off(rooms: Rooms, leaving: asyncio.Event) -> None:
         came.clear()
 
 
-async def work_off(rooms: Rooms) -> WorkedOff:
+async def work_off(workspace: Workspace) -> WorkedOff:
     """Work off what waits, if nobody else does; a session that leaves no trace works off nothing.
 
     What cannot be done now (the disk, the index) waits on; what never can is dropped with a note,
@@ -60,18 +60,20 @@ async def work_off(rooms: Rooms) -> WorkedOff:
     Raises:
         StoreUnavailableError: the inbox itself cannot be read.
     """
-    if writes_refused(rooms):
+    if writes_refused(workspace):
         return WorkedOff()
-    waiting = await rooms.inbox.waiting()
-    if all(isinstance(dropped.event, WentBack) and not _old(rooms, dropped) for dropped in waiting):
+    waiting = await workspace.inbox.waiting()
+    if all(
+        isinstance(dropped.event, WentBack) and not _old(workspace, dropped) for dropped in waiting
+    ):
         return WorkedOff()
     done = 0
     notes: list[str] = []
-    async with rooms.inbox.alone() as mine:
+    async with workspace.inbox.alone() as mine:
         if mine:  # what a killed worker wrote may not be in the index yet: it is to be known again
-            await catch_up(rooms)
-        for dropped in await rooms.inbox.waiting() if mine else ():
-            became = await _worked_off(rooms, dropped)
+            await catch_up(workspace)
+        for dropped in await workspace.inbox.waiting() if mine else ():
+            became = await _worked_off(workspace, dropped)
             done += became.done
             if became.note:
                 notes.append(f"{dropped.name}: {became.note}")
@@ -83,13 +85,15 @@ async def work_off(rooms: Rooms) -> WorkedOff:
     return WorkedOff(done, tuple(notes))
 
 
-async def inbox_findings(rooms: Rooms) -> list[Finding]:
+async def inbox_findings(workspace: Workspace) -> list[Finding]:
     """Work off all that can be, and name what is left."""
     with suppress(MemoryMcpError):  # what waits is named below
-        while (await work_off(rooms)).done:
+        while (await work_off(workspace)).done:
             pass
-    found = list(await rooms.inbox.findings())
-    waiting = [each for each in await rooms.inbox.waiting() if not isinstance(each.event, WentBack)]
+    found = list(await workspace.inbox.findings())
+    waiting = [
+        each for each in await workspace.inbox.waiting() if not isinstance(each.event, WentBack)
+    ]
     if waiting:
         what = f"{len(waiting)} event(s) of hooks wait in the inbox, since {waiting[0].event.at}."
         remedy = "They are tried again with each command; the log says what keeps them."
@@ -108,31 +112,31 @@ class _Became(NamedTuple):
 _WAITS: Final = _Became(done=False)
 
 
-async def _worked_off(rooms: Rooms, dropped: Dropped) -> _Became:
+async def _worked_off(workspace: Workspace, dropped: Dropped) -> _Became:
     """Its effect, then its removal."""
     try:
-        became = await _effect(rooms, dropped)
+        became = await _effect(workspace, dropped)
     except MemoryMcpError as error:
         return _Became(f"waits on: {error}", done=False)
     except Exception:  # noqa: BLE001  # a fault of ours must not keep the others waiting
         _LOG.exception("%s could not be worked off and was moved aside", dropped.name)
-        await rooms.inbox.aside(dropped)
+        await workspace.inbox.aside(dropped)
         return _WAITS
     if became.done:
-        await rooms.inbox.done(dropped)
+        await workspace.inbox.done(dropped)
     return became
 
 
-async def _effect(rooms: Rooms, dropped: Dropped) -> _Became:
+async def _effect(workspace: Workspace, dropped: Dropped) -> _Became:
     event = dropped.event
-    if _old(rooms, dropped):
+    if _old(workspace, dropped):
         return _Became("it is too old", lost=True)
     try:
         match event:
             case Ended():
-                return await _ended(_as_then(rooms, event), event)
+                return await _ended(_as_then(workspace, event), event)
             case Compacted():
-                then = _as_then(rooms, event)
+                then = _as_then(workspace, event)
                 return _Became(await keep_compacted(then, event.compact_summary, event.at))
             case WentBack():
                 return _WAITS  # the session's next prompt takes it
@@ -142,39 +146,39 @@ async def _effect(rooms: Rooms, dropped: Dropped) -> _Became:
         return _Became(str(error), lost=True)
 
 
-async def _ended(rooms: Rooms, event: Ended) -> _Became:
-    if await moved_back_since(rooms, await current(rooms), event.at):
+async def _ended(workspace: Workspace, event: Ended) -> _Became:
+    if await moved_back_since(workspace, await current(workspace), event.at):
         return _Became(GIVEN_UP, lost=True)
-    data = await rooms.inbox.transcript(event)
+    data = await workspace.inbox.transcript(event)
     if data is None:
         return _Became(f"no transcript of the session at {event.transcript_path!r}", lost=True)
     turns = read_turns(data)
     if not turns:
         return _Became("nothing was said")
-    outcome = await episodic_capture(rooms, turns, None, final=True)
+    outcome = await episodic_capture(workspace, turns, None, final=True)
     if not isinstance(outcome, Captured):
         return _Became(outcome.reason)
-    head = await current(rooms)
-    if not await moved_back_since(rooms, head, event.at):
+    head = await current(workspace)
+    if not await moved_back_since(workspace, head, event.at):
         return _Became()
-    if outcome.record.segment in head.timeline.chain(rooms.caller.branch):  # it came too late
-        await rooms.project.erase({outcome.record.id})
+    if outcome.record.segment in head.timeline.chain(workspace.caller.branch):  # it came too late
+        await workspace.project.erase({outcome.record.id})
     return _Became(GIVEN_UP, lost=True)
 
 
-def _as_then(rooms: Rooms, event: Ended | Compacted) -> Rooms:
-    """The rooms as that session has them: its own branch, where we are that session."""
-    own = event.session == rooms.origin().session
-    branch = rooms.caller.branch if own else check_branch(event.branch)
-    caller = Caller(rooms.scope, branch, client=COMPACTED_BY, conversation=event.session)
-    return replace(rooms, caller=caller)
+def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
+    """The workspace as that session has them: its own branch, where we are that session."""
+    own = event.session == workspace.origin().session
+    branch = workspace.caller.branch if own else check_branch(event.branch)
+    caller = Caller(workspace.scope, branch, client=COMPACTED_BY, conversation=event.session)
+    return replace(workspace, caller=caller)
 
 
-def _old(rooms: Rooms, dropped: Dropped) -> bool:
+def _old(workspace: Workspace, dropped: Dropped) -> bool:
     if isinstance(dropped.event, WentBack):
         kept = timedelta(hours=hook_limits.REWOUND_HOURS_MAX)
     elif isinstance(dropped.event, Compacted):
         kept = timedelta(days=hook_limits.SUMMARY_DAYS_MAX)
     else:
         kept = timedelta(days=hook_limits.EVENT_DAYS_MAX)
-    return rooms.clock.now() - dropped.event.at > kept
+    return workspace.clock.now() - dropped.event.at > kept

@@ -6,26 +6,26 @@ from typing import Final
 from memory_mcp.domain.ids import time_of
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["GIVEN_UP", "moved_back_since"]
 
 GIVEN_UP: Final = "it was said on a road that the branch has left since"
 
 
-async def moved_back_since(rooms: Rooms, head: Head, at: datetime) -> bool:
+async def moved_back_since(workspace: Workspace, head: Head, at: datetime) -> bool:
     """Whether a backtrack or a restore moved this session's branch after that moment.
 
     A forget is one of them. What was said before may belong to what it gave up, and nobody can
     tell that from its words.
     """
     later = [id_ for id_ in head.timeline.moves if time_of(id_) >= at]
-    records = await load(rooms.project, later)
+    records = await load(workspace.project, later)
     if head.last is not None and head.last.id in later:  # it may not be written yet
         records = [*records, head.last]
     return any(
         record.move is not None
         and record.move.act in ("backtrack", "restore")
-        and record.move.branch == rooms.caller.branch
+        and record.move.branch == workspace.caller.branch
         for record in records
     )

@@ -13,7 +13,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, Waiting
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.cleaning import clean, cleaned_text
-from memory_mcp.engine.workspace import Opening, Rooms, reads_refused, writes_refused
+from memory_mcp.engine.workspace import Opening, Workspace, reads_refused, writes_refused
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.text.drafts import check_nudge
@@ -29,88 +29,90 @@ _SLOW: Final = Icebreaker(
 
 
 async def add_nudge(
-    rooms: Rooms, text: str, priority: int, expires_at: datetime | None
+    workspace: Workspace, text: str, priority: int, expires_at: datetime | None
 ) -> Left | Skipped:
     """Leave a nudge: it waits, durably, when this returns.
 
     Raises:
         InvalidRequestError: it cannot be brought up; the message says why and what would do.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    now = rooms.clock.now()
-    text, notes = cleaned_text(rooms, text)
+    now = workspace.clock.now()
+    text, notes = cleaned_text(workspace, text)
     text = _one_line(text)
     check_nudge(text, priority, expires_at, now)
     nudge = Nudge(
-        id=NudgeId(rooms.ids.new(now)),
+        id=NudgeId(workspace.ids.new(now)),
         text=text,
         priority=priority,
         expires_at=expires_at,
         created_at=now,
-        user=rooms.scope.user,
-        by=rooms.caller.client[: limits.NUDGE_BY_CHARS_MAX],
+        user=workspace.scope.user,
+        by=workspace.caller.client[: limits.NUDGE_BY_CHARS_MAX],
     )
-    await rooms.nudges.add(nudge)
+    await workspace.nudges.add(nudge)
     return Left(nudge, notes)
 
 
-async def waiting_nudges(rooms: Rooms) -> Waiting | Skipped:
+async def waiting_nudges(workspace: Workspace) -> Waiting | Skipped:
     """What waits for the user, best first; nothing is taken.
 
     Other programs wrote all of it, the names of files and of themselves as well.
     """
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    found = await rooms.nudges.waiting(rooms.scope.user, rooms.clock.now())
+    found = await workspace.nudges.waiting(workspace.scope.user, workspace.clock.now())
     shown = (
-        n.model_copy(update={"text": _shown(rooms, n), "by": _plain(rooms, n.by)})
+        n.model_copy(update={"text": _shown(workspace, n), "by": _plain(workspace, n.by)})
         for n in found.nudges
     )
     return Waiting(
         tuple(shown),
-        tuple(_plain(rooms, each) for each in found.unread),
-        tuple(_plain(rooms, each) for each in found.strange),
+        tuple(_plain(workspace, each) for each in found.unread),
+        tuple(_plain(workspace, each) for each in found.strange),
     )
 
 
-async def clear_nudges(rooms: Rooms, *, everything: bool = False) -> Cleared | Skipped:
+async def clear_nudges(workspace: Workspace, *, everything: bool = False) -> Cleared | Skipped:
     """Remove all that waits for the user, unseen; with `everything` what is no nudge as well."""
-    if rooms.policy.meta and not reads_refused(rooms):
+    if workspace.policy.meta and not reads_refused(workspace):
         return Skipped(
             "Nothing was removed: this is a meta session (MEMORY_MODE=meta), which leaves "
             "everything as it is. `nudge list` shows what waits."
         )
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    return await rooms.nudges.clear(rooms.scope.user, everything=everything)
+    return await workspace.nudges.clear(workspace.scope.user, everything=everything)
 
 
-async def brought_up(rooms: Rooms, before: Sequence[str], budget_tokens: int) -> list[Section]:
+async def brought_up(
+    workspace: Workspace, before: Sequence[str], budget_tokens: int
+) -> list[Section]:
     """The section with the conversation's icebreaker, the same in each of its calls.
 
     The first call takes it, or the next one if the queue failed or was too slow. What has expired
     since is not shown. A session that leaves no trace takes none, and nor does a call that might
     have no room for it: then the next one does.
     """
-    if writes_refused(rooms):
+    if writes_refused(workspace):
         return []
     fits = not render_context(before, [_LONGEST], budget_tokens).left_out
-    if not fits and rooms.caller.conversation is None:
+    if not fits and workspace.caller.conversation is None:
         return []
-    opening = rooms.conversations.opening(rooms.caller.conversation)
+    opening = workspace.conversations.opening(workspace.caller.conversation)
     if opening.task is None:
         if not fits:
             return []
         opening.taking = Taking()
-        opening.task = asyncio.create_task(_icebreaker(rooms, opening.taking))
+        opening.task = asyncio.create_task(_icebreaker(workspace, opening.taking))
     try:
         found = await _found(opening, opening.task)
     except asyncio.CancelledError:
-        if rooms.caller.conversation is None:
-            rooms.conversations.shown_later(opening)
+        if workspace.caller.conversation is None:
+            workspace.conversations.shown_later(opening)
         raise
-    said = {_HEADING: found.text_at(rooms.clock.now()), "Nudges": found.note}
+    said = {_HEADING: found.text_at(workspace.clock.now()), "Nudges": found.note}
     return [Section(heading, facts=(fact,), firm=True) for heading, fact in said.items() if fact]
 
 
@@ -126,25 +128,25 @@ async def _found(opening: Opening, task: asyncio.Task[Icebreaker]) -> Icebreaker
     return found
 
 
-async def _icebreaker(rooms: Rooms, taking: Taking) -> Icebreaker:
+async def _icebreaker(workspace: Workspace, taking: Taking) -> Icebreaker:
     """What is brought up; a queue that fails is a note, never an error."""
     try:
-        nudge = await rooms.nudges.take(rooms.scope.user, rooms.clock.now(), taking)
+        nudge = await workspace.nudges.take(workspace.scope.user, workspace.clock.now(), taking)
     except MemoryMcpError as error:
         return Icebreaker(note=f"The queue could not be asked: {error}")
     if nudge is None:
         return _SLOW if taking.left else Icebreaker()
-    return Icebreaker(_shown(rooms, nudge), expires_at=nudge.expires_at)
+    return Icebreaker(_shown(workspace, nudge), expires_at=nudge.expires_at)
 
 
-def _shown(rooms: Rooms, nudge: Nudge) -> str:
+def _shown(workspace: Workspace, nudge: Nudge) -> str:
     """The nudge as it may be read. It is taken already: a secret in it cannot refuse it."""
-    return _plain(rooms, nudge.text)[: limits.NUDGE_CHARS_MAX]
+    return _plain(workspace, nudge.text)[: limits.NUDGE_CHARS_MAX]
 
 
-def _plain(rooms: Rooms, text: str) -> str:
+def _plain(workspace: Workspace, text: str) -> str:
     """On one line, without what cannot be seen, and without secrets unless they are wanted."""
-    secrets = "allow" if rooms.policy.secrets == "allow" else "redact"
+    secrets = "allow" if workspace.policy.secrets == "allow" else "redact"
     seen = text.encode(errors="replace").decode()  # a name may hold half a character
     return _one_line(clean(seen, secrets).text)
 

@@ -19,7 +19,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import hits_of, newest
-from memory_mcp.engine.workspace import Given, Pool, Rooms, reads_refused
+from memory_mcp.engine.workspace import Given, Pool, Workspace, reads_refused
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.question import parse_question
 from memory_mcp.render.block import Section, render_context
@@ -42,21 +42,21 @@ _WENT_BACK: Final = (
 )
 
 
-async def prompt_context(rooms: Rooms, prompt: str, session: str) -> str:
+async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str:
     """What to tell the model with this prompt; nearly always nothing."""
-    if reads_refused(rooms):
+    if reads_refused(workspace):
         return ""
-    given = _of_session(rooms, session)
-    if rooms.caller.branch != rooms.conversations.begun_on and not given.greeted:
-        await note_branch(rooms)  # after `/clear` the session is another, and the branch is not
-    view = view_on(rooms, (await current(rooms)).timeline)
+    given = _of_session(workspace, session)
+    if workspace.caller.branch != workspace.conversations.begun_on and not given.greeted:
+        await note_branch(workspace)  # after `/clear` the session is another, and the branch is not
+    view = view_on(workspace, (await current(workspace)).timeline)
     before: list[str] = []
     sections: list[Section] = []
-    if left := await _left(rooms, view, session):
+    if left := await _left(workspace, view, session):
         before.append(_WENT_BACK)
         sections.append(Section("Written on the way that was left", facts=left))
-    sections += await _greeting(rooms, given)
-    found = await _found(rooms, prompt, view, given, session)
+    sections += await _greeting(workspace, given)
+    found = await _found(workspace, prompt, view, given, session)
     budget = (
         hook_limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
     )
@@ -66,38 +66,38 @@ async def prompt_context(rooms: Rooms, prompt: str, session: str) -> str:
     told = [record.id for record in found if record.id in block.text]
     for id_ in told:
         given.note(id_)
-    if told and session and not rooms.policy.meta:
+    if told and session and not workspace.policy.meta:
         with suppress(MemoryMcpError):  # then only this server knows
-            await rooms.inbox.note_given(session, told)
+            await workspace.inbox.note_given(session, told)
     return "\n".join([*before, block.text])
 
 
-def _of_session(rooms: Rooms, session: str) -> Given:
+def _of_session(workspace: Workspace, session: str) -> Given:
     """What the session was given. Where one client has the server to itself, it is on now."""
-    prompts = rooms.conversations.prompts
+    prompts = workspace.conversations.prompts
     prompts.came.set()
-    if rooms.caller.conversation == "" and session != prompts.session:
+    if workspace.caller.conversation == "" and session != prompts.session:
         if prompts.session:
-            rooms.conversations.begin_anew(rooms.caller.conversation)
+            workspace.conversations.begin_anew(workspace.caller.conversation)
         prompts.session = session
-    return prompts.of(session or rooms.caller.conversation or "")
+    return prompts.of(session or workspace.caller.conversation or "")
 
 
-async def note_branch(rooms: Rooms) -> None:
+async def note_branch(workspace: Workspace) -> None:
     """Note where the session is: its hooks are other processes, and go where it goes."""
-    session = rooms.origin().session
-    if session and not rooms.policy.meta:
+    session = workspace.origin().session
+    if session and not workspace.policy.meta:
         with suppress(MemoryMcpError):  # then they stay where the session began
-            await rooms.inbox.note_branch(session, rooms.caller.branch)
+            await workspace.inbox.note_branch(session, workspace.caller.branch)
 
 
-async def _greeting(rooms: Rooms, given: Given) -> list[Section]:
+async def _greeting(workspace: Workspace, given: Given) -> list[Section]:
     """The nudge that waits, with the session's first prompt; a slow queue is asked again."""
     if given.greeted:
         return []
     try:
         async with asyncio.timeout(hook_limits.PROMPT_NUDGE_SECONDS_MAX):
-            sections = await brought_up(rooms, (), hook_limits.PROMPT_TOKENS_MAX)
+            sections = await brought_up(workspace, (), hook_limits.PROMPT_TOKENS_MAX)
     except TimeoutError:
         return []
     given.greeted = True
@@ -105,7 +105,7 @@ async def _greeting(rooms: Rooms, given: Given) -> list[Section]:
 
 
 async def _found(
-    rooms: Rooms, prompt: str, view: View, given: Given, session: str
+    workspace: Workspace, prompt: str, view: View, given: Given, session: str
 ) -> Sequence[Record]:
     """The memories that are more likely meant than not, best first."""
     text = normalised(prompt[: hook_limits.PROMPT_CHARS_MAX]).strip()
@@ -114,14 +114,14 @@ async def _found(
     says = _says(text, view.now)
     if says == "little":
         return ()
-    matches = await find_here(_here_alone(rooms), text, view, Filters())
-    shown = await rooms.inbox.shown(session) if session else frozenset[str]()
+    matches = await find_here(_here_alone(workspace), text, view, Filters())
+    shown = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.score >= hook_limits.PROMPT_SCORE_MIN]
     if says == "few" and (len(fits) > 1 or any(f.score < hook_limits.PROMPT_FEW_MIN for f in fits)):
         return ()
     likely = [place for place in fits if place.id not in given and place.id not in shown]
     hits, _ = await hits_of(likely, matches.home, view, 2 * hook_limits.PROMPT_HITS_MAX)
-    own = rooms.named(session) or rooms.origin().session
+    own = workspace.named(session) or workspace.origin().session
     records = [hit.record for hit in hits if not own or hit.record.origin.session != own]
     records.sort(key=lambda record: record.kind == "episode")  # what holds says more than a story
     return records[: hook_limits.PROMPT_HITS_MAX]
@@ -142,28 +142,28 @@ def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
     return "few" if few else "little"
 
 
-def _here_alone(rooms: Rooms) -> Rooms:
-    """The rooms without an embedder that is elsewhere."""
+def _here_alone(workspace: Workspace) -> Workspace:
+    """The workspace without an embedder that is elsewhere."""
 
     def here(pool: Pool) -> Pool:
         there = pool.meaning is not None and not pool.meaning.embedder.here
         return replace(pool, meaning=None) if there else pool
 
-    return replace(rooms, project=here(rooms.project), user=here(rooms.user))
+    return replace(workspace, project=here(workspace.project), user=here(workspace.user))
 
 
-async def _left(rooms: Rooms, view: View, session: str) -> list[str]:
+async def _left(workspace: Workspace, view: View, session: str) -> list[str]:
     """What the session wrote after the point that the user went back to; told once."""
-    if not session or rooms.policy.meta:
+    if not session or workspace.policy.meta:
         return []
     try:
-        went = await rooms.inbox.went_back(session)
+        went = await workspace.inbox.went_back(session)
     except MemoryMcpError:  # it is told with the next prompt
         return []
     if went is None or not isinstance(went.since, datetime):
         return []
-    mine = Filters(session=rooms.named(session), since=went.since)
-    records = (await newest(rooms, view, mine, limits.RESULTS_MAX)).records
+    mine = Filters(session=workspace.named(session), since=went.since)
+    records = (await newest(workspace, view, mine, limits.RESULTS_MAX)).records
     named = [f"{_name(record)} [{record.id}]" for record in records[:_LEFT_MAX]]
     return [*named, "… and more"] if len(records) > _LEFT_MAX else named
 

@@ -15,7 +15,7 @@ from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import lets_in
 from memory_mcp.engine.reading import together
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import InvalidRequestError, RemoteUnavailableError
 from memory_mcp.storage.supermemory.documents import record_of
 from memory_mcp.sync.checks import check_record
@@ -55,7 +55,11 @@ class TakenIn:
 
 
 async def look_around(
-    rooms: Rooms, pool: Pool, advance: Progress = lambda _done, _total: None, *, whole: bool = False
+    workspace: Workspace,
+    pool: Pool,
+    advance: Progress = lambda _done, _total: None,
+    *,
+    whole: bool = False,
 ) -> TakenIn:
     """Everything of the pool that is in the cloud and not here, if the user lets it in.
 
@@ -68,7 +72,7 @@ async def look_around(
     if mirror is None:
         return done
     mirror.looked()
-    if not lets_in(rooms, pool):
+    if not lets_in(workspace, pool):
         return done
     since = "" if whole else await mirror.outbox.seen_until()
     # after a loss the index may still know what is gone
@@ -76,13 +80,13 @@ async def look_around(
     newest = since
     for kinds in (_FIRST, ()):
         async for listing, at in _pages(mirror, kinds, since):
-            done += await _take_in(rooms, pool, listing.documents, known)
+            done += await _take_in(workspace, pool, listing.documents, known)
             newest = max(newest, at)
             if not kinds:
                 advance(done.looked_at, listing.total)
-        await put_in_place(rooms, pool)
+        await put_in_place(workspace, pool)
     if not done.unripe:
-        await mirror.outbox.see_until(_with_overlap(newest, rooms.clock.now()))
+        await mirror.outbox.see_until(_with_overlap(newest, workspace.clock.now()))
     return done
 
 
@@ -125,17 +129,17 @@ def _with_overlap(at: str, now: datetime) -> str:
         return _EVER
 
 
-async def put_in_place(rooms: Rooms, pool: Pool) -> None:
+async def put_in_place(workspace: Workspace, pool: Pool) -> None:
     """What came in moves the head and hides; what this machine's own records erase goes."""
-    if pool is rooms.project:
-        await absorb(rooms)
+    if pool is workspace.project:
+        await absorb(workspace)
     if await pool.index.erase_late():
         pool.changes.note()
     await note_forgotten(pool)
 
 
 async def _take_in(
-    rooms: Rooms, pool: Pool, documents: Sequence[Stored], known: set[RecordId]
+    workspace: Workspace, pool: Pool, documents: Sequence[Stored], known: set[RecordId]
 ) -> TakenIn:
     """Write what is new. A forgotten memory stays forgotten."""
     mirror = pool.mirror
@@ -143,8 +147,8 @@ async def _take_in(
         return TakenIn()
     missing = await _with_content(mirror, [d for d in documents if d.id not in known])
     ripe = [d for d in missing if d.content is not None or d.state != "processing"]
-    found = await asyncio.to_thread(_records, ripe, rooms.clock.now())
-    records = [record for record in found.values() if record and _belongs(rooms, pool, record)]
+    found = await asyncio.to_thread(_records, ripe, workspace.clock.now())
+    records = [record for record in found.values() if record and _belongs(workspace, pool, record)]
     erased = await pool.index.erased() | await mirror.outbox.gone()
     erased |= {id_ for record in records for id_ in record.erases}
     fresh = [record for record in records if record.id not in erased]
@@ -189,6 +193,6 @@ async def _with_content(mirror: Mirror, documents: Iterable[Stored]) -> list[Sto
     return await together(whole(document) for document in documents)
 
 
-def _belongs(rooms: Rooms, pool: Pool, record: Record) -> bool:
+def _belongs(workspace: Workspace, pool: Pool, record: Record) -> bool:
     """The namespace is the scope; a project's name here may have changed since."""
-    return (record.scope.project is None) is (pool is rooms.user)
+    return (record.scope.project is None) is (pool is workspace.user)

@@ -12,7 +12,7 @@ from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.pending import kept_out, tally_of
 from memory_mcp.engine.reading import together
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, RemoteError
 from memory_mcp.rendering.views import render_if_behind
 from memory_mcp.sync.pull import TakenIn, look_around
@@ -52,30 +52,32 @@ class Synced:
     kept_out: str = ""
 
 
-async def sync_status(rooms: Rooms) -> Synced:
+async def sync_status(workspace: Workspace) -> Synced:
     """What is still to be delivered. Asks nothing of the cloud."""
-    return await _synced(rooms)
+    return await _synced(workspace)
 
 
-async def erase_forgotten_elsewhere(rooms: Rooms) -> Synced:
+async def erase_forgotten_elsewhere(workspace: Workspace) -> Synced:
     """Erase what waits for the user's word. Asks nothing of the cloud."""
-    erased = await erase_waiting(rooms)
-    return replace(await _synced(rooms), erased=tuple(erased))
+    erased = await erase_waiting(workspace)
+    return replace(await _synced(workspace), erased=tuple(erased))
 
 
-async def _synced(rooms: Rooms, taken_in: TakenIn | None = None, stopped: str = "") -> Synced:
+async def _synced(
+    workspace: Workspace, taken_in: TakenIn | None = None, stopped: str = ""
+) -> Synced:
     return Synced(
-        await tally_of(rooms),
-        await _unmirrored(rooms),
+        await tally_of(workspace),
+        await _unmirrored(workspace),
         taken_in or TakenIn(),
         stopped,
-        tuple(await waiting_to_be_erased(rooms)),
-        kept_out=" ".join(kept_out(rooms)),
+        tuple(await waiting_to_be_erased(workspace)),
+        kept_out=" ".join(kept_out(workspace)),
     )
 
 
 async def sync(
-    rooms: Rooms, advance: Progress, *, push_all: bool = False, pull_all: bool = False
+    workspace: Workspace, advance: Progress, *, push_all: bool = False, pull_all: bool = False
 ) -> Synced:
     """Take in what is new there, and deliver everything that waits here. Repeating it goes on.
 
@@ -84,55 +86,55 @@ async def sync(
     """
     taken_in = TakenIn()
     try:
-        for pool in rooms.pools:
+        for pool in workspace.pools:
             # first: what was forgotten elsewhere must not be sent again
-            taken_in += await look_around(rooms, pool, advance, whole=pull_all)
+            taken_in += await look_around(workspace, pool, advance, whole=pull_all)
             if push_all:
                 await _note_all(pool, advance)
-        await render_if_behind(rooms)  # what was forgotten elsewhere leaves the files here
-        for pool in rooms.pools:
+        await render_if_behind(workspace)  # what was forgotten elsewhere leaves the files here
+        for pool in workspace.pools:
             await drain(pool, advance)
     except RemoteError as error:
-        return await _synced(rooms, taken_in, str(error))
-    tally = await tally_of(rooms)
+        return await _synced(workspace, taken_in, str(error))
+    tally = await tally_of(workspace)
     stopped = (tally.standing.reason or _HELD) if tally.pending else ""
-    return await _synced(rooms, taken_in, stopped)
+    return await _synced(workspace, taken_in, stopped)
 
 
-async def keep_mirrored(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def keep_mirrored(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Deliver what this session and others note, until it is time to leave.
 
     Nothing is asked of the cloud while there is nothing to deliver.
     """
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         await note_forgotten(pool)
     while not leaving.is_set():
-        handled = [await _tended(rooms, pool) for pool in rooms.pools]
+        handled = [await _tended(workspace, pool) for pool in workspace.pools]
         if not any(handled):
-            await _wait(rooms, leaving)
+            await _wait(workspace, leaving)
 
 
-async def _tended(rooms: Rooms, pool: Pool) -> int:
+async def _tended(workspace: Workspace, pool: Pool) -> int:
     """Look around if that is due, and deliver once; how much was delivered."""
     try:
         if pool.mirror and pool.mirror.to_look:
             pool.mirror.looked()
             with suppress(RemoteError):  # the next search wants it again
-                await pool.mirror.looking(lambda: look_around(rooms, pool))
+                await pool.mirror.looking(lambda: look_around(workspace, pool))
         return await deliver(pool)
     except MemoryMcpError as error:  # the outbox, not the cloud: it may be mended while we run
         _LOG.warning("%s", error)
         return 0
 
 
-async def _wait(rooms: Rooms, leaving: asyncio.Event) -> None:
+async def _wait(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Until something is noted here, or it is time to look what others noted, or is due again."""
-    mirror = rooms.project.mirror
+    mirror = workspace.project.mirror
     if mirror is None:
         return
     seconds = DELIVERY_IDLE_SECONDS_MAX
     with suppress(MemoryMcpError):
-        tally = await tally_of(rooms)
+        tally = await tally_of(workspace)
         if tally.next_due is not None:
             due = max(tally.next_due, tally.standing.paused_until) - mirror.now()
             seconds = min(seconds, max(due, _PAUSE_SECONDS_MIN))
@@ -145,8 +147,8 @@ async def _wait(rooms: Rooms, leaving: asyncio.Event) -> None:
     mirror.wake.clear()
 
 
-async def _unmirrored(rooms: Rooms) -> int:
-    return sum([len(await _missing(pool)) for pool in rooms.pools])
+async def _unmirrored(workspace: Workspace) -> int:
+    return sum([len(await _missing(pool)) for pool in workspace.pools])
 
 
 async def _missing(pool: Pool) -> set[RecordId]:

@@ -12,7 +12,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.moves import fold
 
@@ -83,40 +83,40 @@ class Beside:
         return self.same_id.get(record.id) == record or not self.unknown_because(record)
 
 
-async def look(rooms: Rooms) -> Here:
+async def look(workspace: Workspace) -> Here:
     """What there is as a whole."""
-    timeline = (await current(rooms)).timeline
+    timeline = (await current(workspace)).timeline
     ids: list[set[RecordId]] = []
     erased: set[RecordId] = set()
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         ids.append(await pool.index.ids() | await pool.records.ids())
         erased |= await pool.index.erased()
         if pool.mirror:
             erased |= await pool.mirror.outbox.gone()
     ours, mine = ids
-    return Here(timeline, rooms.caller.branch, view_on(rooms, timeline), ours, mine, erased)
+    return Here(timeline, workspace.caller.branch, view_on(workspace, timeline), ours, mine, erased)
 
 
-async def beside(rooms: Rooms, here: Here, records: Sequence[Record]) -> Beside:
+async def beside(workspace: Workspace, here: Here, records: Sequence[Record]) -> Beside:
     """What is here beside these records."""
     wanted = {record.id for record in records} & here.ids
     same_id: dict[RecordId, Record] = {}
     seen: set[RecordId] = set()
-    for pool, ids in ((rooms.project, here.ours), (rooms.user, here.mine)):
+    for pool, ids in ((workspace.project, here.ours), (workspace.user, here.mine)):
         if some := wanted & ids:
             same_id |= {record.id: record for record in await load(pool, sorted(some))}
             seen |= await pool.index.visible(some, here.view)
     hidden = wanted - seen
-    takers = await _takers(rooms, hidden, here) if hidden else {}
-    return Beside(here, same_id, seen, takers, await _all_stated(rooms, here, records))
+    takers = await _takers(workspace, hidden, here) if hidden else {}
+    return Beside(here, same_id, seen, takers, await _all_stated(workspace, here, records))
 
 
 async def _takers(
-    rooms: Rooms, hidden: AbstractSet[RecordId], here: Here
+    workspace: Workspace, hidden: AbstractSet[RecordId], here: Here
 ) -> dict[RecordId, Record]:
     """What took the place of these, seen from here. Nobody asks often, so all are read for it."""
     found: dict[RecordId, Record] = {}
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         async for record in pool.records.scan(await pool.records.ids()):
             if record.segment is None or record.segment in here.view.chain:
                 found |= dict.fromkeys(hidden & set(record.supersedes), record)
@@ -124,7 +124,7 @@ async def _takers(
 
 
 async def _all_stated(
-    rooms: Rooms, here: Here, records: Sequence[Record]
+    workspace: Workspace, here: Here, records: Sequence[Record]
 ) -> dict[tuple[bool, str], list[Record]]:
     """By whose it is and what it states: what holds here, and the tombstones of any pool.
 
@@ -134,20 +134,22 @@ async def _all_stated(
     statements = sorted({record.statement for record in records} - {""}) if here.ids else []
     for start in range(0, len(statements), _ASKED):
         filters = Filters(statements=frozenset(statements[start : start + _ASKED]))
-        for pool in rooms.pools:
+        for pool in workspace.pools:
             try:
                 ids = await pool.index.find(here.view, filters, _EVERY)
             except StoreError:
                 continue
             for record in await load(pool, ids):
-                for mine in (True, False) if record.kind == "tombstone" else (pool is rooms.user,):
+                for mine in (
+                    (True, False) if record.kind == "tombstone" else (pool is workspace.user,)
+                ):
                     found[mine, record.statement].append(record)
     return found
 
 
-def pool_of(rooms: Rooms, record: Record) -> Pool:
+def pool_of(workspace: Workspace, record: Record) -> Pool:
     """Where a record rests."""
-    return rooms.user if record.scope.project is None else rooms.project
+    return workspace.user if record.scope.project is None else workspace.project
 
 
 def first_words(record: Record) -> str:
@@ -183,7 +185,7 @@ class Effects:
     replaced: tuple[str, ...] = ()
 
 
-async def effects(rooms: Rooms, here: Here, records: Sequence[Record]) -> Effects:
+async def effects(workspace: Workspace, here: Here, records: Sequence[Record]) -> Effects:
     """What these records, once they are in, do to the memories that are here.
 
     A memory that goes is not counted as hidden too, nor one that is hidden as replaced.
@@ -192,8 +194,8 @@ async def effects(rooms: Rooms, here: Here, records: Sequence[Record]) -> Effect
     gone: list[tuple[Pool, set[RecordId]]] = []
     hidden: list[tuple[Pool, set[RecordId]]] = []
     replaced: list[tuple[Pool, set[RecordId]]] = []
-    for pool, ids in ((rooms.project, here.ours), (rooms.user, here.mine)):
-        mine = [r for r in records if (r.scope.project is None) is (pool is rooms.user)]
+    for pool, ids in ((workspace.project, here.ours), (workspace.user, here.mine)):
+        mine = [r for r in records if (r.scope.project is None) is (pool is workspace.user)]
         erased = {id_ for record in mine for id_ in record.erases}
         if erased:
             erased = (erased | await pool.index.derived(erased)) & ids

@@ -17,7 +17,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import require_records
-from memory_mcp.engine.workspace import Pool, Rooms, reads_refused
+from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
 
 __all__ = ["Chosen", "choose_export", "exported", "unreadable"]
 
@@ -40,23 +40,23 @@ class Chosen:
 
 
 async def choose_export(
-    rooms: Rooms, pools: tuple[Reach, ...], *, history: bool
+    workspace: Workspace, pools: tuple[Reach, ...], *, history: bool
 ) -> Chosen | Skipped:
     """What is to leave: of these pools what is visible from here, or with its history all of it.
 
     Raises:
         StoreUnavailableError: there should be records, and there is not one.
     """
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    head = await current(rooms)
-    view = view_on(rooms, head.timeline)
-    await require_records(rooms, view)
-    about = Export(rooms.scope, view.now, rooms.caller.branch, pools, history)
+    head = await current(workspace)
+    view = view_on(workspace, head.timeline)
+    await require_records(workspace, view)
+    about = Export(workspace.scope, view.now, workspace.caller.branch, pools, history)
     found: list[tuple[Pool, Sequence[RecordId]]] = []
     last: Record | None = None
     for reach in pools:
-        (pool,) = rooms.pools_of(reach)
+        (pool,) = workspace.pools_of(reach)
         ids = await _everything(pool) if history else await _visible(pool, view)
         if history and reach == "project":
             last = _unwritten(head, ids)

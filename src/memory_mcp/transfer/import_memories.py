@@ -20,7 +20,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import current
 from memory_mcp.engine.recovery import forgotten_here
-from memory_mcp.engine.workspace import Pool, Rooms, reads_refused, writes_refused
+from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
 from memory_mcp.errors import (
     ConflictError,
     InvalidRequestError,
@@ -41,18 +41,20 @@ def _quietly(done: int, total: int) -> None:
 
 
 async def preview_import(
-    rooms: Rooms, parsed: Parsed, reach: Reach | None, advance: Advance = _quietly
+    workspace: Workspace, parsed: Parsed, reach: Reach | None, advance: Advance = _quietly
 ) -> Imported | Skipped:
     """What an import would do. Nothing is written."""
-    if skipped := reads_refused(rooms):
+    if skipped := reads_refused(workspace):
         return skipped
-    reading = replace(rooms, policy=replace(rooms.policy, meta=True))  # begins no head either
+    reading = replace(
+        workspace, policy=replace(workspace.policy, meta=True)
+    )  # begins no head either
     plan = await planned(reading, parsed, reach, advance)
     return plan.report(parsed, dry=True)
 
 
 async def import_memories(
-    rooms: Rooms,
+    workspace: Workspace,
     parsed: Parsed,
     reach: Reach | None,
     advance: Advance = _quietly,
@@ -69,45 +71,45 @@ async def import_memories(
             of it is left.
         ConflictError: this line of the timeline was given up meanwhile; nothing of it is left.
     """
-    if skipped := writes_refused(rooms):
+    if skipped := writes_refused(workspace):
         return skipped
-    with rooms.journal.alone() as alone:
+    with workspace.journal.alone() as alone:
         if not alone:
             raise StoreUnavailableError(
                 "Another import is under way in this project. Wait until it is done, and repeat; "
                 "nothing was changed."
             )
-        await _complete(rooms)
-        async with rooms.project.writing, rooms.user.writing:
-            plan = await planned(rooms, parsed, reach, advance)
+        await _complete(workspace)
+        async with workspace.project.writing, workspace.user.writing:
+            plan = await planned(workspace, parsed, reach, advance)
             if not erase:
                 _refuse_to_erase(plan)
             if plan.records:
-                plan.notes += await _to_an_end(rooms, plan, advance)
+                plan.notes += await _to_an_end(workspace, plan, advance)
     if parsed.own is None:
-        plan.notes += await _profile(rooms, plan.records)
+        plan.notes += await _profile(workspace, plan.records)
     return plan.report(parsed, dry=False)
 
 
-async def complete_import(rooms: Rooms) -> int:
+async def complete_import(workspace: Workspace) -> int:
     """Complete an import that a cut left in the middle; how many records it was of."""
-    if not rooms.journal.waiting() or writes_refused(rooms):
+    if not workspace.journal.waiting() or writes_refused(workspace):
         return 0
-    with rooms.journal.alone() as alone:
-        return await _complete(rooms) if alone else 0
+    with workspace.journal.alone() as alone:
+        return await _complete(workspace) if alone else 0
 
 
-async def import_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
+async def import_findings(workspace: Workspace, *, repair: bool) -> list[Finding]:
     """What is wrong with an import: it was cut short, or its journal cannot be read."""
-    if not rooms.journal.waiting():
+    if not workspace.journal.waiting():
         return []
-    with rooms.journal.alone() as alone:
+    with workspace.journal.alone() as alone:
         if not alone:  # one is under way
             return []
         try:
-            count = len(await rooms.journal.noted())
+            count = len(await workspace.journal.noted())
             if repair:
-                await _complete(rooms)
+                await _complete(workspace)
         except StoreError as error:
             return [Finding("import-damaged", "should", str(error), "Then look again.")]
     return [
@@ -118,20 +120,20 @@ async def import_findings(rooms: Rooms, *, repair: bool) -> list[Finding]:
     ]  # fmt: skip
 
 
-async def _complete(rooms: Rooms) -> int:
-    records = await rooms.journal.noted()
+async def _complete(workspace: Workspace) -> int:
+    records = await workspace.journal.noted()
     if records:
-        forgotten = await forgotten_here(rooms, await current(rooms))
+        forgotten = await forgotten_here(workspace, await current(workspace))
         ids = {record.id for record in records}
-        erased = {id_ for pool in rooms.pools for id_ in await pool.index.ordered(ids)}
+        erased = {id_ for pool in workspace.pools for id_ in await pool.index.ordered(ids)}
         wanted = [
             r
             for r in records
             if r.id not in erased and (r.move is not None or r.segment not in forgotten)
         ]
-        await _store(rooms, wanted, _quietly)
-        await _join(rooms, wanted)
-        await rooms.journal.clear()
+        await _store(workspace, wanted, _quietly)
+        await _join(workspace, wanted)
+        await workspace.journal.clear()
     return len(records)
 
 
@@ -144,7 +146,7 @@ def _refuse_to_erase(plan: Plan) -> None:
         )
 
 
-async def _to_an_end(rooms: Rooms, plan: Plan, advance: Advance) -> tuple[str, ...]:
+async def _to_an_end(workspace: Workspace, plan: Plan, advance: Advance) -> tuple[str, ...]:
     """Carry it out; if it is cancelled, take it back first: no thread writes on behind our back.
 
     The cancellation then says what became of it, as a note.
@@ -156,39 +158,41 @@ async def _to_an_end(rooms: Rooms, plan: Plan, advance: Advance) -> tuple[str, .
             raise asyncio.CancelledError
         advance(done, total)
 
-    work = asyncio.ensure_future(_carried_out(rooms, plan, told))
+    work = asyncio.ensure_future(_carried_out(workspace, plan, told))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError as error:
         stopped = True
         await asyncio.wait([work])
-        taken_back = work.cancelled() and not rooms.journal.waiting()
+        taken_back = work.cancelled() and not workspace.journal.waiting()
         kept = "All of the import is kept: it was done." if not work.cancelled() else _LATER
         error.add_note("Nothing of the import was kept." if taken_back else kept)
         raise
 
 
-async def _carried_out(rooms: Rooms, plan: Plan, advance: Advance) -> tuple[str, ...]:
-    await rooms.journal.note(plan.records)
+async def _carried_out(workspace: Workspace, plan: Plan, advance: Advance) -> tuple[str, ...]:
+    await workspace.journal.note(plan.records)
     try:
-        notes = await _store(rooms, plan.records, advance)
-        await _require_line(rooms, plan.records)
+        notes = await _store(workspace, plan.records, advance)
+        await _require_line(workspace, plan.records)
     except BaseException:
         with suppress(StoreError):  # what cannot be taken back now is completed by the next start
-            for pool, records in _by_pool(rooms, plan.records):
+            for pool, records in _by_pool(workspace, plan.records):
                 await pool.take_back({record.id for record in records})
-            await rooms.journal.clear()
+            await workspace.journal.clear()
         raise
-    await _join(rooms, plan.records)
-    await rooms.journal.clear()
+    await _join(workspace, plan.records)
+    await workspace.journal.clear()
     return notes
 
 
-async def _store(rooms: Rooms, records: Sequence[Record], advance: Advance) -> tuple[str, ...]:
+async def _store(
+    workspace: Workspace, records: Sequence[Record], advance: Advance
+) -> tuple[str, ...]:
     """Write and index the records."""
     notes: tuple[str, ...] = ()
     before = 0
-    for pool, some in _by_pool(rooms, records):
+    for pool, some in _by_pool(workspace, records):
 
         def done(count: int, before: int = before) -> None:
             advance(before + count, len(records))
@@ -198,20 +202,20 @@ async def _store(rooms: Rooms, records: Sequence[Record], advance: Advance) -> t
     return notes
 
 
-async def _join(rooms: Rooms, records: Sequence[Record]) -> None:
+async def _join(workspace: Workspace, records: Sequence[Record]) -> None:
     """What came in moves the head, and erases what was forgotten there."""
     if any(record.move is not None or record.erases for record in records):
-        for pool, _ in _by_pool(rooms, records):
-            await put_in_place(rooms, pool)
+        for pool, _ in _by_pool(workspace, records):
+            await put_in_place(workspace, pool)
 
 
-async def _require_line(rooms: Rooms, records: Sequence[Record]) -> None:
+async def _require_line(workspace: Workspace, records: Sequence[Record]) -> None:
     """Another session may have given up this line while all this was written.
 
     Raises:
         ConflictError: it did so for good.
     """
-    forgotten = (await current(rooms)).timeline.forgotten
+    forgotten = (await current(workspace)).timeline.forgotten
     if any(record.segment in forgotten for record in records if record.move is None):
         raise ConflictError(
             "Another session gave up this line for good during the import, so nothing of it was "
@@ -219,16 +223,16 @@ async def _require_line(rooms: Rooms, records: Sequence[Record]) -> None:
         )
 
 
-async def _profile(rooms: Rooms, records: Sequence[Record]) -> tuple[str, ...]:
+async def _profile(workspace: Workspace, records: Sequence[Record]) -> tuple[str, ...]:
     """What they say of the user. It follows from them, so it is no part of the one step."""
     notes: list[str] = []
     for record in records:
         if record.scope.project is None:
-            notes += await profile_sync(rooms, record)
+            notes += await profile_sync(workspace, record)
     return tuple(dict.fromkeys(notes))
 
 
-def _by_pool(rooms: Rooms, records: Sequence[Record]) -> list[tuple[Pool, list[Record]]]:
+def _by_pool(workspace: Workspace, records: Sequence[Record]) -> list[tuple[Pool, list[Record]]]:
     mine = [record for record in records if record.scope.project is None]
     ours = [record for record in records if record.scope.project is not None]
-    return [(p, some) for p, some in ((rooms.project, ours), (rooms.user, mine)) if some]
+    return [(p, some) for p, some in ((workspace.project, ours), (workspace.user, mine)) if some]

@@ -12,7 +12,7 @@ from memory_mcp.deduplication.decide import rejection
 from memory_mcp.domain.drafts import Reach, Writing
 from memory_mcp.domain.moving import Imported, LeftOut, OwnExport, Parsed, Touch
 from memory_mcp.domain.record import Kind, Origin, Record
-from memory_mcp.engine.workspace import Rooms
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.sync.checks import check_records
 from memory_mcp.text.drafts import build_record
 from memory_mcp.text.merge import makes_superfluous
@@ -119,28 +119,30 @@ def _unwanted(record: Record, there: Beside) -> str:
     return ""
 
 
-async def planned(rooms: Rooms, parsed: Parsed, reach: Reach | None, advance: Advance) -> Plan:
+async def planned(
+    workspace: Workspace, parsed: Parsed, reach: Reach | None, advance: Advance
+) -> Plan:
     """What would become of a source that was read; `reach` says whose all of it is to be.
 
     Raises:
         InvalidRequestError: an export of ours cannot be taken as it is; the message says why.
     """
-    here = await look(rooms)
+    here = await look(workspace)
     if parsed.own is not None:
-        plan = await _own(rooms, parsed.own, reach, here)
-        plan.effects = await effects(rooms, here, plan.records)
+        plan = await _own(workspace, parsed.own, reach, here)
+        plan.effects = await effects(workspace, here, plan.records)
     else:
-        plan = await _foreign(rooms, parsed, reach, here, advance)
+        plan = await _foreign(workspace, parsed, reach, here, advance)
     plan.left_out = [*parsed.left_out, *plan.left_out]
     return plan
 
 
 async def _foreign(
-    rooms: Rooms, parsed: Parsed, reach: Reach | None, here: Here, advance: Advance
+    workspace: Workspace, parsed: Parsed, reach: Reach | None, here: Here, advance: Advance
 ) -> Plan:
     plan = Plan()
-    taking = Adopting(parsed.source, rooms.policy.secrets, reach, here.ids, here.view.now)
-    origin = Origin(by="user", client=f"import:{parsed.source}", session=rooms.origin().session)
+    taking = Adopting(parsed.source, workspace.policy.secrets, reach, here.ids, here.view.now)
+    origin = Origin(by="user", client=f"import:{parsed.source}", session=workspace.origin().session)
     tip = here.timeline.tips(here.branch)[-1]
     lineage = here.timeline.lineage(here.branch, tip)
     items: list[tuple[str, list[Record]]] = []
@@ -150,12 +152,12 @@ async def _foreign(
         if isinstance(adopted, LeftOut):
             plan.left_out.append(adopted)
             continue
-        circumstances = (adopted.at, tip, here.branch, rooms.scope, origin, lineage)
+        circumstances = (adopted.at, tip, here.branch, workspace.scope, origin, lineage)
         records = [
             build_record(draft, Writing(id_, *circumstances)) for id_, draft in adopted.pieces
         ]
         items.append((adopted.item, records))
-    there = await beside(rooms, here, [record for _, records in items for record in records])
+    there = await beside(workspace, here, [record for _, records in items for record in records])
     for label, records in items:
         plan.weigh(records, label, there)
     plan.redactions = taking.redactions
@@ -168,21 +170,21 @@ async def _foreign(
     return plan
 
 
-async def _own(rooms: Rooms, own: OwnExport, reach: Reach | None, here: Here) -> Plan:
+async def _own(workspace: Workspace, own: OwnExport, reach: Reach | None, here: Here) -> Plan:
     plan = Plan()
     check_records(own.records, here.view.now)
-    arriving = Arriving(rooms.policy.secrets, reach, own.about.pools)
+    arriving = Arriving(workspace.policy.secrets, reach, own.about.pools)
     if own.about.history:
-        own = at_home(own, rooms.scope, here)
-        there = await beside(rooms, here, own.records)
+        own = at_home(own, workspace.scope, here)
+        there = await beside(workspace, here, own.records)
         plan.records += with_history(arriving, own, there)
         plan.stored = len(plan.records)
         refuse_the_root(plan.records, here)
     else:
         tip = here.timeline.tips(here.branch)[-1]
-        place = (tip, here.branch, rooms.scope, here.timeline.lineage(here.branch, tip))
+        place = (tip, here.branch, workspace.scope, here.timeline.lineage(here.branch, tip))
         placed = list(placed_here(arriving, own, here, place=place))
-        there = await beside(rooms, here, placed)
+        there = await beside(workspace, here, placed)
         for record in placed:
             plan.weigh([record], str(record.id), there)
     plan.known += arriving.known

@@ -15,7 +15,7 @@ from memory_mcp.domain.limits import BATCH_IDS_MAX
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.recovery import let_go
-from memory_mcp.engine.workspace import Pool, Rooms
+from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.rendering.views import render_where_shown
 
@@ -37,10 +37,10 @@ class Waiting:
     title: str
 
 
-async def waiting_to_be_erased(rooms: Rooms) -> list[Waiting]:
+async def waiting_to_be_erased(workspace: Workspace) -> list[Waiting]:
     """What is hidden by the word of the cloud and still on the disk, oldest first."""
     found: list[Waiting] = []
-    for pool in rooms.pools:
+    for pool in workspace.pools:
         found += [
             Waiting(record.id, _title(record))
             async for record in pool.records.scan(await _waiting(pool))
@@ -48,17 +48,17 @@ async def waiting_to_be_erased(rooms: Rooms) -> list[Waiting]:
     return sorted(found, key=lambda waiting: waiting.id)
 
 
-async def waiting_note(rooms: Rooms) -> tuple[str, ...]:
+async def waiting_note(workspace: Workspace) -> tuple[str, ...]:
     """A sentence for as long as something waits."""
     with suppress(StoreError):  # whoever needs the index says so
-        if count := sum([len(await _waiting(pool)) for pool in rooms.pools]):
+        if count := sum([len(await _waiting(pool)) for pool in workspace.pools]):
             if count == 1:
                 return (_NOTE.format("1 memory", "is", "it"),)
             return (_NOTE.format(f"{count:,} memories", "are", "them"),)
     return ()
 
 
-async def erase_waiting(rooms: Rooms) -> list[Waiting]:
+async def erase_waiting(workspace: Workspace) -> list[Waiting]:
     """Erase what waits, by the user's word; what that was.
 
     The tombstones are this machine's own and durable before anything is erased: a cut in between
@@ -67,16 +67,16 @@ async def erase_waiting(rooms: Rooms) -> list[Waiting]:
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    done = await waiting_to_be_erased(rooms)
-    for pool in rooms.pools:
+    done = await waiting_to_be_erased(workspace)
+    for pool in workspace.pools:
         ids = sorted(await pool.records.ids() & {waiting.id for waiting in done})
-        await let_go(rooms, ids)
+        await let_go(workspace, ids)
         for start in range(0, len(ids), BATCH_IDS_MAX):
             batch = ids[start : start + BATCH_IDS_MAX]
-            await pool.keep(await _tombstone(rooms, pool, batch))
+            await pool.keep(await _tombstone(workspace, pool, batch))
             await pool.erase(set(batch))
         if ids:
-            await render_where_shown(rooms, pool)
+            await render_where_shown(workspace, pool)
     return done
 
 
@@ -86,10 +86,10 @@ async def _waiting(pool: Pool) -> set[RecordId]:
     return waits & await pool.records.ids()
 
 
-async def _tombstone(rooms: Rooms, pool: Pool, ids: Collection[RecordId]) -> Record:
+async def _tombstone(workspace: Workspace, pool: Pool, ids: Collection[RecordId]) -> Record:
     """Outside the timeline, so that no road brings back what it names."""
-    place = writing(rooms, (await current(rooms)).timeline, rooms.clock.now())
-    mine = pool is rooms.user
+    place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+    mine = pool is workspace.user
     return Record(
         id=place.id,
         kind="tombstone",

@@ -16,7 +16,7 @@ from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.engine.head import follow_files, rebuild_head
-from memory_mcp.engine.workspace import Rooms, Strangers
+from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
 from memory_mcp.rendering.views import render_views
 from memory_mcp.timeline.moves import fold
@@ -61,23 +61,23 @@ _NAME: Final = (
 )
 
 
-async def present_strangers(rooms: Rooms) -> Strangers | None:
+async def present_strangers(workspace: Workspace) -> Strangers | None:
     """The strangers' collection if it holds any visible memory; None if it does not.
 
     What cannot be looked at is not there: it is not worth an error.
     """
-    strangers = rooms.strangers
+    strangers = workspace.strangers
     if strangers is None:
         return None
     try:
         if strangers.pool.records.changed():
-            await _look(rooms, strangers)
+            await _look(workspace, strangers)
     except StoreError:
         return None
     return strangers if strangers.count else None
 
 
-async def _look(rooms: Rooms, strangers: Strangers) -> None:
+async def _look(workspace: Workspace, strangers: Strangers) -> None:
     pool = strangers.pool
     strangers.timeline, strangers.count = Timeline(), len(await pool.records.ids())
     strangers.searchable = 0 < strangers.count <= STRANGERS_SEARCHED_MAX
@@ -87,18 +87,18 @@ async def _look(rooms: Rooms, strangers: Strangers) -> None:
     await pool.index.catch_up()
     moves = [record async for record in pool.records.scan(await pool.index.moves())]
     strangers.timeline = fold(moves)
-    view = view_on_strangers(rooms, strangers)
+    view = view_on_strangers(workspace, strangers)
     strangers.count = await pool.index.count(view, Filters(kinds=MEMORY_KINDS))
 
 
-def view_on_strangers(rooms: Rooms, strangers: Strangers) -> View:
+def view_on_strangers(workspace: Workspace, strangers: Strangers) -> View:
     """What holds among the strangers' records, by their own moves."""
-    return View(chain=strangers.timeline.chain(MAIN), now=rooms.clock.now())
+    return View(chain=strangers.timeline.chain(MAIN), now=workspace.clock.now())
 
 
-def as_project(rooms: Rooms, strangers: Strangers) -> Rooms:
-    """The rooms in which the strangers' collection stands in the project's place."""
-    return replace(rooms, project=strangers.pool)
+def as_project(workspace: Workspace, strangers: Strangers) -> Workspace:
+    """The workspace in which the strangers' collection stands in the project's place."""
+    return replace(workspace, project=strangers.pool)
 
 
 def with_strangers_hits(own: list[Hit], theirs: list[Hit], limit: int) -> list[Hit]:
@@ -108,48 +108,48 @@ def with_strangers_hits(own: list[Hit], theirs: list[Hit], limit: int) -> list[H
     return sorted([*own[: limit - len(marked)], *marked], key=lambda hit: -hit.score)
 
 
-async def strangers_note(rooms: Rooms) -> tuple[str, ...]:
+async def strangers_note(workspace: Workspace) -> tuple[str, ...]:
     """What is to be said of what came with the repository, as long as it makes a difference."""
-    strangers = rooms.strangers
+    strangers = workspace.strangers
     if strangers is None:
         return ()
     notes = [_LINK.format(link) for link in strangers.trust.links()]
-    if await present_strangers(rooms):
+    if await present_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
         notes.append((_NOTE if strangers.searchable else _MANY).format(counted))
-    if rooms.user.mirror and not strangers.trust.vouched():
+    if workspace.user.mirror and not strangers.trust.vouched():
         notes.append(_NAME.format(strangers.trust.remote))
-    elif rooms.user.mirror and not rooms.project.mirror:
+    elif workspace.user.mirror and not workspace.project.mirror:
         notes.append(_AGAIN)
     return tuple(notes)
 
 
-async def mention_strangers(rooms: Rooms) -> tuple[str, ...]:
+async def mention_strangers(workspace: Workspace) -> tuple[str, ...]:
     """The same, in the first answer of a session alone."""
-    strangers = rooms.strangers
+    strangers = workspace.strangers
     if strangers is None or strangers.mentioned:
         return ()
-    notes = await strangers_note(rooms)
+    notes = await strangers_note(workspace)
     strangers.mentioned = bool(notes)
     return notes
 
 
-async def trust_report(rooms: Rooms) -> TrustReport:
+async def trust_report(workspace: Workspace) -> TrustReport:
     """Whether the project is trusted, and what waits for it.
 
     Raises:
         InvalidRequestError: there is neither a project nor a cloud, so there is nothing to trust.
     """
-    mirror = rooms.user.mirror
+    mirror = workspace.user.mirror
     cloud = mirror.trust.address if mirror and not mirror.trust.trusted() else ""
-    if rooms.strangers is None and mirror:
+    if workspace.strangers is None and mirror:
         return TrustReport(not cloud, "", 0, (), cloud=cloud)
-    strangers = _required(rooms)
-    await present_strangers(rooms)
+    strangers = _required(workspace)
+    await present_strangers(workspace)
     titles: list[str] = []
     if strangers.count and strangers.searchable:
-        view = view_on_strangers(rooms, strangers)
+        view = view_on_strangers(workspace, strangers)
         ids = await strangers.pool.index.find(view, Filters(kinds=MEMORY_KINDS), _TITLES_MAX)
         found = {record.id: record async for record in strangers.pool.records.scan(ids)}
         titles = [found[id_].title or found[id_].content for id_ in ids if id_ in found]
@@ -161,14 +161,14 @@ async def trust_report(rooms: Rooms) -> TrustReport:
         strangers.count,
         tuple(titles),
         None if trusted else before,
-        tuple(await _would_erase(rooms, strangers)),
+        tuple(await _would_erase(workspace, strangers)),
         cloud,
     )
 
 
-async def _would_erase(rooms: Rooms, strangers: Strangers) -> list[str]:
+async def _would_erase(workspace: Workspace, strangers: Strangers) -> list[str]:
     """The titles of own memories that strangers' tombstones name: once trusted, they erase them."""
-    theirs, own = strangers.pool.records, rooms.project.records
+    theirs, own = strangers.pool.records, workspace.project.records
     erased: set[RecordId] = set()
     async for record in theirs.scan(await theirs.ids()):
         erased |= set(record.erases)
@@ -176,45 +176,45 @@ async def _would_erase(rooms: Rooms, strangers: Strangers) -> list[str]:
     return [record.title or record.content async for record in own.scan(there) if record.recalled]
 
 
-async def trust_project(rooms: Rooms) -> TrustReport:
+async def trust_project(workspace: Workspace) -> TrustReport:
     """Let every valid record of the project count from now on, and of the cloud, if there is one.
 
     Raises:
         InvalidRequestError: there is neither a project nor a cloud.
         StoreUnavailableError: it could not be written down.
     """
-    if rooms.user.mirror:
-        rooms.user.mirror.trust.grant()
-    if rooms.strangers or not rooms.user.mirror:
-        _required(rooms).trust.grant()
-    await follow_files(rooms)
-    await render_views(rooms)
-    return await trust_report(rooms)
+    if workspace.user.mirror:
+        workspace.user.mirror.trust.grant()
+    if workspace.strangers or not workspace.user.mirror:
+        _required(workspace).trust.grant()
+    await follow_files(workspace)
+    await render_views(workspace)
+    return await trust_report(workspace)
 
 
-def leave_untrusted(rooms: Rooms) -> None:
+def leave_untrusted(workspace: Workspace) -> None:
     """The user was asked and did not say yes: this session does not ask again."""
-    if rooms.strangers:
-        rooms.strangers.asked = True
+    if workspace.strangers:
+        workspace.strangers.asked = True
 
 
-async def revoke_trust(rooms: Rooms) -> bool:
+async def revoke_trust(workspace: Workspace) -> bool:
     """Let only what this machine wrote count from now on; whether it was otherwise.
 
     Raises:
         InvalidRequestError: there is no project.
         StoreUnavailableError: it could not be written down.
     """
-    revoked = _required(rooms).trust.revoke()
-    await follow_files(rooms)
-    await rebuild_head(rooms)
-    await render_views(rooms)
+    revoked = _required(workspace).trust.revoke()
+    await follow_files(workspace)
+    await rebuild_head(workspace)
+    await render_views(workspace)
     return revoked
 
 
-def _required(rooms: Rooms) -> Strangers:
-    if rooms.strangers is None:
+def _required(workspace: Workspace) -> Strangers:
+    if workspace.strangers is None:
         raise InvalidRequestError(
             "There is no project here, so nothing came with one. Run this in a project's folder."
         )
-    return rooms.strangers
+    return workspace.strangers
