@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from _pytest.mark import ParameterSet
 
-__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "every_nth"]
+__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "every_nth", "parts"]
 
 SEARCHES: Final = frozenset({"crash", "hostile", "properties"})
 """Folders whose every test belongs to the nightly search, as does a module that uses `depth`."""
@@ -23,6 +23,11 @@ def choose(*, deep: bool) -> None:
 def depth(taste: int, whole: int) -> int:
     """How many examples, seeds, rounds or steps this run takes."""
     return whole if _deep else taste
+
+
+def parts(whole: int) -> pytest.MarkDecorator:
+    """Run a search once by default, and so many times nightly: each part ends within minutes."""
+    return pytest.mark.parametrize("part", range(depth(1, whole)))
 
 
 def every_nth(n: int, cases: Iterable[tuple[str | tuple[str, ...], ...]]) -> list[ParameterSet]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from any_records import FILTERS, QUERIES, RECORDS_MAX, VIEWS, records
-from depth import depth
+from depth import depth, parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex
@@ -59,16 +59,25 @@ async def compare(
     await real.aclose()
 
 
-@given(records(), st.lists(VIEWS, min_size=1, max_size=3), FILTERS, QUERIES)
-@settings(max_examples=depth(40, 5_000))
+@parts(10)
+@given(
+    written=records(),
+    views=st.lists(VIEWS, min_size=1, max_size=3),
+    filters=FILTERS,
+    query=QUERIES,
+)
+@settings(max_examples=depth(40, 500))
 async def test_every_query_agrees_with_the_pure_rule_on_any_records(
+    part: int,
     new_index: Callable[[], SearchIndex],
+    *,
     written: list[Record],
     views: list[View],
     filters: Filters,
     query: tuple[str, ...],
 ) -> None:
     """The rule is written once in Python and once in each store's own language."""
+    del part
     await compare(new_index(), written, views, filters, query)
 
 
