@@ -9,7 +9,7 @@ import pytest
 from memory_mcp import use_cases
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.nudge import Waiting
+from memory_mcp.domain.nudge import WaitingNudges
 
 __all__ = ["HEADING", "Drop", "drop", "waiting"]
 
@@ -32,8 +32,8 @@ def drop(tmp_path: Path) -> Drop:
     return dropped
 
 
-async def waiting(settings: Settings) -> Waiting:
+async def waiting(settings: Settings) -> WaitingNudges:
     async with open_workspace(settings) as built:
         found = await use_cases.waiting_nudges(built.workspace)
-    assert isinstance(found, Waiting)
+    assert isinstance(found, WaitingNudges)
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import EVENT, Dropped, Ended, WentBack
+from memory_mcp.domain.inbox import EVENT, Ended, InboxEvent, WentBack
 
 
 class MemoryInbox:
@@ -28,21 +28,21 @@ class MemoryInbox:
         """As a hook does."""
         self.raw[f"{next(self._numbers):05d}.json"] = event
 
-    async def waiting(self) -> Sequence[Dropped]:
-        found: list[Dropped] = []
+    async def waiting(self) -> Sequence[InboxEvent]:
+        found: list[InboxEvent] = []
         for name, event in sorted(self.raw.items()):
             try:
-                found.append(Dropped(name, EVENT.validate_python(event)))
+                found.append(InboxEvent(name, EVENT.validate_python(event)))
             except ValueError:
                 self._aside(name)
         own = [each for each in found if not isinstance(each.event, WentBack)]
         beyond = {each.name for each in own[hook_limits.EVENTS_AT_ONCE_MAX :]}
         return [each for each in found if each.name not in beyond]
 
-    async def done(self, dropped: Dropped) -> None:
+    async def done(self, dropped: InboxEvent) -> None:
         self.raw.pop(dropped.name, None)
 
-    async def aside(self, dropped: Dropped) -> None:
+    async def aside(self, dropped: InboxEvent) -> None:
         self._aside(dropped.name)
 
     @asynccontextmanager

@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime
 
 from memory_mcp import use_cases
-from memory_mcp.domain.nudge import Cleared, Nudge, Taking, Waiting, best_first
+from memory_mcp.domain.nudge import Cleared, Nudge, Taking, WaitingNudges, best_first
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
@@ -21,8 +21,8 @@ class MemoryNudges:
     async def add(self, nudge: Nudge) -> None:
         self._nudges.append(nudge)
 
-    async def waiting(self, user: str, now: datetime) -> Waiting:
-        return Waiting(best_first(self._of(user), now))
+    async def waiting(self, user: str, now: datetime) -> WaitingNudges:
+        return WaitingNudges(best_first(self._of(user), now))
 
     async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
         if taking and not taking.removes():

@@ -8,7 +8,7 @@ from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import use_cases
 from memory_mcp.disk import Access, Disk
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
 from memory_mcp.domain.views import Filters
@@ -18,7 +18,7 @@ from memory_mcp.render.block import Block
 pytestmark = pytest.mark.anyio
 
 CLOSEOUT = Closeout(
-    (Settled("Kafka carries the orders", "they can be replayed"),), issues=("No mails yet",)
+    (ClosingDecision("Kafka carries the orders", "they can be replayed"),), issues=("No mails yet",)
 )
 
 

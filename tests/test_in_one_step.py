@@ -10,7 +10,7 @@ from doors import files_with
 from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
@@ -24,7 +24,9 @@ from memory_mcp.text.drafts import build_tombstone
 
 pytestmark = pytest.mark.anyio
 
-CLOSEOUT = Closeout((Settled("JWT for the API", "no session store"),), issues=("No mails yet",))
+CLOSEOUT = Closeout(
+    (ClosingDecision("JWT for the API", "no session store"),), issues=("No mails yet",)
+)
 GIVEN = ToConsolidate("Begun.", "Login works.", ("Mails are slow.",))
 
 

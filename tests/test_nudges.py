@@ -16,7 +16,7 @@ from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 from memory_mcp import use_cases
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Nudge, NudgeId, Waiting
+from memory_mcp.domain.nudge import Nudge, NudgeId, WaitingNudges
 from memory_mcp.engine.workspace import Policy
 
 pytestmark = pytest.mark.anyio
@@ -175,7 +175,7 @@ async def test_a_secret_in_a_nudge_is_not_shown(
         )
     )  # fmt: skip
     found = await use_cases.waiting_nudges(workspace)
-    assert isinstance(found, Waiting)
+    assert isinstance(found, WaitingNudges)
     text = await opened(workspace)
 
     assert (SECRET in text) == (SECRET in found.nudges[0].text) == (secrets == "allow")

@@ -11,12 +11,12 @@ from markdown_it import MarkdownIt
 from project_story import page, told
 
 from memory_mcp import use_cases
+from memory_mcp.bootstrap.history import happened
 from memory_mcp.domain.outcomes import Happened
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block
 from memory_mcp.render.pages import context_page, escape_markdown, paragraphs_by_day
 from memory_mcp.render.reports import history_text
-from memory_mcp.rendering.history import happened
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ async def test_the_history_says_how_many_are_older(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest first, and nothing in silence."""
-    monkeypatch.setattr("memory_mcp.rendering.views.HISTORY_ENTRIES_MAX", 2)
+    monkeypatch.setattr("memory_mcp.bootstrap.views.HISTORY_ENTRIES_MAX", 2)
     async with told(tmp_path) as story:
         for number in range(3):
             story.clock.advance(timedelta(days=1))

@@ -1,4 +1,4 @@
-"""The code itself is tested: small workspace stay small."""
+"""The code itself is tested: functions fit a screen, and one name stands for one thing."""
 
 import ast
 import re
@@ -46,6 +46,25 @@ def test_no_class_has_a_vague_name() -> None:
     ]
 
     assert vague == []
+
+
+def test_no_class_name_occurs_twice() -> None:
+    """One word for one thing: a reader who searches for a name finds what it stands for."""
+    where: dict[str, list[str]] = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_the_glossary_is_short() -> None:
+    """Nobody learns a hundred words before the first change."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    words = page.split("## Words")[1].split("##")[0].count("\n| ") - 2  # the head and the ruler
+
+    assert 20 < words <= 40
 
 
 def test_the_package_states_what_it_is() -> None:

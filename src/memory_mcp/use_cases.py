@@ -1,5 +1,7 @@
 """The use cases: one async function each, over a frozen record of ports."""
 
+from memory_mcp.bootstrap.opening import bootstrap
+from memory_mcp.bootstrap.views import keep_rendered, render_if_behind, render_views
 from memory_mcp.branches.backtrack import Choice, backtrack, preview_backtrack
 from memory_mcp.branches.checkpoint import Decision, checkpoint, decide, fork, switch
 from memory_mcp.branches.report import memory_head
@@ -13,8 +15,6 @@ from memory_mcp.memories.forget import forget_memory
 from memory_mcp.memories.identity import project_identity, set_identity
 from memory_mcp.memories.update import update_memory
 from memory_mcp.profile.sync import profile_sync, read_profile, user_profile
-from memory_mcp.rendering.opening import bootstrap
-from memory_mcp.rendering.views import keep_rendered, render_if_behind, render_views
 from memory_mcp.search.search import search_memories
 from memory_mcp.sessions.catch_up import catch_up, reindex
 from memory_mcp.sessions.consolidate import consolidate, latest_consolidation

@@ -8,7 +8,7 @@ from typing import Final
 from project import WORD, add, found, head_of, make_project, opened
 
 from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
@@ -122,7 +122,7 @@ async def _restore(workspace: Workspace) -> object:
 
 
 _CLOSEOUT: Final = Closeout(
-    decisions=(Settled(f"vouchers are signed {WORD}", "they travel by mail"),),
+    decisions=(ClosingDecision(f"vouchers are signed {WORD}", "they travel by mail"),),
     issues=(f"nobody tests refunds {WORD}",),
     agents=(f"coder {WORD}",),
 )

@@ -25,7 +25,7 @@ __all__ = ["AGAIN", "COMMANDS", "HOOKS", "Ended", "Launcher", "Server", "Visit",
            "own_folders",
            "visit"]  # fmt: skip
 
-STEP_SECONDS_MAX: Final = 20.0
+STEP_SECONDS_MAX: Final = 60.0
 """For a step that takes a fraction of a second; the machine may be busy with other things."""
 
 MEGABYTES_MAX: Final = 300

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
@@ -64,7 +64,9 @@ class Story:
 
     async def seal(self, approval: Literal["approved", "pending"]) -> None:
         at = len(self.sealed)
-        closeout = Closeout((Settled(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",))
+        closeout = Closeout(
+            (ClosingDecision(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",)
+        )
         outcome = await use_cases.checkpoint(
             self.workspace, f"Step {at}", None, again=False, approval=approval, closeout=closeout
         )

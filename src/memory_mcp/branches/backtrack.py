@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, assert_never
 
+from memory_mcp.bootstrap.views import render_views
 from memory_mcp.domain import limits
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.drafts import Draft
@@ -27,7 +28,6 @@ from memory_mcp.engine.reading import load
 from memory_mcp.engine.recovery import in_segments
 from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
-from memory_mcp.rendering.views import render_views
 from memory_mcp.sessions.inbox import work_off
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, Literal
 
+from memory_mcp.bootstrap.views import render_views
 from memory_mcp.branches.closeout import Judged, carried_by, cleaned_closeout, hiding, judged
 from memory_mcp.domain import limits
 from memory_mcp.domain.closeout import Closeout
@@ -32,7 +33,6 @@ from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.phases import phase_now
 from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.rendering.views import render_views
 from memory_mcp.text.closeouts import build_closeout_records
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
 from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.deduplication.decide import rejection, twins
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Timeline
@@ -57,7 +57,7 @@ async def cleaned_closeout(
         return tuple([kept for text in texts if (kept := await plain(field, text))])
 
     decisions = [
-        Settled(kept, await plain("rationale", each.rationale))
+        ClosingDecision(kept, await plain("rationale", each.rationale))
         for each in given.decisions
         if (kept := await plain("decisions", each.text))
     ]

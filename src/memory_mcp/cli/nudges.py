@@ -6,7 +6,7 @@ from typing import Any, Final
 from memory_mcp import use_cases
 from memory_mcp.cli.memories import parse_time
 from memory_mcp.cli.show import Fields, Output, read_stdin
-from memory_mcp.domain.nudge import Cleared, Left, Nudge, Waiting
+from memory_mcp.domain.nudge import Cleared, Left, Nudge, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
 from memory_mcp.engine.workspace import Workspace
@@ -40,7 +40,7 @@ async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
 
 async def _list(workspace: Workspace) -> Output:
     match await use_cases.waiting_nudges(workspace):
-        case Waiting(nudges, unread, strange):
+        case WaitingNudges(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {
                 "success": True,

@@ -21,7 +21,7 @@ from memory_mcp import use_cases
 from memory_mcp.cli.memories import read_text
 from memory_mcp.cli.show import Fields, Output, read_stdin
 from memory_mcp.config.values import plain
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.consolidation import ToConsolidate
 from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.given import Given, spoken, without_null
@@ -90,8 +90,8 @@ def make_closeout(given: Options) -> Closeout:
     decided = [each.partition("::") for each in given.decided]
     return Closeout(
         decisions=(
-            *(Settled(each.text, each.rationale) for each in form.decisions),
-            *(Settled(text.strip(), why.strip()) for text, _, why in decided),
+            *(ClosingDecision(each.text, each.rationale) for each in form.decisions),
+            *(ClosingDecision(text.strip(), why.strip()) for text, _, why in decided),
         ),
         artifacts=(*form.artifacts, *given.artifact),
         issues=(*form.issues, *given.issue),

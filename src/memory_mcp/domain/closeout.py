@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["REASON", "Closeout", "Settled"]
+__all__ = ["REASON", "Closeout", "ClosingDecision"]
 
 REASON: Final = "\nReason: "
 """What stands between a decision and its reason, where there are lines."""
 
 
 @dataclass(frozen=True)
-class Settled:
+class ClosingDecision:
     """Something that was decided, and why."""
 
     text: str
@@ -26,7 +26,7 @@ class Settled:
 class Closeout:
     """What is written with a checkpoint, in one step with it. All of it may be absent."""
 
-    decisions: tuple[Settled, ...] = ()
+    decisions: tuple[ClosingDecision, ...] = ()
     artifacts: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from memory_mcp.domain import hook_limits, limits
 
-__all__ = ["EVENT", "Compacted", "Dropped", "Ended", "Event", "WentBack", "WorkedOff"]
+__all__ = ["EVENT", "Compacted", "Ended", "Event", "InboxEvent", "WentBack", "WorkedOff"]
 
 
 class _Happened(BaseModel):
@@ -50,7 +50,7 @@ EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Annotated[Event, Field(discrimina
 
 
 @dataclass(frozen=True)
-class Dropped:
+class InboxEvent:
     """An event as it lies in the inbox, under its name there."""
 
     name: str

@@ -30,7 +30,7 @@ __all__ = [
     "Nudge",
     "NudgeId",
     "Taking",
-    "Waiting",
+    "WaitingNudges",
     "best_first",
     "flaw",
     "id_from",
@@ -108,7 +108,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingNudges:
     """The nudges that wait, best first, and what lies beside them and is none, with the reason.
 
     `strange` names what some of them say and nobody understands.

@@ -82,7 +82,7 @@ _SESSIONS_MAX: Final = 1_000
 _IDS_MAX: Final = 1_000
 
 
-class Given:
+class ShownMemories:
     """What one session knows: the ids it was shown, and whether it has been greeted."""
 
     def __init__(self) -> None:
@@ -108,11 +108,11 @@ class Prompts:
     def __init__(self) -> None:
         self.session = ""
         self.came = asyncio.Event()
-        self._given: dict[str, Given] = {}
+        self._given: dict[str, ShownMemories] = {}
 
-    def of(self, session: str) -> Given:
+    def of(self, session: str) -> ShownMemories:
         """What this session was given."""
-        given = self._given.pop(session, None) or Given()
+        given = self._given.pop(session, None) or ShownMemories()
         self._given[session] = given  # the last that was asked for goes last
         if len(self._given) > _SESSIONS_MAX:
             del self._given[next(iter(self._given))]
@@ -252,7 +252,7 @@ class Conversations:
 
 
 @dataclass
-class Settled:
+class RecoveredHead:
     """At which revision of the head all that it holds was last known to be found."""
 
     revision: int = 0
@@ -373,7 +373,7 @@ class Workspace:
     conversations: Conversations
     language: LanguageModel | None = None
     strangers: Strangers | None = None
-    settled: Settled = field(default_factory=Settled)
+    settled: RecoveredHead = field(default_factory=RecoveredHead)
 
     @property
     def scope(self) -> Scope:

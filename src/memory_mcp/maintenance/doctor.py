@@ -7,6 +7,7 @@ needs a person (a damaged record, a file out of place) is left as it is.
 from collections.abc import Iterator
 from contextlib import suppress
 
+from memory_mcp.bootstrap.views import view_findings
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import ROOT, RecordId
 from memory_mcp.domain.record import Record
@@ -16,7 +17,6 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import settle
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
-from memory_mcp.rendering.views import view_findings
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold
 from memory_mcp.transfer.import_memories import import_findings

@@ -1,5 +1,6 @@
 """Forgetting one memory, and with it everything that repeats its words."""
 
+from memory_mcp.bootstrap.views import render_where_shown
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Forgotten, Skipped
@@ -14,7 +15,6 @@ from memory_mcp.engine.recovery import let_go
 from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.profile.sync import profile_again, profile_before
-from memory_mcp.rendering.views import render_where_shown
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
 from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
 

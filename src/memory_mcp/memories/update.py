@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.bootstrap.views import render_where_shown
 from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain import limits
 from memory_mcp.domain.drafts import Draft
@@ -16,7 +17,6 @@ from memory_mcp.engine.receipts import pool_of, refuse_checkpoint, still_on_line
 from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import profile_sync, zone_named
-from memory_mcp.rendering.views import render_where_shown
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
 

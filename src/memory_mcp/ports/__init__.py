@@ -8,7 +8,7 @@ from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
 from memory_mcp.ports.index import (
     Erasures,
     IndexContent,
-    Lineage,
+    LineageIndex,
     SearchIndex,
     TextSearch,
     VectorIndex,
@@ -41,7 +41,7 @@ __all__ = [
     "Inbox",
     "IndexContent",
     "LanguageModel",
-    "Lineage",
+    "LineageIndex",
     "NudgeQueue",
     "Outbox",
     "ProjectTrust",

@@ -100,7 +100,7 @@ class TextSearch(Protocol):
     ) -> list[Neighbour]: ...
 
 
-class Lineage(Protocol):
+class LineageIndex(Protocol):
     """How records hang together, visible or not.
 
     - `moves` returns the records that move the head, oldest first.
@@ -143,7 +143,7 @@ class Erasures(Protocol):
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]: ...
 
 
-class SearchIndex(IndexContent, VisibleRecords, TextSearch, Lineage, Erasures, Protocol):
+class SearchIndex(IndexContent, VisibleRecords, TextSearch, LineageIndex, Erasures, Protocol):
     """Everything that the use cases ask of an index."""
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Protocol
 
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import Dropped, Ended, WentBack
-from memory_mcp.domain.nudge import Cleared, Nudge, Taking, Waiting
+from memory_mcp.domain.inbox import Ended, InboxEvent, WentBack
+from memory_mcp.domain.nudge import Cleared, Nudge, Taking, WaitingNudges
 from memory_mcp.domain.shown import Lying, Page
 from memory_mcp.rendered import Rendered, Watched
 
@@ -36,11 +36,11 @@ class Inbox(Protocol):
     What the file system refuses raises `StoreUnavailableError`.
     """
 
-    async def waiting(self) -> Sequence[Dropped]: ...
+    async def waiting(self) -> Sequence[InboxEvent]: ...
 
-    async def done(self, dropped: Dropped) -> None: ...
+    async def done(self, dropped: InboxEvent) -> None: ...
 
-    async def aside(self, dropped: Dropped) -> None: ...
+    async def aside(self, dropped: InboxEvent) -> None: ...
 
     def alone(self) -> AbstractAsyncContextManager[bool]: ...
 
@@ -87,7 +87,7 @@ class NudgeQueue(Protocol):
 
     async def add(self, nudge: Nudge) -> None: ...
 
-    async def waiting(self, user: str, now: datetime) -> Waiting: ...
+    async def waiting(self, user: str, now: datetime) -> WaitingNudges: ...
 
     async def take(
         self, user: str, now: datetime, taking: Taking | None = None

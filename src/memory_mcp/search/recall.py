@@ -55,7 +55,7 @@ async def recall(workspace: Workspace, query: str, filters: Filters, limit: int)
     What is here is shown as it is here; what another machine wrote is taken in first.
     """
     answers = await together(
-        _Question(workspace, pool, pool.mirror, query, filters, limit).answer()
+        _RemoteQuestion(workspace, pool, pool.mirror, query, filters, limit).answer()
         for pool in workspace.pools_of(filters.reach)
         if pool.mirror and pool.mirror.vouched()
     )
@@ -131,7 +131,7 @@ def _excluded(timeline: Timeline, branch: BranchName) -> list[Test]:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _RemoteQuestion:
     """One search of one pool's namespace."""
 
     workspace: Workspace

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.branches.checkpoint import refused_checkpoint
 from memory_mcp.branches.closeout import cleaned_closeout
-from memory_mcp.domain.closeout import Closeout, Settled
+from memory_mcp.domain.closeout import Closeout, ClosingDecision
 from memory_mcp.domain.given import Given
 from memory_mcp.domain.outcomes import Preview
 from memory_mcp.engine.workspace import Caller, Workspace
@@ -124,7 +124,7 @@ def make_closeout(
 ) -> Closeout:
     """What the arguments of `checkpoint` say is to be written with it."""
     return Closeout(
-        decisions=tuple(Settled(each.text, each.rationale) for each in decisions),
+        decisions=tuple(ClosingDecision(each.text, each.rationale) for each in decisions),
         artifacts=tuple(artifacts),
         issues=tuple(issues),
         agents=tuple(agents),

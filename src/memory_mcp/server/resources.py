@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from mcp_types import Annotations, Resource, ResourceTemplate
 
 from memory_mcp import use_cases
+from memory_mcp.bootstrap.history import happened
 from memory_mcp.branches.get import valid_checkpoints, whole_checkpoint, whole_memory
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
@@ -22,7 +23,6 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.reports import (
     outcome_text,
 )
-from memory_mcp.rendering.history import happened
 
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"

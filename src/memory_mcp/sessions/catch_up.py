@@ -4,11 +4,11 @@ import logging
 from contextlib import suppress
 from typing import Final
 
+from memory_mcp.bootstrap.views import render_if_behind
 from memory_mcp.engine.head import absorb
 from memory_mcp.engine.index_sync import CaughtUp, Progress
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreError, StoreUnavailableError
-from memory_mcp.rendering.views import render_if_behind
 from memory_mcp.sync.push import note_forgotten
 from memory_mcp.transfer.import_memories import complete_import
 

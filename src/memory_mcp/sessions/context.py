@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from memory_mcp.bootstrap.opening import Frame, frame_of, gathered, shown_in, told
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.pending import unseen
@@ -22,7 +23,6 @@ from memory_mcp.render.sections import (
     share_room,
 )
 from memory_mcp.render.since import parse_since
-from memory_mcp.rendering.opening import Frame, frame_of, gathered, shown_in, told
 from memory_mcp.search.recall import cloud_profile
 from memory_mcp.search.search import recalled_for
 from memory_mcp.sessions.delta import changed_since

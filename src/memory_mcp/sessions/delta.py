@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from memory_mcp.bootstrap.opening import Frame
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.views import Filters, View
@@ -18,7 +19,6 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Section
 from memory_mcp.render.receipts import pluralise
 from memory_mcp.render.since import Since
-from memory_mcp.rendering.opening import Frame
 from memory_mcp.timeline.moves import fold
 
 __all__ = ["changed_since"]

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, assert_never
 
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import Compacted, Dropped, Ended, WentBack, WorkedOff
+from memory_mcp.domain.inbox import Compacted, Ended, InboxEvent, WentBack, WorkedOff
 from memory_mcp.domain.outcomes import Captured
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Caller, Workspace, writes_refused
@@ -112,7 +112,7 @@ class _Became(NamedTuple):
 _WAITS: Final = _Became(done=False)
 
 
-async def _worked_off(workspace: Workspace, dropped: Dropped) -> _Became:
+async def _worked_off(workspace: Workspace, dropped: InboxEvent) -> _Became:
     """Its effect, then its removal."""
     try:
         became = await _effect(workspace, dropped)
@@ -127,7 +127,7 @@ async def _worked_off(workspace: Workspace, dropped: Dropped) -> _Became:
     return became
 
 
-async def _effect(workspace: Workspace, dropped: Dropped) -> _Became:
+async def _effect(workspace: Workspace, dropped: InboxEvent) -> _Became:
     event = dropped.event
     if _old(workspace, dropped):
         return _Became("it is too old", lost=True)
@@ -174,7 +174,7 @@ def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
     return replace(workspace, caller=caller)
 
 
-def _old(workspace: Workspace, dropped: Dropped) -> bool:
+def _old(workspace: Workspace, dropped: InboxEvent) -> bool:
     if isinstance(dropped.event, WentBack):
         kept = timedelta(hours=hook_limits.REWOUND_HOURS_MAX)
     elif isinstance(dropped.event, Compacted):

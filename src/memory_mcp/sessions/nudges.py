@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, Waiting
+from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.cleaning import clean, cleaned_text
 from memory_mcp.engine.workspace import Opening, Workspace, reads_refused, writes_refused
@@ -55,7 +55,7 @@ async def add_nudge(
     return Left(nudge, notes)
 
 
-async def waiting_nudges(workspace: Workspace) -> Waiting | Skipped:
+async def waiting_nudges(workspace: Workspace) -> WaitingNudges | Skipped:
     """What waits for the user, best first; nothing is taken.
 
     Other programs wrote all of it, the names of files and of themselves as well.
@@ -67,7 +67,7 @@ async def waiting_nudges(workspace: Workspace) -> Waiting | Skipped:
         n.model_copy(update={"text": _shown(workspace, n), "by": _plain(workspace, n.by)})
         for n in found.nudges
     )
-    return Waiting(
+    return WaitingNudges(
         tuple(shown),
         tuple(_plain(workspace, each) for each in found.unread),
         tuple(_plain(workspace, each) for each in found.strange),

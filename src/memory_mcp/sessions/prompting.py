@@ -19,7 +19,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import hits_of, newest
-from memory_mcp.engine.workspace import Given, Pool, Workspace, reads_refused
+from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, reads_refused
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.question import parse_question
 from memory_mcp.render.block import Section, render_context
@@ -72,7 +72,7 @@ async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str
     return "\n".join([*before, block.text])
 
 
-def _of_session(workspace: Workspace, session: str) -> Given:
+def _of_session(workspace: Workspace, session: str) -> ShownMemories:
     """What the session was given. Where one client has the server to itself, it is on now."""
     prompts = workspace.conversations.prompts
     prompts.came.set()
@@ -91,7 +91,7 @@ async def note_branch(workspace: Workspace) -> None:
             await workspace.inbox.note_branch(session, workspace.caller.branch)
 
 
-async def _greeting(workspace: Workspace, given: Given) -> list[Section]:
+async def _greeting(workspace: Workspace, given: ShownMemories) -> list[Section]:
     """The nudge that waits, with the session's first prompt; a slow queue is asked again."""
     if given.greeted:
         return []
@@ -105,7 +105,7 @@ async def _greeting(workspace: Workspace, given: Given) -> list[Section]:
 
 
 async def _found(
-    workspace: Workspace, prompt: str, view: View, given: Given, session: str
+    workspace: Workspace, prompt: str, view: View, given: ShownMemories, session: str
 ) -> Sequence[Record]:
     """The memories that are more likely meant than not, best first."""
     text = normalised(prompt[: hook_limits.PROMPT_CHARS_MAX]).strip()

@@ -49,7 +49,7 @@ from memory_mcp.domain.nudge import (
     Cleared,
     Nudge,
     Taking,
-    Waiting,
+    WaitingNudges,
     best_first,
     flaw,
     id_from,
@@ -193,7 +193,7 @@ _LOOK_SECONDS_MAX: Final = 10.0
 
 
 @dataclass(frozen=True)
-class _Message:
+class _QueuedMessage:
     """One that was received: a nudge of ours, none (and why), or somebody else's."""
 
     id: str
@@ -228,7 +228,7 @@ class SqsNudges:
     async def add(self, nudge: Nudge) -> None:
         await in_thread(lambda: self._add(nudge))
 
-    async def waiting(self, user: str, now: datetime) -> Waiting:
+    async def waiting(self, user: str, now: datetime) -> WaitingNudges:
         return await in_thread(lambda: self._waiting(user, now))
 
     async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
@@ -244,7 +244,7 @@ class SqsNudges:
         with sqs_client(self._url) as client:
             client.send_message(**request)
 
-    def _waiting(self, user: str, now: datetime) -> Waiting:
+    def _waiting(self, user: str, now: datetime) -> WaitingNudges:
         with self._alone(user) as wait, sqs_client(self._url) as client:
             until = time.monotonic() + _LOOK_SECONDS_MAX
             found = self._receive(client, user, until, wait)
@@ -252,7 +252,7 @@ class SqsNudges:
         unread = (f"Message {m.id} is no nudge: {m.why}." for m in found if m.why)
         strange = (f"Message {m.id} {m.strange}." for m in found if m.strange)
         best = best_first((m.nudge for m in found if m.nudge), now)
-        return Waiting(best, tuple(unread), tuple(strange))
+        return WaitingNudges(best, tuple(unread), tuple(strange))
 
     def _take(self, user: str, now: datetime, taking: Taking) -> Nudge | None:
         started = time.monotonic()
@@ -262,7 +262,7 @@ class SqsNudges:
             junk = [message for message in found if message.why]
             late = time.monotonic() > started + self._seconds_max / 2
             crowded = late and len(junk) >= _BATCH
-            gone: list[_Message] = []
+            gone: list[_QueuedMessage] = []
             try:
                 best = next(iter(best_first((m.nudge for m in found if m.nudge), now)), None)
                 if best is None and crowded:
@@ -284,7 +284,7 @@ class SqsNudges:
                 self._release(client, junk, _JUNK_HIDDEN_SECONDS if aside else 0)
         return best
 
-    def _remove(self, client: SqsClient, message: _Message) -> None:
+    def _remove(self, client: SqsClient, message: _QueuedMessage) -> None:
         """Delete the one that is to be shown. Doing it twice is doing it once.
 
         Raises:
@@ -315,9 +315,9 @@ class SqsNudges:
 
     def _receive(
         self, client: SqsClient, user: str, until: float, wait_seconds: int
-    ) -> list[_Message]:
+    ) -> list[_QueuedMessage]:
         """All that can be had until then; at least one request is made."""
-        found: dict[str, _Message] = {}
+        found: dict[str, _QueuedMessage] = {}
         while True:
             answer = client.receive_message(
                 QueueUrl=self._url,
@@ -334,10 +334,10 @@ class SqsNudges:
                 return list(found.values())
 
     def _delete(
-        self, client: SqsClient, messages: Sequence[_Message], until: float
-    ) -> list[_Message]:
+        self, client: SqsClient, messages: Sequence[_QueuedMessage], until: float
+    ) -> list[_QueuedMessage]:
         """Those that are gone. The others wait for another session: they were never shown."""
-        gone: list[_Message] = []
+        gone: list[_QueuedMessage] = []
         for batch in _batches(messages):
             if time.monotonic() > until:
                 break
@@ -347,7 +347,9 @@ class SqsNudges:
                 gone += [batch[int(done["Id"])] for done in answer.get("Successful", ())]
         return gone
 
-    def _release(self, client: SqsClient, messages: Sequence[_Message], seconds: int = 0) -> None:
+    def _release(
+        self, client: SqsClient, messages: Sequence[_QueuedMessage], seconds: int = 0
+    ) -> None:
         """Let others see them again then; should that fail, they do in `_HIDDEN_SECONDS`."""
         for batch in _batches(messages):
             entries = [
@@ -369,20 +371,22 @@ class SqsNudges:
             yield self._wait_seconds if at_once else 0
 
 
-def _message(given: Json, user: str) -> _Message:
+def _message(given: Json, user: str) -> _QueuedMessage:
     at = datetime.fromtimestamp(int(given["Attributes"]["SentTimestamp"]) / 1000, UTC)
     known = (given["MessageId"], given["ReceiptHandle"])
     try:
         if len(given["Body"]) > limits.NUDGE_BYTES_MAX:
-            return _Message(*known, why=f"it is longer than {limits.NUDGE_BYTES_MAX:,} characters")
+            return _QueuedMessage(
+                *known, why=f"it is longer than {limits.NUDGE_BYTES_MAX:,} characters"
+            )
         fields: Any = json.loads(given["Body"])
         if (fields.get("user") or user) != user:
-            return _Message(*known)
+            return _QueuedMessage(*known)
         usual = {"id": id_from(at, given["MessageId"]), "created_at": at, "user": user}
-        return _Message(*known, nudge=nudge_of(fields, usual), strange=strange_keys(fields))
+        return _QueuedMessage(*known, nudge=nudge_of(fields, usual), strange=strange_keys(fields))
     except (ValueError, RecursionError, AttributeError) as error:
-        return _Message(*known, why=flaw(error))
+        return _QueuedMessage(*known, why=flaw(error))
 
 
-def _batches(messages: Sequence[_Message]) -> list[Sequence[_Message]]:
+def _batches(messages: Sequence[_QueuedMessage]) -> list[Sequence[_QueuedMessage]]:
     return [messages[start : start + _BATCH] for start in range(0, len(messages), _BATCH)]

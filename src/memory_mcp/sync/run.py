@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from memory_mcp.bootstrap.views import render_if_behind
 from memory_mcp.domain.cloud import Letter, Tally, Test
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
@@ -14,10 +15,9 @@ from memory_mcp.engine.pending import kept_out, tally_of
 from memory_mcp.engine.reading import together
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, RemoteError
-from memory_mcp.rendering.views import render_if_behind
 from memory_mcp.sync.pull import TakenIn, look_around
 from memory_mcp.sync.push import deliver, drain, note_forgotten
-from memory_mcp.trust.erasing import Waiting, erase_waiting, waiting_to_be_erased
+from memory_mcp.trust.erasing import PendingErasure, erase_waiting, waiting_to_be_erased
 
 __all__ = ["Synced", "erase_forgotten_elsewhere", "keep_mirrored", "sync", "sync_status"]
 
@@ -47,8 +47,8 @@ class Synced:
     unmirrored: int
     taken_in: TakenIn = field(default_factory=TakenIn)
     stopped: str = ""
-    waiting: tuple[Waiting, ...] = ()
-    erased: tuple[Waiting, ...] = ()
+    waiting: tuple[PendingErasure, ...] = ()
+    erased: tuple[PendingErasure, ...] = ()
     kept_out: str = ""
 
 

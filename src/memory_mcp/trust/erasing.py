@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from memory_mcp.bootstrap.views import render_where_shown
 from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
@@ -17,9 +18,8 @@ from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.recovery import let_go
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
-from memory_mcp.rendering.views import render_where_shown
 
-__all__ = ["Waiting", "erase_waiting", "waiting_note", "waiting_to_be_erased"]
+__all__ = ["PendingErasure", "erase_waiting", "waiting_note", "waiting_to_be_erased"]
 
 _TITLE_CHARS: Final = 80
 
@@ -30,19 +30,19 @@ _NOTE: Final = (
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingErasure:
     """A record that something from the cloud would erase."""
 
     id: RecordId
     title: str
 
 
-async def waiting_to_be_erased(workspace: Workspace) -> list[Waiting]:
+async def waiting_to_be_erased(workspace: Workspace) -> list[PendingErasure]:
     """What is hidden by the word of the cloud and still on the disk, oldest first."""
-    found: list[Waiting] = []
+    found: list[PendingErasure] = []
     for pool in workspace.pools:
         found += [
-            Waiting(record.id, _title(record))
+            PendingErasure(record.id, _title(record))
             async for record in pool.records.scan(await _waiting(pool))
         ]
     return sorted(found, key=lambda waiting: waiting.id)
@@ -58,7 +58,7 @@ async def waiting_note(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-async def erase_waiting(workspace: Workspace) -> list[Waiting]:
+async def erase_waiting(workspace: Workspace) -> list[PendingErasure]:
     """Erase what waits, by the user's word; what that was.
 
     The tombstones are this machine's own and durable before anything is erased: a cut in between

@@ -9,6 +9,7 @@ Once the user trusts the project they belong to its collection, as a teammate's 
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.bootstrap.views import render_views
 from memory_mcp.domain.ids import MAIN, RecordId
 from memory_mcp.domain.limits import STRANGERS_SEARCHED_MAX
 from memory_mcp.domain.outcomes import TrustReport
@@ -18,7 +19,6 @@ from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.engine.head import follow_files, rebuild_head
 from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
-from memory_mcp.rendering.views import render_views
 from memory_mcp.timeline.moves import fold
 
 __all__ = [

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain import hook_limits
 from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import EVENT, Dropped, Ended, WentBack
+from memory_mcp.domain.inbox import EVENT, Ended, InboxEvent, WentBack
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
@@ -55,13 +55,13 @@ class LocalInbox:
         self._disk = disk
         self._noting = threading.Lock()
 
-    async def waiting(self) -> Sequence[Dropped]:
+    async def waiting(self) -> Sequence[InboxEvent]:
         return await asyncio.to_thread(self._waiting)
 
-    async def done(self, dropped: Dropped) -> None:
+    async def done(self, dropped: InboxEvent) -> None:
         await asyncio.to_thread(self._disk.remove, self._folder / dropped.name)
 
-    async def aside(self, dropped: Dropped) -> None:
+    async def aside(self, dropped: InboxEvent) -> None:
         await asyncio.to_thread(self._aside, dropped.name)
 
     @asynccontextmanager
@@ -129,8 +129,8 @@ class LocalInbox:
                     error, Path(session_file(state, session)), "store"
                 ) from error
 
-    def _waiting(self) -> list[Dropped]:
-        found: list[Dropped] = []
+    def _waiting(self) -> list[InboxEvent]:
+        found: list[InboxEvent] = []
         own = 0  # of those that are worked off; the others wait for their session's prompt
         for name in _names_in(self._folder):
             path = self._folder / name
@@ -203,7 +203,7 @@ def _names_in(folder: Path) -> list[str]:
     return sorted(name for name in names if not name.startswith(".") and name != _ASIDE)
 
 
-def _read(path: Path) -> Dropped:
+def _read(path: Path) -> InboxEvent:
     """The event in a file, which is read only if it is a plain one and small.
 
     Raises:
@@ -213,7 +213,7 @@ def _read(path: Path) -> Dropped:
     if not stat.S_ISREG(found.st_mode) or found.st_size > hook_limits.EVENT_BYTES_MAX:
         raise ValueError("it is no plain file, or too large")
     try:
-        return Dropped(path.name, EVENT.validate_json(path.read_bytes()))
+        return InboxEvent(path.name, EVENT.validate_json(path.read_bytes()))
     except ValidationError as error:
         raise ValueError("it is no event") from error
 

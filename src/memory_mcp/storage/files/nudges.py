@@ -35,7 +35,7 @@ from memory_mcp.domain.nudge import (
     Cleared,
     Nudge,
     Taking,
-    Waiting,
+    WaitingNudges,
     best_first,
     flaw,
     id_from,
@@ -87,11 +87,13 @@ class LocalNudges:
     async def add(self, nudge: Nudge) -> None:
         await asyncio.to_thread(self._add, nudge)
 
-    async def waiting(self, user: str, now: datetime) -> Waiting:
+    async def waiting(self, user: str, now: datetime) -> WaitingNudges:
         left, unread = await asyncio.to_thread(self._look, user)
         named = (f"{path} is no nudge: {why}." for path, why in unread.items())
         strange = (f"{each.path} {each.strange}." for each in left if each.strange)
-        return Waiting(best_first((each.nudge for each in left), now), tuple(named), tuple(strange))
+        return WaitingNudges(
+            best_first((each.nudge for each in left), now), tuple(named), tuple(strange)
+        )
 
     async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
         return await asyncio.to_thread(self._take, user, now, taking or Taking())

@@ -11,6 +11,8 @@ import re
 from dataclasses import replace
 from typing import Final, Literal
 
+from memory_mcp.bootstrap.history import happened_in
+from memory_mcp.bootstrap.opening import Gathered, frame_of, gathered, shown_in, told
 from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
 from memory_mcp.domain.shown import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
@@ -24,8 +26,6 @@ from memory_mcp.render.block import Block
 from memory_mcp.render.pages import context_page, history_page, memory_page, withdrawn_context_page
 from memory_mcp.render.sections import OPENING, PAGE, make_sections
 from memory_mcp.rendered import Rendered, Watched
-from memory_mcp.rendering.history import happened_in
-from memory_mcp.rendering.opening import Gathered, frame_of, gathered, shown_in, told
 
 __all__ = [
     "keep_rendered",
