@@ -1,4 +1,4 @@
-"""The only builder of adapters: from settings to workspace.
+"""The only builder of adapters: from settings to the workspace.
 
 Building opens nothing and asks nobody: it looks for the project, and reads one small file about the
 local model at most. Files and indexes are opened on first use.
@@ -293,7 +293,7 @@ def _keyless(settings: Settings, source: KeySource) -> tuple[str, ...]:
 async def open_workspace(
     settings: Settings, disk: Disk | None = None, start: Path | None = None
 ) -> AsyncGenerator[Built]:
-    """The workspace for as long as they are needed."""
+    """The workspace for as long as it is needed."""
     built = build(settings, disk, start)
     try:
         yield built

@@ -77,7 +77,7 @@ class NotAsked(BaseModel):
 
 
 def workspace_for(ctx: Context[Workspace]) -> Workspace:
-    """The workspace, as the calling client sees them.
+    """The workspace, as the calling client sees it.
 
     Over HTTP the address may name a branch (`/mcp?branch=NAME`): a request of the stateless
     revision belongs to no conversation that could be put on one.

@@ -235,7 +235,7 @@ async def _unsubscribe(
 
 
 def _workspace_of_caller(ctx: Request) -> Workspace:
-    """The workspace, as the client that asks sees them."""
+    """The workspace, as the client that asks sees it."""
     return workspace_for(Context[Workspace](request_context=ctx))
 
 

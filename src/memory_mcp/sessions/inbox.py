@@ -167,7 +167,7 @@ async def _ended(workspace: Workspace, event: Ended) -> _Became:
 
 
 def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
-    """The workspace as that session has them: its own branch, where we are that session."""
+    """The workspace as that session has it: its own branch, where we are that session."""
     own = event.session == workspace.origin().session
     branch = workspace.caller.branch if own else check_branch(event.branch)
     caller = Caller(workspace.scope, branch, client=COMPACTED_BY, conversation=event.session)
