@@ -13,7 +13,7 @@ import socket
 import sys
 import traceback
 
-from memory_mcp import hook
+from memory_mcp import ending, hook
 from memory_mcp.__main__ import main
 from memory_mcp.cli import commands
 from memory_mcp.server import main as server
@@ -39,6 +39,7 @@ def run(order: str, pipes: list[int]) -> None:
         os.environ.update(wanted["environment"])
         os.chdir(wanted["folder"])
         sys.argv = ["memory-mcp", *wanted["arguments"]]
+        ending.__dict__["_PARENT"] = os.getppid()  # as read by a process that imports it itself
         status = main()
         sys.stdout.flush()
         sys.stderr.flush()
