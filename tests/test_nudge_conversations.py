@@ -10,6 +10,7 @@ from fakes import START, FakeClock, called, fake_workspace
 from nudges_in_memory import SlowlyRemoved, opened
 
 from memory_mcp import use_cases
+from memory_mcp.domain.ids import BranchName
 
 pytestmark = pytest.mark.anyio
 
@@ -80,3 +81,19 @@ async def test_a_server_forgets_the_conversation_that_was_silent_for_longest(
     session.opening("3")
 
     assert session.opening("1") is first
+
+
+def test_a_conversation_at_work_keeps_its_branch_whoever_else_comes_and_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what it writes next would go to the branch on which the server began."""
+    monkeypatch.setattr("memory_mcp.engine.workspace._CONVERSATIONS_MAX", 2)
+    conversations = fake_workspace().conversations
+    for name in ("1", "2"):
+        conversations.put_on(name, BranchName("try"))
+    assert conversations.branch_of("1") == "try"
+    conversations.put_on("3", BranchName("other"))
+
+    assert conversations.branch_of("1") == "try"
+    assert conversations.branch_of("2") is None
+    assert conversations.branches == ("main", "other", "try")

@@ -35,6 +35,6 @@ def test_threads_that_ask_at_once_miss_nothing_that_another_process_noted(tmp_pa
             for name in sorted(fresh):
                 theirs.note(name, "d" * 32)
             noted |= fresh
-            asking = [threads.submit(ours.names) for _ in range(ASKING)]
+            asking = [threads.submit(ours.written, noted) for _ in range(ASKING)]
 
             assert all(asked.result() == noted for asked in asking)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.episodes import Pace
@@ -77,6 +77,19 @@ class Meaning:
     wake: asyncio.Event
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep_newest(known: dict[K, V], key: K, value: V, most: int) -> V:
+    """Put this entry last, and let go of the first one if there are too many."""
+    known.pop(key, None)
+    known[key] = value
+    if len(known) > most:
+        del known[next(iter(known))]
+    return value
+
+
 _SESSIONS_MAX: Final = 1_000
 """How many a server remembers; one that was silent for longest is given things again."""
 _IDS_MAX: Final = 1_000
@@ -94,9 +107,7 @@ class ShownMemories:
 
     def note(self, record_id: str) -> None:
         """It has been shown."""
-        self._ids[record_id] = None
-        if len(self._ids) > _IDS_MAX:
-            del self._ids[next(iter(self._ids))]
+        _keep_newest(self._ids, record_id, None, _IDS_MAX)
 
 
 class Prompts:
@@ -112,11 +123,8 @@ class Prompts:
 
     def of(self, session: str) -> ShownMemories:
         """What this session was given."""
-        given = self._given.pop(session, None) or ShownMemories()
-        self._given[session] = given  # the last that was asked for goes last
-        if len(self._given) > _SESSIONS_MAX:
-            del self._given[next(iter(self._given))]
-        return given
+        given = self._given.get(session) or ShownMemories()
+        return _keep_newest(self._given, session, given, _SESSIONS_MAX)
 
 
 _CONVERSATIONS_MAX: Final = 1_000
@@ -193,30 +201,28 @@ class Conversations:
 
     def branch_of(self, conversation: str | None) -> BranchName | None:
         """The branch that a conversation was put on, if it was."""
-        return None if conversation is None else self._branches.get(conversation)
+        if conversation is None or conversation not in self._branches:
+            return None
+        # asking keeps it: no other conversation may take the branch of one that is still at work
+        branch = self._branches[conversation]
+        return _keep_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
 
     @property
     def branches(self) -> tuple[BranchName, ...]:
-        """The branches that conversations are on."""
+        """The branches that conversations are on, by name."""
         alone = "" in self._branches  # one client has the server to itself
-        return tuple(dict.fromkeys((*([] if alone else [self.begun_on]), *self._branches.values())))
+        return tuple(sorted({*self._branches.values(), *([] if alone else [self.begun_on])}))
 
     def put_on(self, conversation: str, branch: BranchName) -> None:
         """Let the conversation's next requests read and write this branch."""
-        self._branches.pop(conversation, None)
-        self._branches[conversation] = branch
-        if len(self._branches) > _CONVERSATIONS_MAX:
-            del self._branches[next(iter(self._branches))]
+        _keep_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
 
     def wrote(self, conversation: str | None) -> int:
         """Count a call that wrote; how many there were since the last that handed something on."""
         if conversation is None:  # nothing tells one request's work from another's
             return 0
-        written = self._written.pop(conversation, 0) + 1
-        self._written[conversation] = written  # the last that wrote goes last
-        if len(self._written) > _CONVERSATIONS_MAX:
-            del self._written[next(iter(self._written))]
-        return written
+        written = self._written.get(conversation, 0) + 1
+        return _keep_newest(self._written, conversation, written, _CONVERSATIONS_MAX)
 
     def handed_on(self, conversation: str | None) -> None:
         """What was written so far is summed up by a checkpoint or a consolidation."""
@@ -227,19 +233,14 @@ class Conversations:
         """How this conversation opens. Without one (None) every request opens its own."""
         if conversation is None:
             return self._unshown.pop() if self._unshown else Opening()
-        opening = self._openings.pop(conversation, None) or Opening()
-        self._openings[conversation] = opening  # the last that was asked for goes last
-        if len(self._openings) > _CONVERSATIONS_MAX:
-            del self._openings[next(iter(self._openings))]
-        return opening
+        opening = self._openings.get(conversation) or Opening()
+        return _keep_newest(self._openings, conversation, opening, _CONVERSATIONS_MAX)
 
     def first_told(self, about: tuple[object, ...]) -> bool:
         """Whether this is said for the first time; from now on it was said."""
         if about in self._told:
             return False
-        self._told[about] = None
-        if len(self._told) > _CONVERSATIONS_MAX:
-            del self._told[next(iter(self._told))]
+        _keep_newest(self._told, about, None, _CONVERSATIONS_MAX)
         return True
 
     def begin_anew(self, conversation: str) -> None:

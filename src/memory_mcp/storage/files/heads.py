@@ -277,7 +277,7 @@ class LocalHeads:
     def _is_ours(self) -> bool:
         """Whether a head that stands here can be this machine's, or one that the user trusts."""
         owned = self._owned
-        return owned is None or owned.trusted() or HEAD_FILE in owned.ledger.names()
+        return owned is None or owned.trusted() or bool(owned.ledger.written([HEAD_FILE]))
 
     def _require_place(self) -> None:
         """Nothing is read or written where the project was when it is not there any more."""

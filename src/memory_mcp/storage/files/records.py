@@ -271,7 +271,7 @@ class LocalRecords:
             return every
         if self._owned.trusted():
             return set() if self._strangers else every
-        own = every.intersection(self._owned.ledger.names())
+        own = self._owned.ledger.written(every)
         return every - own if self._strangers else own
 
     def _state(self) -> tuple[int, bool]:
@@ -282,7 +282,7 @@ class LocalRecords:
         """Whether this machine wrote a record of that id, and another one stands there now."""
         if self._owned is None or self._owned.trusted():
             return False
-        return record.id in self._owned.ledger.names() and not self._counts(record)
+        return bool(self._owned.ledger.written([record.id])) and not self._counts(record)
 
     def _findings(self, *, repair: bool) -> list[Finding]:
         if self._strangers:
@@ -323,7 +323,7 @@ class LocalRecords:
     def _unreadable(self, path: Path, error: StoreError | OSError) -> Finding:
         """A loss, if it may have been ours; else nothing that anybody here could restore."""
         owned = self._owned
-        if owned is None or owned.trusted() or path.stem in owned.ledger.names():
+        if owned is None or owned.trusted() or owned.ledger.written([path.stem]):
             if isinstance(error, OSError):
                 error = self._disk.unavailable(error, path, "read")
             return Finding("record-unreadable", "must", str(error), "Restore the file.")

@@ -114,14 +114,15 @@ class Ledger:
         with self._reading:
             return digest in self._refreshed().get(name, ())
 
-    def names(self) -> frozenset[str]:
-        """The names of all files that this machine ever wrote here.
+    def written(self, names: Collection[T]) -> set[T]:
+        """Those of the names under which this machine ever wrote a file here.
 
         Raises:
             StoreUnavailableError: the file system refused.
         """
         with self._reading:
-            return frozenset(self._refreshed())
+            known = self._refreshed()
+            return {name for name in names if name in known}
 
     def _refreshed(self) -> dict[str, list[str]]:
         """What is known, with what any process has noted since the last look."""
