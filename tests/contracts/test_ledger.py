@@ -1,6 +1,7 @@
 """The ledger of what this machine wrote: asked by many threads, written by many processes."""
 
 import sys
+import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,12 +30,18 @@ def test_threads_that_ask_at_once_miss_nothing_that_another_process_noted(tmp_pa
     """A name that is missed is a record that counts as a stranger's, and leaves every answer."""
     ours, theirs = (Ledger(tmp_path, Disk()) for _ in range(2))
     noted: set[str] = set()
+    together = threading.Barrier(ASKING)
+
+    def ask() -> set[str]:
+        together.wait()
+        return ours.written(noted)
+
     with ThreadPoolExecutor(ASKING) as threads:
-        for number in range(depth(10, 200)):
+        for number in range(depth(30, 300)):
             fresh = {f"{number}-{line}" for line in range(LINES_AT_ONCE)}
             for name in sorted(fresh):
                 theirs.note(name, "d" * 32)
             noted |= fresh
-            asking = [threads.submit(ours.written, noted) for _ in range(ASKING)]
+            asking = [threads.submit(ask) for _ in range(ASKING)]
 
             assert all(asked.result() == noted for asked in asking)
