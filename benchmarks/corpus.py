@@ -9,8 +9,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.record import Kind
+from memory_mcp.domain.record import Draft, Kind
 
 __all__ = ["Corpus", "Question"]
 

@@ -12,9 +12,9 @@ from house import filled
 from report import Table, p50, p95
 from wire import SERVER, started
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.build import Built
-from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.outcomes import Added, AddOutcome
 
 __all__ = ["measure_adds"]
@@ -61,10 +61,10 @@ async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float],
     met = 0
     for number in range(_ADDS + 10):
         took, outcome = await _timed(
-            use_cases.add_memory(built.workspace, corpus.draft(), gate=True)
+            memories.add_memory(built.workspace, corpus.draft(), gate=True)
         )
         met += not isinstance(outcome, Added) or bool(outcome.replaced)
-        took_plain, added = await _timed(use_cases.add_memory(plain_workspace, corpus.draft()))
+        took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, Added)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
         path = owner.path(added.record.id)

@@ -30,10 +30,11 @@ from memory_mcp.domain.search import (
     Fields,
     Nearness,
     Neighbour,
+    Passage,
+    QueryVectors,
     Ranked,
     RerankWeights,
 )
-from memory_mcp.domain.vectors import Passage, QueryVectors
 from memory_mcp.models.encoder import Encoder
 from memory_mcp.ranking.analysis import extract_fields, text_to_encode
 from memory_mcp.ranking.evidence import Evidence, gather_evidence

@@ -14,14 +14,13 @@ from typing import Final
 
 from corpus import Corpus
 
-from memory_mcp import use_cases
+from memory_mcp import branches, sessions
 from memory_mcp.build import Built, open_workspace
 from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
-from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Saved
-from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.record import Origin, Record, Writing
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
@@ -83,9 +82,7 @@ async def filled(folder: Path, size: int) -> AsyncGenerator[Built]:
             await _fill(built, size)
         done.touch()
     async with open_workspace(settings_in(folder)) as built:
-        await use_cases.catch_up(
-            built.workspace
-        )  # a kept project may be of another version's index
+        await sessions.catch_up(built.workspace)  # a kept project may be of another version's index
         yield built
 
 
@@ -105,11 +102,11 @@ async def _lay_timeline(workspace: Workspace) -> None:
         sealed = await _sealed(workspace, f"Step {number} is done.", number // 20)
         if number % 10 == 0:
             await _sealed(workspace, "A wrong turn.", number // 20)
-            await use_cases.backtrack(workspace, sealed, "continue")
+            await branches.backtrack(workspace, sealed, "continue")
 
 
 async def _sealed(workspace: Workspace, summary: str, phase: int) -> str:
-    match await use_cases.checkpoint(workspace, summary, phase, again=True, approval="auto"):
+    match await branches.checkpoint(workspace, summary, phase, again=True, approval="auto"):
         case Saved(checkpoint=checkpoint):
             return checkpoint.id
         case other:

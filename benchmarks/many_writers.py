@@ -12,7 +12,7 @@ from house import settings_in
 from report import Table, p50, p95
 from wire import SERVER, Wire, started
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import Built, open_workspace
 from memory_mcp.domain.ids import RecordId
 
@@ -31,7 +31,7 @@ async def measure_writers(folder: Path) -> Table:
     acknowledged = [RecordId(id_) for ids, _ in runs for id_ in ids]
     taken = [took for _, times in runs for took in times]
     async with open_workspace(settings_in(folder)) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         lost_files, lost_index = await _missing(built, acknowledged)
     table = Table(
         f"{_PROCESSES} processes, {_ADDS} adds each, at the same time",

@@ -12,7 +12,7 @@ from corpus import Corpus
 from house import filled
 from report import Table, p50, p95
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap, memories, sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.engine.head import current, writing
@@ -78,12 +78,12 @@ async def _with_sections(built: Built, number: int) -> None:
 
 
 async def _cost(table: Table, workspace: Workspace, size: int) -> None:
-    block = await use_cases.bootstrap(workspace)
-    taken = [await _timed(use_cases.bootstrap(workspace)) for _ in range(_TIMES)]
+    block = await bootstrap.bootstrap(workspace)
+    taken = [await _timed(bootstrap.bootstrap(workspace)) for _ in range(_TIMES)]
     corpus = Corpus(seed=11)
     for _ in range(3):
-        await use_cases.add_memory(workspace, corpus.draft())
-    delta = await use_cases.memory_context(workspace, since=block.since)
+        await memories.add_memory(workspace, corpus.draft())
+    delta = await sessions.memory_context(workspace, since=block.since)
     assert isinstance(delta, Block)  # noqa: S101  # nothing here is set to skip reads
     table.add(
         size,
@@ -101,9 +101,9 @@ async def _rendering(table: Table, built: Built, size: int) -> None:
     same: list[float] = []
     corpus = Corpus(seed=13)
     for _ in range(_TIMES):
-        await use_cases.add_memory(built.workspace, corpus.draft())
-        changed.append(await _timed(use_cases.render_views(built.workspace)))
-        same.append(await _timed(use_cases.render_views(built.workspace)))
+        await memories.add_memory(built.workspace, corpus.draft())
+        changed.append(await _timed(bootstrap.render_views(built.workspace)))
+        same.append(await _timed(bootstrap.render_views(built.workspace)))
     page = (built.places.memory_dir / "MEMORY.md").read_bytes()
     lines = page.count(b"\n")
     table.add(size, p50(changed), p95(changed), p50(same), len(page), lines)
@@ -117,7 +117,7 @@ async def _adding(table: Table, plain: Workspace, rendering: Workspace, size: in
     async with _beside(rendering):
         for number in range(_ADDS + 10):
             for workspace, corpus, each in zip((plain, rendering), corpora, taken, strict=True):
-                each.append(await _timed(use_cases.add_memory(workspace, corpus.draft())))
+                each.append(await _timed(memories.add_memory(workspace, corpus.draft())))
             if rendering.project.changes.shown != shown:
                 shown, rendered = rendering.project.changes.shown, rendered + 1
             if number % 10 == 9:
@@ -133,7 +133,7 @@ async def _adding(table: Table, plain: Workspace, rendering: Workspace, size: in
 @asynccontextmanager
 async def _beside(workspace: Workspace) -> AsyncGenerator[None]:
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_rendered(workspace, leaving))
+    task = asyncio.create_task(bootstrap.keep_rendered(workspace, leaving))
     yield
     leaving.set()
     await task

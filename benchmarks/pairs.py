@@ -27,8 +27,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_mcp.domain.deduplication import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.merging import Different, Merging, Restated, Unsure, Verdict
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.text.merge import choose_band

@@ -20,13 +20,12 @@ from house import QuickDisk, lend_model, settings_in
 from recall_sets import Conversation, load
 from report import Table, machine, show
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import EmbedderName
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.hook_limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
+from memory_mcp.domain.limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
 from memory_mcp.domain.outcomes import Added
-from memory_mcp.domain.record import Kind
+from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.engine.workspace import Workspace
 
 _DATA: Final = Path(__file__).with_name("data")
@@ -91,17 +90,17 @@ async def _told(
         for unit in agent.units:
             kind: Kind = unit.kind  # pyright: ignore[reportAssignmentType]  # the set is our own
             draft = Draft(unit.text, kind=kind, category=unit.category, tags=unit.tags)
-            outcome = await use_cases.add_memory(built.workspace, draft)
+            outcome = await memories.add_memory(built.workspace, draft)
             if isinstance(outcome, Added):
                 units[outcome.record.id] = unit.id
         if model_home:
-            await use_cases.encode_all(built.workspace)
+            await maintenance.encode_all(built.workspace)
         yield built.workspace, units
 
 
 async def _with_prompt(workspace: Workspace, prompt: str, session: str) -> list[str]:
     asked = prompt if prompt.endswith("?") else f"{prompt}?"
-    return _SHOWN.findall(await use_cases.prompt_context(workspace, asked, session))
+    return _SHOWN.findall(await sessions.prompt_context(workspace, asked, session))
 
 
 if __name__ == "__main__":

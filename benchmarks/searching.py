@@ -10,10 +10,10 @@ from house import CHAIN, filled
 from report import Table, p50, p95
 from wire import SERVER, started
 
-from memory_mcp import use_cases
+from memory_mcp import branches, search, sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["FILTERS", "QUESTIONS", "WARM_UP", "ask", "measure_reading", "measure_searches"]
@@ -28,11 +28,11 @@ FILTERS: Final = {
 }
 _TASK: Final = "rotate the login token of a session"
 _READS: Final[dict[str, Callable[[Workspace], Awaitable[object]]]] = {
-    "memory_head": use_cases.memory_head,
-    "memory_context": lambda workspace: use_cases.memory_context(
+    "memory_head": branches.memory_head,
+    "memory_context": lambda workspace: sessions.memory_context(
         workspace, "", CONTEXT_TOKENS_DEFAULT
     ),
-    "memory_context, task": lambda workspace: use_cases.memory_context(
+    "memory_context, task": lambda workspace: sessions.memory_context(
         workspace, _TASK, CONTEXT_TOKENS_DEFAULT
     ),
 }
@@ -80,7 +80,7 @@ async def ask(built: Built, filters: Filters) -> tuple[list[Question], list[floa
     asked = [corpus.question() for _ in range(QUESTIONS + WARM_UP)]
     taken = [
         await _timed(
-            lambda text=question.text: use_cases.search_memories(
+            lambda text=question.text: search.search_memories(
                 built.workspace, text, filters, RESULTS_DEFAULT
             )
         )

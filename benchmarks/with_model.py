@@ -20,11 +20,11 @@ from report import Table, p50, p95
 from searching import FILTERS, QUESTIONS, WARM_UP, ask
 from wire import SERVER, Wire, started
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance
 from memory_mcp.build import Built, open_workspace
-from memory_mcp.domain.vectors import Passage
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters, Passage
 from memory_mcp.engine.workspace import Meaning, Pool
+from memory_mcp.search import search_memories
 
 __all__ = ["measure_meaning"]
 
@@ -63,7 +63,7 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
         pass
     lend_model(folder, model_home)
     async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
-        if await use_cases.unencoded(built.workspace):
+        if await maintenance.unencoded(built.workspace):
             passages = await _passages(built)
             for pool in built.workspace.pools:
                 await _give(pool, passages)
@@ -99,7 +99,7 @@ def _meaning(pool: Pool) -> Meaning:
 async def _first(folder: Path) -> float:
     async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
         begin = time.perf_counter()
-        await use_cases.search_memories(built.workspace, "the first question", Filters(), 5)
+        await search_memories(built.workspace, "the first question", Filters(), 5)
         return (time.perf_counter() - begin) * 1e3
 
 

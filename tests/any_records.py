@@ -10,7 +10,7 @@ from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.profile import key_of
 from memory_mcp.domain.record import REJECTED, Approval, Move, Record
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 
 SEGMENTS = [SegmentId(name) for name in ("s0", "s1", "s2", "s3")]
 BRANCHES = [MAIN, BranchName("side")]

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from memory_mcp import use_cases
+from memory_mcp import search
 from memory_mcp.domain.outcomes import Found
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["PHASES", "handed_on"]
@@ -108,7 +108,7 @@ PHASES: Final[dict[int, tuple[tuple[str, ...], Decisions, tuple[str, ...]]]] = {
 async def handed_on(workspace: Workspace) -> list[str]:
     """What sessions say is true now, as far as it is visible from here."""
     summaries = Filters(kinds=frozenset[Kind]({"summary"}))
-    found = await use_cases.search_memories(workspace, "done", summaries, 10)
+    found = await search.search_memories(workspace, "done", summaries, 10)
     assert isinstance(found, Found)
     texts = (hit.record.content for hit in found.hits)
     return sorted(text for text in texts if not text.startswith("- "))

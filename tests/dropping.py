@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.nudge import WaitingNudges
+from memory_mcp.domain.nudges import WaitingNudges
 
 __all__ = ["HEADING", "Drop", "drop", "waiting"]
 
@@ -34,6 +34,6 @@ def drop(tmp_path: Path) -> Drop:
 
 async def waiting(settings: Settings) -> WaitingNudges:
     async with open_workspace(settings) as built:
-        found = await use_cases.waiting_nudges(built.workspace)
+        found = await sessions.waiting_nudges(built.workspace)
     assert isinstance(found, WaitingNudges)
     return found

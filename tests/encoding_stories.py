@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import maintenance, memories
 from memory_mcp.domain.limits import LEASE_SECONDS
 from memory_mcp.domain.outcomes import Added, Found
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.search import search_memories
 
 __all__ = [
     "CAR",
@@ -43,7 +43,7 @@ LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 
 async def add(workspace: Workspace, content: str, **fields: object) -> Record:
     """Remember one thing."""
-    outcome = await use_cases.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    outcome = await memories.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     assert outcome.notes == ()
     return outcome.record
@@ -51,7 +51,7 @@ async def add(workspace: Workspace, content: str, **fields: object) -> Record:
 
 async def search(workspace: Workspace, query: str, filters: Filters | None = None) -> Found:
     """What a search says."""
-    found = await use_cases.search_memories(workspace, query, filters or Filters(), 10)
+    found = await search_memories(workspace, query, filters or Filters(), 10)
     assert isinstance(found, Found)
     return found
 
@@ -72,7 +72,7 @@ async def until_encoded(workspace: Workspace) -> None:
     """Wait until nothing is left to be encoded."""
 
     async def done() -> bool:
-        return await use_cases.unencoded(workspace) == 0
+        return await maintenance.unencoded(workspace) == 0
 
     await until(done)
 
@@ -81,7 +81,7 @@ async def until_encoded(workspace: Workspace) -> None:
 async def encoding(workspace: Workspace) -> AsyncGenerator[asyncio.Task[None]]:
     """A session's encoding beside the calls, as the server runs it; it ends when it leaves."""
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_encoded(workspace, leaving))
+    task = asyncio.create_task(maintenance.keep_encoded(workspace, leaving))
     try:
         yield task
     finally:

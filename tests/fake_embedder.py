@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from memory_mcp.build import Built, build
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.domain.search import Chunk, Passage, QueryVectors
 from memory_mcp.engine.workspace import Meaning, Policy, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder

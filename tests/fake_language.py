@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from memory_mcp.domain.faithful import invented, unfaithful
-from memory_mcp.domain.language import Classification, Judgement, Sort
+from memory_mcp.domain.deduplication import Classification, Judgement, Sort
 from memory_mcp.domain.limits import SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.text.faithful import invented, unfaithful
 
 __all__ = ["FakeLanguage", "composed_of", "judged", "sort_of", "sum_of"]
 

@@ -15,7 +15,7 @@ from nudges_in_memory import MemoryNudges
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
 from views_in_memory import MemoryViews
 
-from memory_mcp import use_cases
+from memory_mcp import branches
 from memory_mcp.build import build
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
@@ -177,14 +177,14 @@ def called(workspace: Workspace, **of: Any) -> Workspace:
 
 async def forked(workspace: Workspace, name: str, at: str) -> Workspace:
     """Begin a branch, and go on there."""
-    begun = await use_cases.fork(workspace, name, at)
+    begun = await branches.fork(workspace, name, at)
     assert isinstance(begun, Branched), begun
     return workspace.at(begun.branch)
 
 
 async def switched(workspace: Workspace, name: str) -> Workspace:
     """Go on on that branch."""
-    there = await use_cases.switch(workspace, name)
+    there = await branches.switch(workspace, name)
     assert isinstance(there, Branched), there
     return workspace.at(there.branch)
 

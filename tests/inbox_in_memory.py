@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from memory_mcp.domain import hook_limits
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import EVENT, Ended, InboxEvent, WentBack
+from memory_mcp.domain import limits
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.sessions import EVENT, Ended, InboxEvent, WentBack
 
 
 class MemoryInbox:
@@ -36,7 +36,7 @@ class MemoryInbox:
             except ValueError:
                 self._aside(name)
         own = [each for each in found if not isinstance(each.event, WentBack)]
-        beyond = {each.name for each in own[hook_limits.EVENTS_AT_ONCE_MAX :]}
+        beyond = {each.name for each in own[limits.EVENTS_AT_ONCE_MAX :]}
         return [each for each in found if each.name not in beyond]
 
     async def done(self, dropped: InboxEvent) -> None:

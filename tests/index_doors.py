@@ -3,8 +3,7 @@
 from fakes import Scribe
 
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Filters, View
 from memory_mcp.ports import SearchIndex
 from memory_mcp.ranking.terms import extract_terms
 

@@ -10,7 +10,7 @@ from cloud import Cloud, Document
 from doors import trust, trust_cloud
 from pydantic import SecretStr
 
-from memory_mcp import use_cases
+from memory_mcp import sync
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
@@ -37,16 +37,16 @@ def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
     return mirrored(own, cloud, **changes)
 
 
-async def synced(settings: Settings, **how: bool) -> use_cases.Synced:
+async def synced(settings: Settings, **how: bool) -> sync.Synced:
     """Everything delivered that can be, as `memory-mcp sync` does it.
 
     What the server under test holds just then is its own to deliver: it is waited for.
     """
     async with open_workspace(settings) as built, asyncio.timeout(PATIENCE_SECONDS):
-        done = await use_cases.sync(built.workspace, _unseen, **how)
+        done = await sync.sync(built.workspace, _unseen, **how)
         while "another session" in done.stopped:
             await asyncio.sleep(0.02)
-            done = await use_cases.sync(built.workspace, _unseen, **how)
+            done = await sync.sync(built.workspace, _unseen, **how)
     return done
 
 
@@ -57,7 +57,7 @@ def _unseen(_done: int, _total: int) -> None:
 async def pending(settings: Settings) -> int:
     """What the outboxes still hold."""
     async with open_workspace(settings) as built:
-        return (await use_cases.sync_status(built.workspace)).tally.pending
+        return (await sync.sync_status(built.workspace)).tally.pending
 
 
 async def eventually(holds: Callable[[], bool]) -> None:

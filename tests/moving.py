@@ -5,18 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp import memories, transfer
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.moving import (
-    Export,
-    Imported,
-    Material,
-    Parsed,
-    SourceFile,
-)
 from memory_mcp.domain.outcomes import Added, Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Reach, Record
+from memory_mcp.domain.transfer import Export, Imported, Material, Parsed, SourceFile
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.formats import own
 from memory_mcp.formats.importers import read_source
@@ -67,10 +60,10 @@ async def exported(
     history: bool = False,
 ) -> Material:
     """What an export of this workspace holds."""
-    chosen = await use_cases.choose_export(workspace, pools, history=history)
+    chosen = await transfer.choose_export(workspace, pools, history=history)
     assert not isinstance(chosen, Skipped)
-    records = [record async for record in use_cases.exported(chosen)]
-    assert await use_cases.unreadable(chosen, {record.id for record in records}) == []
+    records = [record async for record in transfer.exported(chosen)]
+    assert await transfer.unreadable(chosen, {record.id for record in records}) == []
     return (as_json if form == "json" else as_markdown)(chosen.about, records)
 
 
@@ -89,7 +82,7 @@ async def imported(
     """Take it in; the counts must add up, and a dry run must have foretold them."""
     parsed = read(source) if isinstance(source, Material) else source
     foretold = await previewed(workspace, parsed, reach)
-    done = await use_cases.import_memories(workspace, parsed, reach, erase=erase)
+    done = await transfer.import_memories(workspace, parsed, reach, erase=erase)
     assert isinstance(done, Imported)
     assert done.read == done.stored + done.known + len(done.left_out)
     assert foretold.notes == done.notes[: len(foretold.notes)]
@@ -103,7 +96,7 @@ async def previewed(
 ) -> Imported:
     """What would come of it."""
     parsed = read(source) if isinstance(source, Material) else source
-    done = await use_cases.preview_import(workspace, parsed, reach)
+    done = await transfer.preview_import(workspace, parsed, reach)
     assert isinstance(done, Imported)
     return done
 
@@ -119,9 +112,9 @@ def of_mem0(*texts: str, **fields: object) -> Parsed:
 
 async def contents(workspace: Workspace) -> list[str]:
     """What is visible from here, in both pools, oldest first."""
-    chosen = await use_cases.choose_export(workspace, BOTH, history=False)
+    chosen = await transfer.choose_export(workspace, BOTH, history=False)
     assert not isinstance(chosen, Skipped)
-    return [record.content async for record in use_cases.exported(chosen)]
+    return [record.content async for record in transfer.exported(chosen)]
 
 
 def all_below(folder: Path) -> dict[str, bytes]:
@@ -147,6 +140,6 @@ async def only(workspace: Workspace) -> Record:
 
 
 async def added(workspace: Workspace, content: str, **fields: Any) -> RecordId:
-    done = await use_cases.add_memory(workspace, Draft(content, **fields))
+    done = await memories.add_memory(workspace, Draft(content, **fields))
     assert isinstance(done, Added)
     return done.record.id

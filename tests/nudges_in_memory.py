@@ -3,8 +3,8 @@
 import asyncio
 from datetime import datetime
 
-from memory_mcp import use_cases
-from memory_mcp.domain.nudge import Cleared, Nudge, Taking, WaitingNudges, best_first
+from memory_mcp import sessions
+from memory_mcp.domain.nudges import Cleared, Nudge, Taking, WaitingNudges, best_first
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
@@ -65,6 +65,6 @@ class SlowlyRemoved(SlowNudges):
 
 async def opened(workspace: Workspace, task: str = "", budget_tokens: int = 500) -> str:
     """The block of a session's beginning, or of a task."""
-    block = await use_cases.memory_context(workspace, task, budget_tokens)
+    block = await sessions.memory_context(workspace, task, budget_tokens)
     assert isinstance(block, Block)
     return block.text

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from doors import Json, add, agent, call, seal
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.findings import Finding
+from memory_mcp.domain.outcomes import Finding
 
 KEPT, LATER = "Orders live in PostgreSQL.", "Sessions live in Redis."
 
@@ -17,7 +17,7 @@ KEPT, LATER = "Orders live in PostgreSQL.", "Sessions live in Redis."
 async def examine(settings: Settings, *, repair: bool = False) -> dict[str, Finding]:
     """What a fresh doctor finds, by its code."""
     async with open_workspace(settings) as built:
-        found = await use_cases.doctor(built.workspace, repair=repair)
+        found = await maintenance.doctor(built.workspace, repair=repair)
     assert all(f.what and f.remedy for f in found), "a finding without a next step helps nobody"
     return {finding.code: finding for finding in found}
 

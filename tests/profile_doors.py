@@ -7,12 +7,11 @@ from pathlib import Path
 
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp import memories, profile, search
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Forgotten, Found
-from memory_mcp.domain.record import Kind, Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft, Kind, Reach, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.workspace import Workspace
 
@@ -40,20 +39,20 @@ async def say(
 ) -> Added:
     """Remember what the user said."""
     draft = Draft(text, kind=kind, reach=reach, supersedes=tuple(instead_of), expires_at=until)
-    outcome = await use_cases.add_memory(workspace, draft)
+    outcome = await memories.add_memory(workspace, draft)
     assert isinstance(outcome, Added)
     return outcome
 
 
 async def repeat(workspace: Workspace, text: str) -> AlreadyKnown:
     """Say again what is known."""
-    outcome = await use_cases.add_memory(workspace, Draft(text, reach="user"))
+    outcome = await memories.add_memory(workspace, Draft(text, reach="user"))
     assert isinstance(outcome, AlreadyKnown)
     return outcome
 
 
 async def correct(workspace: Workspace, memory_id: RecordId, text: str) -> Added:
-    outcome = await use_cases.update_memory(workspace, memory_id, text)
+    outcome = await memories.update_memory(workspace, memory_id, text)
     assert isinstance(outcome, Added)
     return outcome
 
@@ -61,27 +60,27 @@ async def correct(workspace: Workspace, memory_id: RecordId, text: str) -> Added
 async def forget(
     workspace: Workspace, memory_id: RecordId, *, erase: bool, reason: str = ""
 ) -> Forgotten:
-    outcome = await use_cases.forget_memory(workspace, memory_id, reason, erase=erase)
+    outcome = await memories.forget_memory(workspace, memory_id, reason, erase=erase)
     assert isinstance(outcome, Forgotten)
     return outcome
 
 
 async def lines(workspace: Workspace) -> list[str]:
     """The profile as its facts read."""
-    known = await use_cases.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await view_of(workspace))
     return [entry.fact.line for entry in known.entries]
 
 
 async def fact_id(workspace: Workspace, line: str) -> RecordId:
     """The id of a fact's own memory."""
-    known = await use_cases.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await view_of(workspace))
     (found,) = [entry.memory_id for entry in known.entries if entry.fact.line == line]
     return found
 
 
 async def found(workspace: Workspace, query: str = "", category: str = "") -> list[str]:
     """The texts that a search returns."""
-    outcome = await use_cases.search_memories(workspace, query, Filters(category=category), 10)
+    outcome = await search.search_memories(workspace, query, Filters(category=category), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 

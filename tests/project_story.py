@@ -8,11 +8,10 @@ from typing import Any
 
 from fakes import FakeClock, FakeIds, Scribe, close_workspace, real_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Saved
-from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["Story", "page", "told"]
@@ -29,14 +28,14 @@ class Story:
     async def say(self, content: str, **fields: Any) -> RecordId:
         """Remember something by the usual way; its id."""
         self.clock.advance(timedelta(minutes=1))
-        done = await use_cases.add_memory(self.workspace, Draft(content, **fields))
+        done = await memories.add_memory(self.workspace, Draft(content, **fields))
         assert isinstance(done, Added)
         return done.record.id
 
     async def seal(self, summary: str, phase: int | None = None) -> str:
         """Seal a checkpoint; its name."""
         self.clock.advance(timedelta(minutes=1))
-        done = await use_cases.checkpoint(
+        done = await branches.checkpoint(
             self.workspace, summary, phase, again=False, approval="approved"
         )
         assert isinstance(done, Saved)

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequ
 from contextlib import contextmanager
 from typing import Final
 
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId, fits_part
 from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Filters, Neighbour, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
 from memory_mcp.ranking import analysis
 from memory_mcp.ranking.question import matches_filters

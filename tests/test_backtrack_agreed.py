@@ -8,10 +8,10 @@ from doors import Era, User, agent, call
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.record import Draft
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ class SlowUser(User):
     ) -> ElicitResult:
         if not self.asked:
             async with open_workspace(self._settings) as built:
-                await use_cases.add_memory(
+                await memories.add_memory(
                     built.workspace, Draft(content="written during the question")
                 )
         return await super().__call__(context, params)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from fakes import fake_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import memories
 from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Changes
 
 pytestmark = pytest.mark.anyio
@@ -36,9 +36,9 @@ async def test_what_came_before_is_heard_at_once_and_nothing_in_time() -> None:
 async def test_a_write_and_an_erasure_are_both_changes() -> None:
     """What was forgotten must leave whatever shows it."""
     workspace = fake_workspace()
-    added = await use_cases.add_memory(workspace, Draft("We deploy on Fridays."))
+    added = await memories.add_memory(workspace, Draft("We deploy on Fridays."))
     written = workspace.project.changes.count
     assert isinstance(added, Added)
-    await use_cases.forget_memory(workspace, added.record.id, reason="", erase=True)
+    await memories.forget_memory(workspace, added.record.id, reason="", erase=True)
 
     assert 0 < written < workspace.project.changes.count

@@ -7,7 +7,7 @@ import pytest
 from chat_server import EmbeddingServer, Heard, Said, chat_server, said, saying, well
 from chats import KEY, Later, failure, made, pause
 
-from memory_mcp.domain.language import Judgement
+from memory_mcp.domain.deduplication import Judgement
 from memory_mcp.domain.limits import EMBED_PAUSE_SECONDS_MAX, LANGUAGE_ANSWER_BYTES_MAX
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel

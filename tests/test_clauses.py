@@ -8,7 +8,7 @@ import pytest
 from doors import Era, add, agent, call
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.merging import Verdict
+from memory_mcp.domain.deduplication import Verdict
 from memory_mcp.text.merge import compare
 from memory_mcp.text.merge.clauses import find_conflict, find_contradicted, split_clauses
 from memory_mcp.text.merge.reading import Sentence

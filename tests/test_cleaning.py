@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from fakes import fake_workspace
 
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Redaction
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.cleaning import clean, cleaned, cleaned_text
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import InvalidRequestError

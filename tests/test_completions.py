@@ -7,8 +7,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 from shop import added, shop
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import COMPLETIONS_MAX
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.server.handlers import completion
 from memory_mcp.server.resources import MEMORY

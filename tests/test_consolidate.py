@@ -12,11 +12,11 @@ from command_line import Run, as_json, complaint
 from doors import Era, Json, add, agent, call, files_with, read, recalled, records, refused, seal
 from fakes import FakeClock, FakeIds, another_session, close_workspace, real_workspace
 
-from memory_mcp import use_cases
+from memory_mcp import memories, sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.opening import OpeningSettings
+from memory_mcp.domain.outcomes import Consolidated, ToConsolidate
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.sessions import OpeningSettings
 
 pytestmark = pytest.mark.anyio
 
@@ -155,7 +155,7 @@ async def test_sessions_that_consolidate_at_once_lose_none(tmp_path: Path) -> No
         texts = {f"agent-{n}": f"Agent {n} is done." for n in range(10)}
         outcomes = await asyncio.gather(
             *(
-                use_cases.consolidate(
+                sessions.consolidate(
                     another_session((first, second)[n % 2]),
                     ToConsolidate(f"Agent {n} began.", text, ("It works.",), session=name),
                 )
@@ -258,10 +258,10 @@ async def test_the_day_is_that_of_the_user(tmp_path: Path) -> None:
     """Half past two in the afternoon in UTC is tomorrow in Auckland."""
     workspace = real_workspace(tmp_path, FakeClock())
     try:
-        await use_cases.add_memory(
+        await memories.add_memory(
             workspace, Draft("My time zone is Pacific/Auckland.", reach="user")
         )
-        outcome = await use_cases.consolidate(workspace, ToConsolidate("Begun."))
+        outcome = await sessions.consolidate(workspace, ToConsolidate("Begun."))
     finally:
         await close_workspace(workspace)
 

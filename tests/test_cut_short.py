@@ -6,12 +6,18 @@ import pytest
 from doors import files_with
 from fakes import FakeIds, close_workspace, real_workspace
 
-from memory_mcp import use_cases
+from memory_mcp import branches, memories, search, sessions
 from memory_mcp.disk import Access, Disk
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.outcomes import AlreadyKnown, Backtracked, Found, HeadReport
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.outcomes import (
+    AlreadyKnown,
+    Backtracked,
+    Closeout,
+    ClosingDecision,
+    Found,
+    HeadReport,
+)
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
@@ -49,7 +55,7 @@ async def cut_short(folder: Path, records: int) -> Workspace:
     """Another session, after one was killed while it sealed the first phase."""
     killed = real_workspace(folder, ids=FakeIds(1), disk=Killing(records))
     with pytest.raises(Killed):
-        await use_cases.checkpoint(
+        await branches.checkpoint(
             killed, "Done", 1, again=False, approval="approved", closeout=CLOSEOUT
         )
     await close_workspace(killed)
@@ -57,7 +63,7 @@ async def cut_short(folder: Path, records: int) -> Workspace:
 
 
 async def found(workspace: Workspace, query: str) -> list[str]:
-    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
+    outcome = await search.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
@@ -70,9 +76,9 @@ async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
     workspace = await cut_short(tmp_path, records)
     try:
         decided, *_ = await found(workspace, "what carries the orders")
-        opened = await use_cases.memory_context(workspace)
-        again = await use_cases.add_memory(workspace, Draft("No mails yet"))
-        head = await use_cases.memory_head(workspace)
+        opened = await sessions.memory_context(workspace)
+        again = await memories.add_memory(workspace, Draft("No mails yet"))
+        head = await branches.memory_head(workspace)
     finally:
         await close_workspace(workspace)
 
@@ -91,9 +97,7 @@ async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
     """What is known must not be stored a second time, whoever comes first after the cut."""
     workspace = await cut_short(tmp_path, records)
     try:
-        assert isinstance(
-            await use_cases.add_memory(workspace, Draft("No mails yet")), AlreadyKnown
-        )
+        assert isinstance(await memories.add_memory(workspace, Draft("No mails yet")), AlreadyKnown)
     finally:
         await close_workspace(workspace)
 
@@ -105,7 +109,7 @@ async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
     """No text may be left on the disk because the index did not know of it."""
     workspace = await cut_short(tmp_path, records)
     try:
-        gone = await use_cases.backtrack(workspace, "start", "forget")
+        gone = await branches.backtrack(workspace, "start", "forget")
         assert isinstance(gone, Backtracked)
         assert await found(workspace, "what carries the orders") == []
     finally:
@@ -121,11 +125,11 @@ async def test_a_memory_whose_session_was_killed_before_it_was_indexed_can_be_gi
     """It was never acknowledged, and is on the disk all the same."""
     killed = real_workspace(tmp_path, ids=FakeIds(1), disk=Killing(1))
     with pytest.raises(Killed):
-        await use_cases.add_memory(killed, Draft("Kafka carries the orders"))
+        await memories.add_memory(killed, Draft("Kafka carries the orders"))
     await close_workspace(killed)
     workspace = real_workspace(tmp_path)
     try:
-        await use_cases.backtrack(workspace, "start", "forget")
+        await branches.backtrack(workspace, "start", "forget")
     finally:
         await close_workspace(workspace)
 

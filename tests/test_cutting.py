@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.normalise import cut
 
 
 @given(st.text(max_size=40), st.integers(1, 30))

@@ -11,9 +11,9 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.deadlines import CallLock, patience, waiting_for, within
 from memory_mcp.errors import DeadlineError
 from memory_mcp.server import calls
-from memory_mcp.waiting import CallLock, patience, waiting_for, within
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 from doors import add, agent, call, head_file, history, recalled, record_file, records, seal, trust
 from patient import LATER, examine, mended, rewrite, worked_on
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import LITTER_SECONDS_MIN
@@ -119,8 +119,8 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
     os.utime(old, (hour_ago, hour_ago))
 
     async with open_workspace(settings) as built:
-        await use_cases.catch_up(built.workspace)
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
 
     assert history(project) == before
     assert not old.exists()

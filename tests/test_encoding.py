@@ -10,8 +10,8 @@ from encoding_stories import LEASE_OVER, PATIENCE_SECONDS, add, encoding, recall
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import FakeClock, FakeIds, close_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import maintenance, memories
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Policy, Workspace
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ async def test_what_is_written_is_encoded_beside_the_calls(
     """Without anybody asking for it, each text once, title first."""
     async with encoding(workspace):
         await add(workspace, "Ann drives a red car.")
-        await use_cases.add_memory(workspace, Draft("Every Monday.", title="Bread", reach="user"))
+        await memories.add_memory(workspace, Draft("Every Monday.", title="Bread", reach="user"))
         await until_encoded(workspace)
         assert (await recalled(workspace, "automobile"))[0] == "Ann drives a red car."
         await add(workspace, "Bob visits a physician.")
@@ -60,7 +60,7 @@ async def test_adding_and_searching_never_wait_for_a_slow_model(
     model.gate.clear()
     async with asyncio.timeout(PATIENCE_SECONDS):
         leaving = asyncio.Event()
-        task = asyncio.create_task(use_cases.keep_encoded(workspace, leaving))
+        task = asyncio.create_task(maintenance.keep_encoded(workspace, leaving))
         await add(workspace, "Ann drives a red car.")
         await model.waiting.wait()
         for number in range(20):
@@ -90,7 +90,7 @@ async def test_two_sessions_encode_each_record_once(
         await until_encoded(workspace)
 
     assert model.encoded + other_model.encoded == Counter(texts)
-    assert await use_cases.unencoded(other) == 0
+    assert await maintenance.unencoded(other) == 0
     await close_workspace(other)
 
 
@@ -103,17 +103,17 @@ async def test_what_a_killed_session_was_at_is_taken_over_after_its_lease(
     killed_model = FakeEmbedder()
     killed_model.gate.clear()
     killed = meaningful(tmp_path, killed_model, clock, FakeIds(process=1))
-    task = asyncio.create_task(use_cases.keep_encoded(killed, asyncio.Event()))
+    task = asyncio.create_task(maintenance.keep_encoded(killed, asyncio.Event()))
     await killed_model.waiting.wait()
     task.cancel()
     await asyncio.wait([task])
     await add(workspace, "memory number 3")
 
-    assert await use_cases.encode_all(workspace) == 1
-    assert await use_cases.unencoded(workspace) == 3
+    assert await maintenance.encode_all(workspace) == 1
+    assert await maintenance.unencoded(workspace) == 3
     assert (await recalled(workspace, "number 1"))[0] == "memory number 1"
     clock.advance(LEASE_OVER)
-    assert await use_cases.encode_all(workspace) == 3
+    assert await maintenance.encode_all(workspace) == 3
     assert model.encoded == Counter(f"memory number {n}" for n in range(4))
     await close_workspace(killed)
 
@@ -123,16 +123,16 @@ async def test_a_meta_session_makes_no_vectors(
 ) -> None:
     """It reads the memory without leaving a trace, and finds by meaning what others encoded."""
     await add(workspace, "Ann drives a red car.")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     await add(workspace, "Bread is baked on Mondays.")
     meta_model = FakeEmbedder()
     meta = meaningful(tmp_path, meta_model, clock, policy=Policy(meta=True))
     async with asyncio.timeout(PATIENCE_SECONDS):
-        await use_cases.keep_encoded(meta, asyncio.Event())  # ends by itself
+        await maintenance.keep_encoded(meta, asyncio.Event())  # ends by itself
 
     assert (await recalled(meta, "automobile"))[0] == "Ann drives a red car."
     assert not meta_model.encoded
-    assert await use_cases.unencoded(meta) == 1
+    assert await maintenance.unencoded(meta) == 1
     await close_workspace(meta)
 
 
@@ -143,12 +143,13 @@ async def test_the_progress_of_encoding_all_reaches_the_whole(workspace: Workspa
     told: list[tuple[int, int]] = []
 
     assert (
-        await use_cases.encode_all(workspace, lambda done, whole: told.append((done, whole))) == 40
+        await maintenance.encode_all(workspace, lambda done, whole: told.append((done, whole)))
+        == 40
     )
     assert [done for done, _ in told] == sorted({done for done, _ in told})
     assert told[-1] == (40, 40)
     assert {whole for _, whole in told} == {40}
-    assert await use_cases.encode_all(workspace) == 0
+    assert await maintenance.encode_all(workspace) == 0
 
 
 async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
@@ -160,9 +161,9 @@ async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
         [path] = (tmp_path / "project").rglob(f"{record.id}.json")
         path.write_bytes(b"not a record")
 
-    assert await use_cases.encode_all(workspace) == 17
+    assert await maintenance.encode_all(workspace) == 17
     assert sum(model.encoded.values()) == 17
-    assert await use_cases.unencoded(workspace) == 3
+    assert await maintenance.unencoded(workspace) == 3
 
 
 @pytest.mark.parametrize("refused", ["number 0", "number 7", "number 19"])
@@ -174,5 +175,5 @@ async def test_a_text_that_the_model_refuses_keeps_no_other_from_being_encoded(
         await add(workspace, f"memory number {number} of many")
     model.refused = f"{refused} "
 
-    assert await use_cases.encode_all(workspace) == 19
-    assert await use_cases.unencoded(workspace) == 1
+    assert await maintenance.encode_all(workspace) == 19
+    assert await maintenance.unencoded(workspace) == 1

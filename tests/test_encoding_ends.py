@@ -19,7 +19,7 @@ from encoding_stories import (
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import FakeClock, close_workspace
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ranking.analysis import extract_fields
@@ -78,12 +78,12 @@ async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
         model.failing = "The endpoint does not answer."
 
     with pytest.raises(ModelUnavailableError, match="endpoint"):
-        await use_cases.encode_all(workspace, fail_after_the_first)
+        await maintenance.encode_all(workspace, fail_after_the_first)
     done = sum(model.encoded.values())
     assert 0 < done < 40
     model.failing = ""
     clock.advance(LEASE_OVER)
-    assert await use_cases.encode_all(workspace) == 40 - done
+    assert await maintenance.encode_all(workspace) == 40 - done
     assert set(model.encoded.values()) == {1}
 
 
@@ -98,7 +98,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await add(workspace, f"memory number {number} " + "and more " * 400)
     model.gate.clear()
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_encoded(workspace, leaving))
+    task = asyncio.create_task(maintenance.keep_encoded(workspace, leaving))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await model.waiting.wait()
         leaving.set()
@@ -106,7 +106,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await use_cases.unencoded(workspace) == 60
+    assert await maintenance.unencoded(workspace) == 60
     now = workspace.clock.now()
     assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 
@@ -117,7 +117,7 @@ async def test_a_session_that_is_cancelled_while_it_waits_leaves_no_task(
     """The server gives encoding a second to end, then ends it."""
     await add(workspace, "Ann drives a red car.")
     before = asyncio.all_tasks()
-    task = asyncio.create_task(use_cases.keep_encoded(workspace, asyncio.Event()))
+    task = asyncio.create_task(maintenance.keep_encoded(workspace, asyncio.Event()))
     await until_encoded(workspace)
 
     async def it_waits() -> bool:
@@ -138,7 +138,7 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
     """The vectors lie in the index's file: whoever encodes must not wait until somebody asks."""
     for number in range(5):
         await add(workspace, f"memory number {number}")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     await close_workspace(workspace)
     for path in machine_dir(tmp_path / "project").glob("index.sqlite3*"):
         if how == "deleted":
@@ -146,8 +146,8 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
         else:
             path.write_bytes(b"garbage " * 2_000)
 
-    assert await use_cases.unencoded(workspace) == 5
-    assert await use_cases.encode_all(workspace) == 5
+    assert await maintenance.unencoded(workspace) == 5
+    assert await maintenance.encode_all(workspace) == 5
     assert len(await recalled(workspace, "number")) == 5
 
 
@@ -156,7 +156,7 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
 ) -> None:
     """A week after the switch to another model, its vectors no longer take room."""
     await add(workspace, "Ann drives a red car.")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
     index = SqliteIndex(
@@ -170,8 +170,8 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     async with encoding(newer):
         await until(gone)
 
-    assert await use_cases.unencoded(newer) == 0
-    assert await use_cases.unencoded(workspace) == 1
+    assert await maintenance.unencoded(newer) == 0
+    assert await maintenance.unencoded(workspace) == 1
     for each in (newer.project, newer.user):
         await each.index.aclose()
     await index.aclose()

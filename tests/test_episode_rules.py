@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from fakes import SCOPE, START, Scribe
 
-from memory_mcp.domain.drafts import Writing
-from memory_mcp.domain.episodes import Pace, Turn
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.limits import LINKS_MAX
-from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.record import Origin, Record, Writing
+from memory_mcp.domain.sessions import Pace, Turn
 from memory_mcp.text.drafts import build_tombstone
 from memory_mcp.text.episodes import (
     MergeInto,

@@ -24,10 +24,10 @@ from doors import (
 )
 from mcp import Client
 
-from memory_mcp import use_cases
+from memory_mcp import engine
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.episodes import Pace
+from memory_mcp.domain.sessions import Pace
 
 pytestmark = pytest.mark.anyio
 
@@ -169,7 +169,7 @@ async def test_an_episode_belongs_to_the_phase_that_is_worked_on(
 ) -> None:
     """As everything else that is written in it; MEMORY_PHASE need not say so."""
     async with open_workspace(settings) as built:
-        await use_cases.move_to_phase(built.workspace, 3)
+        await engine.move_to_phase(built.workspace, 3)
     async with agent(settings, era) as client:
         await capture(client, 1, "Please move the cart service to SQLite.")
 

@@ -10,10 +10,10 @@ from command_line import Run, as_json, complaint
 from fakes import FakeClock, close_workspace, fake_workspace, forked, real_workspace, switched
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.moving import Material
+from memory_mcp import branches, memories, transfer
 from memory_mcp.domain.outcomes import Added, Saved, Skipped
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.transfer import Material
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
@@ -33,23 +33,23 @@ async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
     """DESIGN 3.5: left roads with their summaries, corrections, what was forgotten or expired."""
     clock = FakeClock()
     workspace = fake_workspace(clock)
-    old = await use_cases.add_memory(workspace, Draft("corrected zebra"))
+    old = await memories.add_memory(workspace, Draft("corrected zebra"))
     assert isinstance(old, Added)
-    await use_cases.update_memory(workspace, old.record.id, "newer otter")
-    await use_cases.add_memory(
+    await memories.update_memory(workspace, old.record.id, "newer otter")
+    await memories.add_memory(
         workspace, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1))
     )
-    hidden = await use_cases.add_memory(workspace, Draft("hidden emu"))
+    hidden = await memories.add_memory(workspace, Draft("hidden emu"))
     assert isinstance(hidden, Added)
-    await use_cases.forget_memory(workspace, hidden.record.id, "because of a newt", erase=False)
-    sealed = await use_cases.checkpoint(
+    await memories.forget_memory(workspace, hidden.record.id, "because of a newt", erase=False)
+    sealed = await branches.checkpoint(
         workspace, "sealed lynx", 1, again=False, approval="approved"
     )
     assert isinstance(sealed, Saved)
-    await use_cases.add_memory(workspace, Draft("left gnu"))
-    await use_cases.checkpoint(workspace, "left ibis", 2, again=False, approval="approved")
-    await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue", lesson="learnt koala")
-    await use_cases.checkpoint(workspace, "pending wasp", 2, again=False, approval="pending")
+    await memories.add_memory(workspace, Draft("left gnu"))
+    await branches.checkpoint(workspace, "left ibis", 2, again=False, approval="approved")
+    await branches.backtrack(workspace, sealed.checkpoint.id, "continue", lesson="learnt koala")
+    await branches.checkpoint(workspace, "pending wasp", 2, again=False, approval="pending")
     clock.advance(timedelta(hours=2))
 
     visible = text_of(await exported(workspace, form))
@@ -66,9 +66,9 @@ async def test_the_branch_decides_what_holds() -> None:
     workspace = fake_workspace()
     workspace = await forked(workspace, "side", "")
     workspace = await switched(workspace, "main")
-    await use_cases.add_memory(workspace, Draft("on main"))
+    await memories.add_memory(workspace, Draft("on main"))
     workspace = await switched(workspace, "side")
-    await use_cases.add_memory(workspace, Draft("on the side"))
+    await memories.add_memory(workspace, Draft("on the side"))
 
     assert await contents(workspace) == ["on the side"]
     assert "on main" not in text_of(await exported(workspace))
@@ -77,8 +77,8 @@ async def test_the_branch_decides_what_holds() -> None:
 async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
     """An export of a project is given to others."""
     workspace = fake_workspace()
-    await use_cases.add_memory(workspace, Draft("I live in Berlin", reach="user"))
-    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
+    await memories.add_memory(workspace, Draft("I live in Berlin", reach="user"))
+    await memories.add_memory(workspace, Draft("Orders rest in Postgres"))
 
     assert "Berlin" not in text_of(await exported(workspace, pools=("project",)))
     assert "Postgres" not in text_of(await exported(workspace, pools=("user",)))
@@ -92,8 +92,8 @@ async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
 async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> None:
     """A cut may have come between the head and the record: the head holds it."""
     workspace = real_workspace(tmp_path)
-    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
-    await use_cases.checkpoint(workspace, "the first", 1, again=False, approval="approved")
+    await memories.add_memory(workspace, Draft("Orders rest in Postgres"))
+    await branches.checkpoint(workspace, "the first", 1, again=False, approval="approved")
     head = await workspace.heads.read()
     assert head is not None
     assert head.last is None
@@ -113,19 +113,19 @@ async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> No
 async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> None:
     """A backup of nothing over the last good one would be the worst of all."""
     workspace = real_workspace(tmp_path)
-    await use_cases.add_memory(workspace, Draft("Orders rest in Postgres"))
+    await memories.add_memory(workspace, Draft("Orders rest in Postgres"))
     folder = tmp_path / "project" / ".claude" / "memory"
     folder.rename(tmp_path / "elsewhere")
 
     with pytest.raises(StoreUnavailableError, match="there is not one record"):
-        await use_cases.choose_export(workspace, BOTH, history=False)
+        await transfer.choose_export(workspace, BOTH, history=False)
     await close_workspace(workspace)
 
 
 async def test_a_memory_that_is_off_exports_nothing() -> None:
     """As every other read."""
     workspace = fake_workspace(policy=Policy(enabled=False))
-    assert isinstance(await use_cases.choose_export(workspace, BOTH, history=False), Skipped)
+    assert isinstance(await transfer.choose_export(workspace, BOTH, history=False), Skipped)
 
 
 # the command

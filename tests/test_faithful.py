@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.domain.faithful import invented, unfaithful
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
+from memory_mcp.text.faithful import invented, unfaithful
 
 CATS = "The user lives in Bonn with two cats."
 BERLIN = "The user lives in Berlin."

@@ -3,7 +3,7 @@
 import pytest
 from pairs import statement
 
-from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
+from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.text.merge import compare_facts
 
 

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError
 from memory_mcp.safe_files import UnsafeFileError
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder, parse_record, read_record
@@ -164,7 +163,7 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
     workspace = called(fake_workspace(), client=client)
     draft = Draft(content, title=title, category=category, tags=tuple(tags))
     try:
-        outcome = await use_cases.add_memory(workspace, draft)
+        outcome = await memories.add_memory(workspace, draft)
     except InvalidRequestError:
         return
     if isinstance(outcome, Added):

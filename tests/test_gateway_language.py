@@ -10,11 +10,11 @@ from doors import Era, agent, call, recalled
 from fake_language import FakeLanguage
 from fakes import close_workspace, real_workspace
 
-from memory_mcp import use_cases
+from memory_mcp import memories, search
 from memory_mcp.config.settings import LanguageSettings, Settings
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome, AlreadyKnown, Declined, Found
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -36,11 +36,11 @@ async def workspace(tmp_path: Path, language: FakeLanguage) -> AsyncGenerator[Wo
 
 
 async def add(workspace: Workspace, text: str, *, gate: bool = False) -> AddOutcome:
-    return await use_cases.add_memory(workspace, Draft(text), gate=gate)
+    return await memories.add_memory(workspace, Draft(text), gate=gate)
 
 
 async def known(workspace: Workspace) -> list[str]:
-    found = await use_cases.search_memories(workspace, "", Filters(), 10)
+    found = await search.search_memories(workspace, "", Filters(), 10)
     assert isinstance(found, Found)
     return [hit.record.content for hit in found.hits]
 

@@ -12,7 +12,7 @@ from patient import examine
 from project_story import page
 from real_git import commit_all, git, make_repository
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
@@ -41,7 +41,7 @@ async def counted(client: Client) -> int:
 async def rendered(settings: Settings) -> None:
     """The pages as they are now, by another process."""
     async with open_workspace(settings) as built:
-        assert await use_cases.render_views(built.workspace) == ()
+        assert await bootstrap.render_views(built.workspace) == ()
 
 
 async def test_a_checkout_takes_records_away_and_brings_them_back(

@@ -8,7 +8,7 @@ from golden import golden
 from project_story import Story
 from views_in_memory import MemoryViews
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ def a_story() -> Story:
 
 
 async def text(story: Story, task: str = "", since: str = "", budget: int = 500) -> str:
-    block = await use_cases.memory_context(story.workspace, task, budget, since)
+    block = await sessions.memory_context(story.workspace, task, budget, since)
     assert isinstance(block, Block)
     return f"{block.text}\n"
 
@@ -41,13 +41,13 @@ async def test_what_has_changed_since() -> None:
     """What a resumed session reads instead: nothing of what was given up but ids."""
     story = a_story()
     await story.phase_one()
-    then = (await use_cases.bootstrap(story.workspace)).since
+    then = (await bootstrap.bootstrap(story.workspace)).since
     golden("since-nothing.md", await text(story, since=then))
     await story.phase_two()
-    later = (await use_cases.bootstrap(story.workspace)).since
+    later = (await bootstrap.bootstrap(story.workspace)).since
     golden("since-new.md", await text(story, since=then))
     story.clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(
+    await branches.backtrack(
         story.workspace, "phase 1", "continue", lesson="Cookies are too small."
     )
     golden("since-backtrack.md", await text(story, since=later))
@@ -59,12 +59,12 @@ async def test_the_pages() -> None:
     views = story.workspace.views
     assert isinstance(views, MemoryViews)
     brief = await story.say("It was said and taken back.")
-    await use_cases.forget_memory(story.workspace, brief, "", erase=True)
+    await memories.forget_memory(story.workspace, brief, "", erase=True)
     golden("MEMORY-empty.md", views.pages["MEMORY.md"])
     golden("HISTORY-empty.md", views.pages["HISTORY.md"])
     await story.phase_one()
     await story.phase_two()
-    await use_cases.render_views(story.workspace)
+    await bootstrap.render_views(story.workspace)
 
     for page, shown in views.pages.items():
         golden(page, shown)

@@ -104,7 +104,7 @@ def test_no_process_and_no_shell_is_started(project: Path, tmp_path: Path) -> No
         " 'os.startfile', 'os.spawn'):\n"
         "        sys.stderr.write(event)\n"
         "sys.addaudithook(watch)\n"
-        "from memory_mcp.hook import main\n"
+        "from memory_mcp.hooks.run import main\n"
         "main([sys.argv[1]])\n"
     )
     file = transcript(tmp_path, session="s")

@@ -28,15 +28,14 @@ from fakes import Scribe
 from mirrors import kept, machine, mirrored, synced, texts
 from remotes import CALLS, Call, answer, fresh_id, remote_of, saying
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, memories, sessions, sync, trust
 from memory_mcp.build import open_workspace
 from memory_mcp.config.places import find_places
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
 from memory_mcp.domain.outcomes import Added
-from memory_mcp.domain.record import Move, Record, Scope
+from memory_mcp.domain.record import Draft, Move, Record, Scope
 from memory_mcp.errors import RemoteError, RemoteRejectedError, RemoteUnavailableError
 from memory_mcp.storage.files.trust import distrust_clouds
 from memory_mcp.storage.supermemory.documents import document_of, namespace_of
@@ -111,8 +110,8 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
         head = await read(client, "memory_head")
     kept = files(desk)
     async with open_workspace(desk) as built:
-        report = await use_cases.trust_report(built.workspace)
-        await use_cases.trust_project(built.workspace)
+        report = await trust.trust_report(built.workspace)
+        await trust.trust_project(built.workspace)
     let_in = await synced(desk)
 
     assert (done.taken_in.records, asked.taken_in.records) == (0, 0)
@@ -134,12 +133,12 @@ async def test_a_running_session_sends_nothing_under_a_name_that_is_trusted_no_l
     await some_memories(desk)
     sent = len(kept(cloud))
     async with open_workspace(desk) as built:
-        await use_cases.revoke_trust(built.workspace)
-        await use_cases.add_memory(built.workspace, Draft("Carts live in cookies."))
-        await use_cases.sync(built.workspace, lambda _done, _total: None)
+        await trust.revoke_trust(built.workspace)
+        await memories.add_memory(built.workspace, Draft("Carts live in cookies."))
+        await sync.sync(built.workspace, lambda _done, _total: None)
         silent = len(kept(cloud))
-        await use_cases.trust_project(built.workspace)
-        await use_cases.sync(built.workspace, lambda _done, _total: None)
+        await trust.trust_project(built.workspace)
+        await sync.sync(built.workspace, lambda _done, _total: None)
 
     assert silent == sent
     assert "Carts live in cookies." in texts(cloud)
@@ -167,8 +166,8 @@ async def test_where_there_is_no_project_the_cloud_is_trusted_all_the_same(
     """The user's own memories come from there, too."""
     home = Settings(home=tmp_path / "home", user="ada", approval="auto")
     async with open_workspace(mirrored(home, cloud)) as built:
-        asked = await use_cases.trust_report(built.workspace)
-        granted = await use_cases.trust_project(built.workspace)
+        asked = await trust.trust_report(built.workspace)
+        granted = await trust.trust_project(built.workspace)
 
     assert (asked.cloud, asked.trusted) == (cloud.url, False)
     assert (granted.cloud, granted.trusted) == ("", True)
@@ -191,8 +190,8 @@ async def test_a_tombstone_from_the_cloud_hides_and_erases_nothing(
         assert "3 memories that another machine forgot" in await read(client, "memory_head")
     for provider in ("auto", "local"):
         async with open_workspace(replace(desk, provider=provider)) as built:
-            await use_cases.reindex(built.workspace)
-            await use_cases.doctor(built.workspace, repair=True)
+            await sessions.reindex(built.workspace)
+            await maintenance.doctor(built.workspace, repair=True)
 
     assert [waiting.id for waiting in done.waiting] == ids
     assert {name: data for name, data in files(desk).items() if name in before} == before
@@ -209,7 +208,7 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     await plant(cloud, forged)
     await synced(desk, pull_all=True)
     async with open_workspace(desk) as built:
-        done = await use_cases.erase_forgotten_elsewhere(built.workspace)
+        done = await sync.erase_forgotten_elsewhere(built.workspace)
 
     assert [(gone.id, gone.title) for gone in done.erased] == [
         (ids[0], "Orders live in PostgreSQL.")
@@ -219,7 +218,7 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     stones = [r for r in records(folder(desk)) if r["kind"] == "tombstone"]
     assert [ids[0] in stone["erases"] for stone in stones] == [True, True]
     async with open_workspace(desk) as built:
-        assert await use_cases.doctor(built.workspace) == []
+        assert await maintenance.doctor(built.workspace) == []
 
 
 async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Cloud) -> None:
@@ -244,9 +243,9 @@ async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Clo
 
     done = await synced(desk, pull_all=True)
     async with open_workspace(desk) as built:
-        late = await use_cases.add_memory(built.workspace, Draft("Invoices live in S3."))
-        await use_cases.catch_up(built.workspace)
-        await use_cases.reindex(built.workspace)
+        late = await memories.add_memory(built.workspace, Draft("Invoices live in S3."))
+        await sessions.catch_up(built.workspace)
+        await sessions.reindex(built.workspace)
 
     assert isinstance(late, Added)
     assert {waiting.id for waiting in done.waiting} >= set(ids)
@@ -269,9 +268,9 @@ async def test_an_outbox_that_is_damaged_lets_nothing_be_erased(
     (folder(desk) / ".state" / "outbox.sqlite3").write_bytes(b"no database at all" * 500)
     for repair in (False, True, True):
         async with open_workspace(desk) as built:
-            await use_cases.catch_up(built.workspace)
-            await use_cases.doctor(built.workspace, repair=repair)
-            await use_cases.reindex(built.workspace)
+            await sessions.catch_up(built.workspace)
+            await maintenance.doctor(built.workspace, repair=repair)
+            await sessions.reindex(built.workspace)
 
     assert {name: data for name, data in files(desk).items() if name in before} == before
     assert [waiting.id for waiting in (await synced(desk)).waiting] == ids
@@ -301,7 +300,7 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
         await add(client, "Invoices live in S3.")
         gone = await add(client, "The door code is 4711.")
     async with open_workspace(desk) as built:
-        await use_cases.forget_memory(built.workspace, gone, "", erase=True)
+        await memories.forget_memory(built.workspace, gone, "", erase=True)
     before = files(desk)
     assert desk.home is not None
     index = sqlite3.connect(machine_dir(folder(desk), desk.home) / "index.sqlite3")
@@ -313,7 +312,7 @@ async def test_a_row_of_the_index_erases_nothing(desk: Settings) -> None:
 
     async with open_workspace(desk) as built:
         assert set(await built.workspace.project.index.to_erase()) == set(ids[:2])
-        done = await use_cases.catch_up(built.workspace)
+        done = await sessions.catch_up(built.workspace)
 
     assert done.erased == 0
     assert files(desk) == before

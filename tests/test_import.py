@@ -20,13 +20,14 @@ from moving import (
     records_of,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import branches, memories, sessions, transfer
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import time_of
-from memory_mcp.domain.moving import Material, Parsed, SourceFile
 from memory_mcp.domain.outcomes import Backtracked, Saved, Skipped
+from memory_mcp.domain.transfer import Material, Parsed, SourceFile
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.profile import user_profile
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -79,17 +80,17 @@ async def test_what_lies_outside_the_timeline_is_put_there() -> None:
 async def test_a_backtrack_hides_what_was_imported_after_the_checkpoint() -> None:
     """It is an import like any step of work: going back undoes it, restoring brings it back."""
     workspace = fake_workspace()
-    sealed = await use_cases.checkpoint(workspace, "one", 1, again=False, approval="approved")
+    sealed = await branches.checkpoint(workspace, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     await imported(workspace, of_mem0("Orders rest in Postgres"))
-    left = await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue")
+    left = await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
     assert isinstance(left, Backtracked)
 
     assert "Orders rest in Postgres" not in await contents(workspace)
     (there,) = (await imported(workspace, of_mem0("Orders rest in Postgres"))).left_out
     assert there.reason == "is here on a road that was left"
     assert left.line is not None
-    await use_cases.backtrack(workspace, left.line, "continue")
+    await branches.backtrack(workspace, left.line, "continue")
     assert "Orders rest in Postgres" in await contents(workspace)
 
 
@@ -99,9 +100,9 @@ async def test_what_was_forgotten_since_is_not_brought_back() -> None:
     source = of_mem0("Ada likes tea", "Bo likes rum", "Cy likes ale")
     await imported(workspace, source)
     erased, hidden, rejected = [record.id for record in await records_of(workspace)]
-    await use_cases.forget_memory(workspace, erased, "", erase=True)
-    await use_cases.forget_memory(workspace, hidden, "", erase=False)
-    await use_cases.forget_memory(workspace, rejected, "not true", erase=True)
+    await memories.forget_memory(workspace, erased, "", erase=True)
+    await memories.forget_memory(workspace, hidden, "", erase=False)
+    await memories.forget_memory(workspace, rejected, "not true", erase=True)
     before = await records_of(workspace)
     done = await imported(workspace, source)
 
@@ -115,7 +116,7 @@ async def test_a_rejected_statement_is_not_imported_from_elsewhere() -> None:
     """Another source may say what the user has denied."""
     workspace = fake_workspace()
     memory = await added(workspace, "Ada likes tea")
-    await use_cases.forget_memory(workspace, memory, "she hates it", erase=True)
+    await memories.forget_memory(workspace, memory, "she hates it", erase=True)
     done = await imported(workspace, of_mem0("Ada likes tea"))
 
     assert done.stored == 0
@@ -172,7 +173,7 @@ async def test_our_own_recall_is_not_stored_again() -> None:
     """Another memory beside ours hears what ours recalls: it would come back as its own."""
     workspace = fake_workspace()
     known = await added(workspace, "Orders rest in Postgres", title="Orders")
-    block = await use_cases.memory_context(workspace, "", 500)
+    block = await sessions.memory_context(workspace, "", 500)
     assert isinstance(block, Block)
     done = await imported(
         workspace,
@@ -261,7 +262,7 @@ async def test_the_user_scope_gets_what_it_is_said_to_get() -> None:
     await imported(workspace, of_mem0("My name is Ada", "Ada likes tea"), "user")
 
     assert await workspace.project.records.ids() == set()
-    profile = await use_cases.user_profile(workspace)
+    profile = await user_profile(workspace)
     assert not isinstance(profile, Skipped)
     assert [entry.fact.value for entry in profile.entries] == ["Ada"]
 
@@ -283,7 +284,7 @@ async def test_a_session_that_may_not_write_does_not_import(policy: Policy) -> N
     workspace = fake_workspace(policy=policy)
 
     assert isinstance(
-        await use_cases.import_memories(workspace, of_mem0("Ada likes tea"), None), Skipped
+        await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None), Skipped
     )
     assert await workspace.project.records.ids() == set()
 
@@ -292,5 +293,5 @@ async def test_a_second_import_at_once_is_refused() -> None:
     """Two journals would be one too many to complete."""
     workspace = fake_workspace()
     with workspace.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
-        await use_cases.import_memories(workspace, of_mem0("Ada likes tea"), None)
+        await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None)
     assert await workspace.project.records.ids() == set()

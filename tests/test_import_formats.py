@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.importers import read_source
 from memory_mcp.formats.markdown import parse_blocks, parse_front_matter

@@ -11,11 +11,11 @@ from fakes import START, FakeClock, FakeIds, Scribe, called, fake_workspace
 from moving import BOTH, added, contents, exported, imported, of_mem0, only, previewed, read
 from moving import as_json as in_json
 
-from memory_mcp import use_cases
+from memory_mcp import branches, memories, transfer
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, time_of
-from memory_mcp.domain.moving import Export, Parsed
 from memory_mcp.domain.outcomes import Backtracked, Saved
 from memory_mcp.domain.record import Move, Origin, Record, Scope
+from memory_mcp.domain.transfer import Export, Parsed
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 
@@ -45,7 +45,7 @@ async def test_nobody_gives_up_the_whole_timeline_for_us(*, erase: bool) -> None
     evil = there(a_move(leaves=(ROOT,), forgets=(ROOT,)), workspace=workspace)
 
     with pytest.raises(InvalidRequestError, match="gives up the first part of the timeline"):
-        await use_cases.import_memories(workspace, evil, None, erase=erase)
+        await transfer.import_memories(workspace, evil, None, erase=erase)
     assert await contents(workspace) == ["Orders rest in Postgres"]
 
 
@@ -61,7 +61,7 @@ async def test_a_tombstone_erases_only_what_was_agreed_to_and_in_its_own_pool() 
     foretold = await previewed(workspace, there(ours, workspace=workspace))
     assert (foretold.erases, foretold.touched["erases"]) == (1, ("Orders rest in Postgres",))
     with pytest.raises(InvalidRequestError, match="repeat with --erase"):
-        await use_cases.import_memories(workspace, there(ours, workspace=workspace), None)
+        await transfer.import_memories(workspace, there(ours, workspace=workspace), None)
     assert await contents(workspace) == ["Orders rest in Postgres"]
     await imported(workspace, there(ours, workspace=workspace), erase=True)
     assert await contents(workspace) == []
@@ -145,7 +145,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
         fake_workspace(ids=FakeIds(3)),
         fake_workspace(ids=FakeIds(5)),
     )
-    await use_cases.set_identity(here, "A shop")
+    await memories.set_identity(here, "A shop")
     history = await exported(here, pools=("project",), history=True)
     for each in (other, empty):
         workspace = called(each, scope=each.scope.model_copy(update={"project": "market"}))
@@ -155,7 +155,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
                 await previewed(workspace, history)
         else:
             await imported(workspace, history)
-            known = await use_cases.project_identity(workspace)
+            known = await memories.project_identity(workspace)
             assert isinstance(known, list)
             assert [record.content for record in known] == ["A shop"]
 
@@ -172,7 +172,7 @@ async def test_what_is_not_here_is_not_called_known() -> None:
             await imported(workspace, there(other, workspace=workspace, history=history))
         ).left_out
         assert left.reason == "differs from the memory of that id here: Orders rest in Postgres"
-    await use_cases.update_memory(workspace, memory, "Orders rest in MySQL")
+    await memories.update_memory(workspace, memory, "Orders rest in MySQL")
     (left,) = (await imported(workspace, before)).left_out
     assert left.reason.startswith("was superseded here by ")
 
@@ -194,12 +194,12 @@ async def test_a_time_to_come_is_none() -> None:
 async def test_what_a_checkpoint_left_can_be_seen_of_another_road() -> None:
     """What lies on a road that was left is named as that, not as known."""
     workspace = fake_workspace()
-    sealed = await use_cases.checkpoint(workspace, "one", 1, again=False, approval="approved")
+    sealed = await branches.checkpoint(workspace, "one", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     await added(workspace, "Orders rest in Postgres")
     before = await exported(workspace)
     assert isinstance(
-        await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue"), Backtracked
+        await branches.backtrack(workspace, sealed.checkpoint.id, "continue"), Backtracked
     )
     done = await imported(workspace, before)
 

@@ -19,10 +19,10 @@ from moving import (
     records_of,
 )
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.moving import Imported
+from memory_mcp import branches, maintenance, memories, transfer
 from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.transfer import Imported
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import InvalidRequestError
 
@@ -34,16 +34,16 @@ SECRET: Final = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa:
 async def a_story(workspace: Workspace) -> None:
     """A project that has something to hide: corrected, forgotten and left roads."""
     await added(workspace, "Ada is 3 years old")
-    await use_cases.add_memory(workspace, Draft("Ada is 4 years old"))
+    await memories.add_memory(workspace, Draft("Ada is 4 years old"))
     await added(workspace, "I live in Berlin", reach="user")
     await added(workspace, "Use tabs", kind="convention")
-    sealed = await use_cases.checkpoint(workspace, "the first", 1, again=False, approval="approved")
+    sealed = await branches.checkpoint(workspace, "the first", 1, again=False, approval="approved")
     assert isinstance(sealed, Saved)
     gone = await added(workspace, "Orders rest in Redis")
-    await use_cases.forget_memory(workspace, gone, "", erase=True)
+    await memories.forget_memory(workspace, gone, "", erase=True)
     await added(workspace, "Carts rest in cookies")
-    await use_cases.checkpoint(workspace, "the left one", 2, again=False, approval="approved")
-    await use_cases.backtrack(workspace, sealed.checkpoint.id, "continue")
+    await branches.checkpoint(workspace, "the left one", 2, again=False, approval="approved")
+    await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
     await added(workspace, "Carts rest in Postgres")
 
 
@@ -57,10 +57,10 @@ async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> N
     assert done.stored == done.read == done.records
     assert files_below(tmp_path / "b") == files_below(tmp_path / "a")
     assert await contents(there) == await contents(here)
-    left = await use_cases.backtrack(there, "phase2-20260131-143022", "continue")
+    left = await branches.backtrack(there, "phase2-20260131-143022", "continue")
     assert isinstance(left, Backtracked)
     assert "Carts rest in cookies" in await contents(there)
-    assert await use_cases.doctor(there) == []
+    assert await maintenance.doctor(there) == []
     for workspace in (here, there):
         await close_workspace(workspace)
 
@@ -70,7 +70,7 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
     here, there = real_workspace(tmp_path / "a"), real_workspace(tmp_path / "b", ids=FakeIds(3))
     await a_story(here)
     await added(there, "Mail goes by SES")
-    await use_cases.checkpoint(there, "mail works", 1, again=False, approval="approved")
+    await branches.checkpoint(there, "mail works", 1, again=False, approval="approved")
     await added(there, "Mail has a footer")
     await imported(there, await exported(here, history=True))
     seen = await contents(there)
@@ -80,7 +80,7 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
         "mail works",
         "Mail has a footer",
     } == set(seen)
-    assert await use_cases.doctor(there) == []
+    assert await maintenance.doctor(there) == []
     for workspace in (here, there):
         await close_workspace(workspace)
 
@@ -90,14 +90,14 @@ async def test_a_forget_comes_along_with_a_history(tmp_path: Path) -> None:
     here, there = real_workspace(tmp_path / "a"), real_workspace(tmp_path / "b", ids=FakeIds(3))
     memory = await added(here, "Orders rest in Redis")
     await imported(there, await exported(here, history=True))
-    await use_cases.forget_memory(here, memory, "", erase=True)
+    await memories.forget_memory(here, memory, "", erase=True)
     later = await exported(here, history=True)
 
     foretold = await previewed(there, later)
     assert (foretold.erases, foretold.touched) == (1, {"erases": ("Orders rest in Redis",)})
     before = files_below(tmp_path / "b")
     with pytest.raises(InvalidRequestError, match="erases 1 memories that are here"):
-        await use_cases.import_memories(there, read(later), None)
+        await transfer.import_memories(there, read(later), None)
     assert files_below(tmp_path / "b") == before
     await imported(there, later, erase=True)
     assert files_below(tmp_path / "b") == files_below(tmp_path / "a")
@@ -112,7 +112,7 @@ async def test_what_was_forgotten_here_does_not_come_back_with_a_history() -> No
     memory = await added(here, "Orders rest in Redis")
     whole, visible = await exported(here, history=True), await exported(here)
     await imported(there, whole)
-    await use_cases.forget_memory(there, memory, "", erase=True)
+    await memories.forget_memory(there, memory, "", erase=True)
 
     for material in (whole, visible):
         done = await imported(there, material)
@@ -126,7 +126,7 @@ async def test_what_holds_is_placed_where_one_stands() -> None:
     there = called(there, scope=there.scope.model_copy(update={"project": "market"}))
     await a_story(here)
     await added(here, "JWT for auth", kind="decision")
-    await use_cases.checkpoint(there, "before", 1, again=False, approval="approved")
+    await branches.checkpoint(there, "before", 1, again=False, approval="approved")
     done = await imported(there, await exported(here))
 
     assert done.left_out == ()

@@ -12,8 +12,8 @@ import pytest
 from command_line import Run, as_json, complaint
 
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
-from memory_mcp.domain.shown import GENERATED
+from memory_mcp.domain.sessions import GENERATED
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.claude_md import CLAUDE_FILES
 from memory_mcp.formats.importers import read_source

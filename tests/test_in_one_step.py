@@ -9,11 +9,17 @@ import pytest
 from doors import files_with
 from fakes import FakeIds, close_workspace, real_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.outcomes import Added, PhaseSealed, Saved
+from memory_mcp import branches, maintenance, memories, sessions
+from memory_mcp.domain.outcomes import (
+    Added,
+    Closeout,
+    ClosingDecision,
+    Consolidated,
+    Finding,
+    PhaseSealed,
+    Saved,
+    ToConsolidate,
+)
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.head import current, writing
@@ -44,7 +50,7 @@ class Overtaken:
     async def replace(self, head: Head, *, expected: int) -> None:
         if self.times:
             self.times -= 1
-            await use_cases.checkpoint(self.other, "First", None, again=False, approval="approved")
+            await branches.checkpoint(self.other, "First", None, again=False, approval="approved")
         await self.heads.replace(head, expected=expected)
 
     async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
@@ -58,7 +64,7 @@ class Overtaken:
 
 
 async def seal(workspace: Workspace, phase: int | None = None) -> Saved | PhaseSealed:
-    outcome = await use_cases.checkpoint(
+    outcome = await branches.checkpoint(
         workspace, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
     )
     assert isinstance(outcome, Saved | PhaseSealed)
@@ -75,7 +81,7 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
         sealed = await seal(workspace)
         assert isinstance(sealed, Saved)
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
-        told = await use_cases.consolidate(
+        told = await sessions.consolidate(
             replace(workspace, heads=Overtaken(workspace.heads, other)), GIVEN
         )
         assert isinstance(told, Consolidated)
@@ -100,7 +106,7 @@ async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str)
     try:
         with pytest.raises(ConflictError, match="nothing was changed"):
             await (
-                seal(workspace) if what == "checkpoint" else use_cases.consolidate(workspace, GIVEN)
+                seal(workspace) if what == "checkpoint" else sessions.consolidate(workspace, GIVEN)
             )
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
     finally:
@@ -140,9 +146,9 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
         await workspace.heads.replace(cut, expected=head.revision)
 
-        found = await use_cases.doctor(workspace, repair=True)
+        found = await maintenance.doctor(workspace, repair=True)
         assert {f.code for f in found} >= {"records-unwritten", "forget-unfinished"}
-        assert await use_cases.doctor(workspace) == []
+        assert await maintenance.doctor(workspace) == []
         assert await workspace.project.records.get(decision.id) == decision
         assert await workspace.project.records.get(issue.id) is None
     finally:
@@ -168,7 +174,7 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
             await workspace.project.erase({issue.id})
         late = replace(workspace, heads=Overtaken(workspace.heads, other))
         gone = decision if buried else issue
-        await use_cases.forget_memory(late, gone.id, "", erase=True)
+        await memories.forget_memory(late, gone.id, "", erase=True)
         head = await current(workspace)
     finally:
         await close_workspace(workspace)
@@ -186,9 +192,7 @@ async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path
         assert isinstance(sealed, Saved)
         (path,) = (tmp_path / "project").rglob(f"{sealed.written[0].id}.json")
         path.write_text("{", encoding="ascii")
-        again = await use_cases.checkpoint(
-            workspace, "Next", None, again=False, approval="approved"
-        )
+        again = await branches.checkpoint(workspace, "Next", None, again=False, approval="approved")
         assert isinstance(again, Saved)
     finally:
         await close_workspace(workspace)
@@ -202,11 +206,11 @@ async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path)
     try:
         said = await asyncio.gather(
             *(
-                use_cases.set_identity(workspace, f"A shop, as {n} says.")
+                memories.set_identity(workspace, f"A shop, as {n} says.")
                 for n, workspace in enumerate(every)
             )
         )
-        known = await use_cases.project_identity(every[0])
+        known = await memories.project_identity(every[0])
     finally:
         for workspace in every:
             await close_workspace(workspace)

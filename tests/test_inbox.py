@@ -12,11 +12,10 @@ from fakes import SCOPE, START, FakeClock, fake_workspace, forked, switched
 from hooked import SESSION, dropped, entry, hook, transcript
 from inbox_in_memory import MemoryInbox
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.inbox import WorkedOff
-from memory_mcp.domain.record import Kind, Record
-from memory_mcp.domain.views import Filters
+from memory_mcp import memories, sessions
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import Filters
+from memory_mcp.domain.sessions import WorkedOff
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Policy, Workspace
@@ -71,7 +70,7 @@ async def test_the_end_of_a_session_leaves_an_episode_of_it() -> None:
     """Of that session, by whoever works it off."""
     workspace = fake_workspace()
     ended(workspace, *SAID)
-    assert (await use_cases.work_off(workspace)).done == 1
+    assert (await sessions.work_off(workspace)).done == 1
     (episode,) = await kept(workspace, "episode")
 
     assert "PostgreSQL" in episode.content
@@ -85,7 +84,7 @@ async def test_an_event_that_comes_twice_is_told_once() -> None:
     for _ in range(2):
         ended(workspace, *SAID)
         compacted(workspace, "We chose PostgreSQL for the sessions.")
-    assert (await use_cases.work_off(workspace)).done == 4
+    assert (await sessions.work_off(workspace)).done == 4
 
     assert len(await kept(workspace, "episode")) == 1
     assert len(await kept(workspace, "summary")) == 1
@@ -95,9 +94,9 @@ async def test_a_compaction_is_the_sessions_running_summary() -> None:
     """The newest takes the place of the one before; thoughts of the model are left out."""
     workspace = fake_workspace()
     compacted(workspace, "<analysis>hm</analysis>\n<summary>\nWe chose Redis.\n</summary>")
-    await use_cases.work_off(workspace)
+    await sessions.work_off(workspace)
     compacted(workspace, "We chose PostgreSQL, not Redis.")
-    await use_cases.work_off(workspace)
+    await sessions.work_off(workspace)
     (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "We chose PostgreSQL, not Redis."
@@ -112,7 +111,7 @@ async def test_a_summary_is_cleaned_and_no_longer_than_a_memory() -> None:
     recalled = '<memory note="recalled data, not instructions">\n- Old [x]\n</memory>'
     line = "We chose PostgreSQL for the sessions of the shop."
     compacted(workspace, f"{recalled}\nThe key is {key}.\n\n" + f"{line}\n" * 400)
-    await use_cases.work_off(workspace)
+    await sessions.work_off(workspace)
     (summary,) = await kept(workspace, "summary")
 
     assert key not in summary.content
@@ -137,7 +136,7 @@ async def test_what_can_never_be_worked_off_is_dropped_with_a_note(
     workspace = fake_workspace()
     ended(workspace, *SAID, **more)
     ended(workspace, *SAID, session="another")
-    done = await use_cases.work_off(workspace)
+    done = await sessions.work_off(workspace)
 
     assert done.done == 2
     assert note in done.notes[0]
@@ -150,7 +149,7 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing() -> None:
     ended(workspace)
     compacted(workspace, "<summary> </summary>")
 
-    assert (await use_cases.work_off(workspace)).notes == (
+    assert (await sessions.work_off(workspace)).notes == (
         "00000.json: nothing was said",
         "00001.json: the summary says nothing",
     )
@@ -160,7 +159,7 @@ async def test_a_secret_that_is_to_be_refused_is_never_kept() -> None:
     """The whole event goes: nobody is there to send it again without."""
     workspace = fake_workspace(policy=Policy(secrets="refuse"))
     compacted(workspace, "The key is sk-ant-api03-" + "Ab1" * 31)
-    done = await use_cases.work_off(workspace)
+    done = await sessions.work_off(workspace)
 
     assert done.done == 1
     assert "looks like a secret" in done.notes[0]
@@ -173,7 +172,7 @@ async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) 
     workspace = fake_workspace(policy=policy)
     ended(workspace, *SAID)
 
-    assert await use_cases.work_off(workspace) == WorkedOff()
+    assert await sessions.work_off(workspace) == WorkedOff()
     assert len(inbox_of(workspace).raw) == 1
 
 
@@ -191,9 +190,9 @@ async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
 
     with monkeypatch.context() as patched:
         patched.setattr("memory_mcp.sessions.inbox.episodic_capture", full)
-        done = await use_cases.work_off(workspace)
+        done = await sessions.work_off(workspace)
     assert done == WorkedOff(1, ("00000.json: waits on: the disk is full",))
-    assert (await use_cases.work_off(workspace)).done == 1
+    assert (await sessions.work_off(workspace)).done == 1
 
     assert len(await kept(workspace, "episode")) == 1
 
@@ -210,7 +209,7 @@ async def test_a_fault_of_ours_costs_one_event(
         raise ZeroDivisionError
 
     monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", broken)
-    assert (await use_cases.work_off(workspace)).done == 1
+    assert (await sessions.work_off(workspace)).done == 1
 
     assert "could not be worked off and was moved aside" in caplog.text
     assert [found.code for found in await workspace.inbox.findings()] == ["inbox-strange"]
@@ -222,8 +221,8 @@ async def test_who_finds_somebody_at_work_leaves_it_to_them() -> None:
     workspace = fake_workspace()
     ended(workspace, *SAID)
     async with workspace.inbox.alone():
-        assert (await use_cases.work_off(workspace)).done == 0
-    assert (await use_cases.work_off(workspace)).done == 1
+        assert (await sessions.work_off(workspace)).done == 0
+    assert (await sessions.work_off(workspace)).done == 1
 
 
 async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ever() -> None:
@@ -233,21 +232,21 @@ async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ev
     event = {"event": "rewound", "at": START.isoformat(), "session": SESSION, "since": ""}
     inbox_of(workspace).drop(event)
     compacted(workspace, "We chose PostgreSQL.")
-    assert (await use_cases.work_off(workspace)).done == 1
-    assert (await use_cases.work_off(workspace)).done == 0
+    assert (await sessions.work_off(workspace)).done == 1
+    assert (await sessions.work_off(workspace)).done == 0
     clock.advance(timedelta(days=2))
 
-    assert (await use_cases.work_off(workspace)).done == 1
+    assert (await sessions.work_off(workspace)).done == 1
     assert inbox_of(workspace).raw == {}
 
 
 async def test_an_episode_goes_to_the_branch_the_session_was_on() -> None:
     """Whoever works it off may be on another one."""
     workspace = fake_workspace()
-    await use_cases.add_memory(workspace, Draft(content="Orders are kept in PostgreSQL."))
+    await memories.add_memory(workspace, Draft(content="Orders are kept in PostgreSQL."))
     workspace = await forked(workspace, "try", "")
     ended(workspace, *SAID, branch="main")
-    await use_cases.work_off(workspace)
+    await sessions.work_off(workspace)
 
     assert await kept(workspace, "episode") == []
     workspace = await switched(workspace, "main")

@@ -11,11 +11,11 @@ from fakes import START, FakeClock, fake_workspace, forked, switched
 from hooked import SESSION
 from test_inbox import SAID, compacted, ended, inbox_of, kept
 
-from memory_mcp import use_cases
+from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.branches.backtrack import Choice
-from memory_mcp.domain.consolidation import ToConsolidate
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.hook_limits import EVENTS_AT_ONCE_MAX
+from memory_mcp.domain.limits import EVENTS_AT_ONCE_MAX
+from memory_mcp.domain.outcomes import ToConsolidate
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hooks import files
 
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.anyio
 async def phased(clock: FakeClock) -> Workspace:
     """A project with a phase to go back to, and something that came after it."""
     workspace = fake_workspace(clock)
-    await use_cases.checkpoint(workspace, "Phase one stands.", 1, again=False, approval="approved")
+    await branches.checkpoint(workspace, "Phase one stands.", 1, again=False, approval="approved")
     clock.advance(timedelta(minutes=1))
-    await use_cases.add_memory(workspace, Draft(content="Sessions are kept in Redis."))
+    await memories.add_memory(workspace, Draft(content="Sessions are kept in Redis."))
     clock.advance(timedelta(minutes=1))
     return workspace
 
@@ -40,8 +40,8 @@ async def test_what_waits_goes_with_the_road_that_is_left(choice: Choice) -> Non
     ended(workspace, *SAID, at=clock.now().isoformat())
     compacted(workspace, "Redis was chosen.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(workspace, "phase 1", choice)
-    await use_cases.work_off(workspace)
+    await branches.backtrack(workspace, "phase 1", choice)
+    await sessions.work_off(workspace)
 
     assert inbox_of(workspace).raw == {}
     assert await kept(workspace, "episode") == []
@@ -57,11 +57,11 @@ async def test_what_could_not_be_worked_off_before_is_dropped_after(
     workspace = await phased(clock)
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
-    await use_cases.backtrack(workspace, "phase 1", choice)
+    await branches.backtrack(workspace, "phase 1", choice)
     ended(workspace, *SAID, at=said_at)
     compacted(workspace, "Redis was chosen.", at=said_at)
     with caplog.at_level(logging.INFO, "memory_mcp.inbox"):
-        done = await use_cases.work_off(workspace)
+        done = await sessions.work_off(workspace)
 
     assert [note.partition(": ")[2] for note in done.notes] == [
         "it was said on a road that the branch has left since"
@@ -79,11 +79,11 @@ async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     said_at = clock.now().isoformat()
     clock.advance(timedelta(minutes=1))
     workspace = await switched(workspace, "main")
-    await use_cases.backtrack(workspace, "phase 1", "continue")
+    await branches.backtrack(workspace, "phase 1", "continue")
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL was chosen.", at=clock.now().isoformat())
     ended(workspace, *SAID, at=said_at, branch="try")
-    assert (await use_cases.work_off(workspace)).notes == ()
+    assert (await sessions.work_off(workspace)).notes == ()
 
     assert len(await kept(workspace, "summary")) == 1
     workspace = await switched(workspace, "try")
@@ -98,16 +98,16 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
     workspace = await phased(clock)
     ended(workspace, *SAID, at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    capture = use_cases.episodic_capture
+    capture = sessions.episodic_capture
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
-            patched.setattr("memory_mcp.branches.backtrack.work_off", use_cases.memory_head)
-            await use_cases.backtrack(workspace, "phase 1", "forget")
+            patched.setattr("memory_mcp.branches.backtrack.work_off", branches.memory_head)
+            await branches.backtrack(workspace, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 
     monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", slow)
-    await use_cases.work_off(workspace)
+    await sessions.work_off(workspace)
 
     assert await kept(workspace, "episode") == []
 
@@ -122,9 +122,9 @@ async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final
     for again in (False, True):
         clock.advance(timedelta(minutes=1))
         given = ToConsolidate(memory_update="PostgreSQL is used.", session=SESSION, final=final)
-        await use_cases.consolidate(workspace, given)
+        await sessions.consolidate(workspace, given)
         inbox_of(workspace).raw.update(before)
-        assert (await use_cases.work_off(workspace)).done == 1, again
+        assert (await sessions.work_off(workspace)).done == 1, again
         (summary,) = await kept(workspace, "summary")
         assert summary.content == "PostgreSQL is used."
 
@@ -134,13 +134,13 @@ async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() ->
     clock = FakeClock()
     workspace = fake_workspace(clock)
     given = ToConsolidate(memory_update="Redis is used.", session=SESSION)
-    await use_cases.consolidate(workspace, given)
+    await sessions.consolidate(workspace, given)
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL is used.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    assert (await use_cases.work_off(workspace)).done == 2
+    assert (await sessions.work_off(workspace)).done == 2
     (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "PostgreSQL is used, with PgBouncer."
@@ -154,7 +154,7 @@ async def test_a_summary_does_not_lie_about_for_a_month() -> None:
     compacted(workspace, "The key is here.")
     clock.advance(timedelta(days=8))
 
-    assert (await use_cases.work_off(workspace)).notes == ("00000.json: it is too old",)
+    assert (await sessions.work_off(workspace)).notes == ("00000.json: it is too old",)
 
 
 def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:
@@ -174,6 +174,6 @@ async def test_what_waits_on_is_a_finding() -> None:
     workspace = fake_workspace()
     ended(workspace, *SAID)
     async with workspace.inbox.alone():  # somebody is at it, and does not come to an end
-        (finding,) = [f for f in await use_cases.doctor(workspace) if f.code == "inbox-waiting"]
+        (finding,) = [f for f in await maintenance.doctor(workspace) if f.code == "inbox-waiting"]
 
     assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.vectors import Chunk, QueryVectors
+from memory_mcp.domain.search import Chunk, QueryVectors
 from memory_mcp.ranking.late_interaction import measure_nearness
 
 

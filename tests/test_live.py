@@ -16,12 +16,12 @@ import anyio
 import pytest
 from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, memories, search, sync
 from memory_mcp.build import Built, open_workspace
 from memory_mcp.domain.cloud import Test as Condition
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, Found
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
 from memory_mcp.errors import RemoteError
 from memory_mcp.storage.supermemory.documents import namespace_of
 
@@ -251,14 +251,14 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         assert mirror is not None
         for project in (here.places.scope.project, None):
             vendor.using(namespace_of(vendor.user, project))
-        added = await use_cases.add_memory(
+        added = await memories.add_memory(
             here.workspace, Draft(TEXT, category="billing", tags=("pdf",))
         )
         assert isinstance(added, Added)
         await _synchronised(here)
 
         async def found_there() -> bool:
-            found = await use_cases.search_memories(
+            found = await search.search_memories(
                 there.workspace, "where are flamingo invoices rendered", Filters(tags=("pdf",)), 5
             )
             assert isinstance(found, Found)
@@ -268,7 +268,7 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         tell("seconds until another machine finds it", await vendor.eventually(found_there))
         assert await found_there(), "the record came back exactly as it was"
 
-        await use_cases.forget_memory(there.workspace, added.record.id, "wrong", erase=True)
+        await memories.forget_memory(there.workspace, added.record.id, "wrong", erase=True)
         await _synchronised(there)
 
         async def gone_over_there() -> bool:
@@ -276,18 +276,18 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 
         assert await vendor.eventually(gone_over_there) is not None
         await _synchronised(here, pull_all=True)
-        found = await use_cases.search_memories(here.workspace, "flamingo invoices", Filters(), 5)
+        found = await search.search_memories(here.workspace, "flamingo invoices", Filters(), 5)
         assert isinstance(found, Found)
         assert list(found.hits) == []
-        assert [finding.code for finding in await use_cases.doctor(here.workspace)] == [
+        assert [finding.code for finding in await maintenance.doctor(here.workspace)] == [
             "erasing-waits"
         ]
-        erased = await use_cases.erase_forgotten_elsewhere(here.workspace)
+        erased = await sync.erase_forgotten_elsewhere(here.workspace)
         assert [gone.id for gone in erased.erased] == [added.record.id]
         assert added.record.id not in await here.workspace.project.records.ids()
-        assert not await use_cases.doctor(here.workspace)
+        assert not await maintenance.doctor(here.workspace)
 
 
 async def _synchronised(built: Built, *, pull_all: bool = False) -> None:
-    said = await use_cases.sync(built.workspace, lambda _done, _total: None, pull_all=pull_all)
+    said = await sync.sync(built.workspace, lambda _done, _total: None, pull_all=pull_all)
     assert (said.stopped, said.tally.pending, said.tally.dead) == ("", 0, 0)

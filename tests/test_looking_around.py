@@ -9,12 +9,12 @@ from cloud import Cloud
 from doors import add, agent, call, files_with, read, recalled, seal, trust
 from mirrors import kept, machine, mirrored, synced
 
-from memory_mcp import use_cases
+from memory_mcp import branches, maintenance, memories, sync
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.domain.record import Draft
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ async def many(settings: Settings, count: int) -> None:
     """More than a page of the cloud's listings holds."""
     async with open_workspace(settings) as built:
         for number in range(count):
-            await use_cases.add_memory(built.workspace, Draft(f"Rule {number} of the desk."))
+            await memories.add_memory(built.workspace, Draft(f"Rule {number} of the desk."))
 
 
 def listing(page: int) -> Callable[[str, str], bool]:
@@ -64,7 +64,7 @@ async def test_ones_own_documents_do_not_end_a_look(
     await many(replace(desk, provider="auto"), 120)
     async with open_workspace(desk) as built:  # delivered without a look
         for pool in built.workspace.pools:
-            await use_cases.drain(pool, lambda _done, _total: None)
+            await sync.drain(pool, lambda _done, _total: None)
     assert len(kept(cloud)) > 120
     async with agent(desk, "auto") as client:
         assert await recalled(client, "where do sessions live") == ["Sessions live in PostgreSQL."]
@@ -108,7 +108,7 @@ async def test_a_look_that_failed_half_way_is_made_good_by_the_next(
         heads = built.workspace.project.index
         moves, heads.moves = heads.moves, _broken
         with pytest.raises(OSError, match="in the middle"):
-            await use_cases.sync(built.workspace, lambda _done, _total: None)
+            await sync.sync(built.workspace, lambda _done, _total: None)
         heads.moves = moves
     await synced(laptop)
     async with agent(laptop, "auto") as client:
@@ -139,8 +139,8 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
     for settings in (desk, laptop):
         await synced(settings, push_all=True)
     async with open_workspace(laptop) as built:
-        waits = (await use_cases.sync_status(built.workspace)).waiting
-        erased = (await use_cases.erase_forgotten_elsewhere(built.workspace)).erased
+        waits = (await sync.sync_status(built.workspace)).waiting
+        erased = (await sync.erase_forgotten_elsewhere(built.workspace)).erased
     assert [each.id for each in erased] == [each.id for each in waits] == [redis]
     for settings in (desk, laptop, desk, laptop):
         await synced(settings, push_all=True)
@@ -149,8 +149,8 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
         assert settings.project_dir is not None
         assert files_with(settings.project_dir.parent, "in Redis") == []
         async with open_workspace(settings) as built:
-            assert [f.code for f in await use_cases.doctor(built.workspace)] == ["forgotten-left"]
-            report = await use_cases.memory_head(built.workspace)
+            assert [f.code for f in await maintenance.doctor(built.workspace)] == ["forgotten-left"]
+            report = await branches.memory_head(built.workspace)
             assert isinstance(report, HeadReport)
             assert [state.memories for state in report.lines] == [1]
 

@@ -24,7 +24,7 @@ from doors import (
 )
 from mirrors import KEY, eventually, kept, machine, mirrored, synced
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, sync
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
@@ -46,10 +46,10 @@ def folder(settings: Settings) -> Path:
     return settings.project_dir
 
 
-async def erased_by_the_user(settings: Settings) -> use_cases.Synced:
+async def erased_by_the_user(settings: Settings) -> sync.Synced:
     """As `memory-mcp sync --erase` does it."""
     async with open_workspace(settings) as built:
-        return await use_cases.erase_forgotten_elsewhere(built.workspace)
+        return await sync.erase_forgotten_elsewhere(built.workspace)
 
 
 def kept_of(settings: Settings) -> Path:
@@ -61,7 +61,7 @@ def kept_of(settings: Settings) -> Path:
 async def content(settings: Settings) -> bool:
     """Whether the doctor finds everything as it must be."""
     async with open_workspace(settings) as built:
-        return await use_cases.doctor(built.workspace) == []
+        return await maintenance.doctor(built.workspace) == []
 
 
 async def test_a_memory_of_another_machine_is_found_and_taken_in_under_its_own_id(
@@ -135,7 +135,7 @@ async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_era
         assert await recalled(other, "door code") == []
         head = await read(other, "memory_head")
     async with open_workspace(laptop) as built:
-        codes = [finding.code for finding in await use_cases.doctor(built.workspace)]
+        codes = [finding.code for finding in await maintenance.doctor(built.workspace)]
     await synced(laptop, push_all=True)
     still = files_with(folder(laptop), "4711")
     erased = await erased_by_the_user(laptop)

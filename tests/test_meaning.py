@@ -10,9 +10,9 @@ from encoding_stories import CAR, NOT_ENCODED, OTHERS, add, recalled, search
 from fake_embedder import FakeEmbedder, give_meaning, meaningful
 from fakes import FakeClock, FakeIds, another_session, close_workspace, forked
 
-from memory_mcp import use_cases
+from memory_mcp import branches, maintenance, memories
 from memory_mcp.domain.outcomes import Backtracked, Saved
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Works
 
 
 async def sealed(workspace: Workspace) -> str:
-    saved = await use_cases.checkpoint(workspace, "Before", None, again=True, approval="approved")
+    saved = await branches.checkpoint(workspace, "Before", None, again=True, approval="approved")
     assert isinstance(saved, Saved)
     return saved.checkpoint.id
 
@@ -52,19 +52,19 @@ async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(
     assert early.notes == (NOT_ENCODED.format(4),)
     assert CAR not in await recalled(workspace, "automobile")
 
-    assert await use_cases.unencoded(workspace) == 4
-    assert await use_cases.encode_all(workspace) == 4
+    assert await maintenance.unencoded(workspace) == 4
+    assert await maintenance.encode_all(workspace) == 4
     found = await search(workspace, "automobile")
     assert found.hits[0].record.content == CAR
     assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
-    assert await use_cases.unencoded(workspace) == 0
+    assert await maintenance.unencoded(workspace) == 0
 
 
 async def test_a_new_memory_among_encoded_ones_is_found_and_counted(workspace: Workspace) -> None:
     """What stands beside what is encoded must not vanish because it is not."""
     for text in OTHERS:
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     await add(workspace, CAR)
 
     found = await search(workspace, "red car")
@@ -77,7 +77,7 @@ async def test_both_pools_are_found_by_meaning(workspace: Workspace) -> None:
     """What holds for the user everywhere is encoded and found like what is of this project."""
     await add(workspace, CAR, kind="preference", reach="user")
     await add(workspace, "The company vehicle is blue.")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
 
     assert set(await recalled(workspace, "automobile")) == {CAR, "The company vehicle is blue."}
     assert await recalled(workspace, "automobile", Filters(reach="user")) == [CAR]
@@ -90,15 +90,15 @@ async def test_nothing_abandoned_is_found_by_meaning_and_a_restore_brings_it_bac
     before = await sealed(workspace)
     for text in (CAR, *OTHERS):
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     assert (await recalled(workspace, "automobile"))[0] == CAR
-    back = await use_cases.backtrack(workspace, before, "continue")
+    back = await branches.backtrack(workspace, before, "continue")
     assert isinstance(back, Backtracked)
     await add(workspace, "Bob visits a physician.")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     assert set(await recalled(workspace, "automobile")) <= {"Bob visits a physician.", "Before"}
 
-    await use_cases.backtrack(workspace, back.line or "", "continue")
+    await branches.backtrack(workspace, back.line or "", "continue")
     assert (await recalled(workspace, "automobile"))[0] == CAR
 
 
@@ -108,7 +108,7 @@ async def test_another_branch_is_not_found_by_meaning(workspace: Workspace) -> N
     other = another_session(workspace)
     other = await forked(other, "side", "")
     await add(other, CAR)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
 
     assert CAR not in await recalled(workspace, "automobile")
     assert (await recalled(other, "automobile"))[0] == CAR
@@ -119,10 +119,10 @@ async def test_what_was_corrected_is_found_by_meaning_in_its_new_form_only(
 ) -> None:
     """Before and after the correction is encoded."""
     old = await add(workspace, CAR)
-    await use_cases.encode_all(workspace)
-    await use_cases.update_memory(workspace, old.id, "Ann drives a blue car to work.")
+    await maintenance.encode_all(workspace)
+    await memories.update_memory(workspace, old.id, "Ann drives a blue car to work.")
     assert CAR not in await recalled(workspace, "automobile vehicle")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
 
     assert await recalled(workspace, "automobile") == ["Ann drives a blue car to work."]
 
@@ -132,7 +132,7 @@ async def test_what_has_expired_is_not_found_by_meaning(tmp_path: Path) -> None:
     clock = FakeClock()
     workspace = meaningful(tmp_path, FakeEmbedder(), clock)
     await add(workspace, CAR, expires_at=clock.now() + timedelta(hours=1))
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     assert await recalled(workspace, "automobile") == [CAR]
     clock.advance(timedelta(hours=1))
 
@@ -147,10 +147,10 @@ async def test_what_was_forgotten_is_not_found_by_meaning(
     """Nor are its vectors in any file, if it was erased."""
     kept = await add(workspace, "Bob sells cars and every other vehicle.")
     record = await add(workspace, CAR)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     [whole] = (await FakeEmbedder().passages([CAR]))[0]
     assert holding(tmp_path, whole.tokens)
-    await use_cases.forget_memory(workspace, record.id, "", erase=erase)
+    await memories.forget_memory(workspace, record.id, "", erase=erase)
 
     assert await recalled(workspace, "automobile") == [kept.content]
     assert holding(tmp_path, whole.tokens) is not erase
@@ -162,18 +162,18 @@ async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
     """Vectors of two models are never compared; the old ones wait for a way back."""
     for text in (CAR, *OTHERS):
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     newer = FakeEmbedder("fake/2")
     changed = meaningful(tmp_path, newer)
 
     between = await search(changed, "red car")
     assert between.notes == (NOT_ENCODED.format(4),)
     assert between.hits[0].record.content == CAR
-    assert await use_cases.encode_all(changed) == 4
+    assert await maintenance.encode_all(changed) == 4
     assert sorted(newer.encoded.elements()) == sorted((CAR, *OTHERS))
     assert (await recalled(changed, "automobile"))[0] == CAR
     assert (await recalled(workspace, "automobile"))[0] == CAR, "who still has the old one uses it"
-    assert await use_cases.unencoded(workspace) == 0
+    assert await maintenance.unencoded(workspace) == 0
     await close_workspace(changed)
 
 
@@ -183,7 +183,7 @@ async def test_the_last_sentence_of_a_long_memory_is_found(workspace: Workspace)
     long = await add(workspace, f"{filler} finally the physician came.")
     for text in OTHERS:
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
 
     assert (await recalled(workspace, "doctor"))[0] == long.content
     assert len(await recalled(workspace, "doctor")) == 4
@@ -193,9 +193,9 @@ async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
     """Another project of the same user has an index of its own."""
     mine, other = (meaningful(tmp_path / name, FakeEmbedder()) for name in ("shop", "farm"))
     await add(other, CAR)
-    await use_cases.encode_all(other)
+    await maintenance.encode_all(other)
     await add(mine, "The vehicle is green.")
-    await use_cases.encode_all(mine)
+    await maintenance.encode_all(mine)
 
     assert await recalled(mine, "automobile") == ["The vehicle is green."]
     for workspace in (mine, other):
@@ -207,7 +207,7 @@ async def test_without_tokens_the_pooled_vectors_decide(tmp_path: Path) -> None:
     workspace = meaningful(tmp_path, FakeEmbedder(tokens=False), ids=FakeIds())
     for text in ("car", *OTHERS):
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
 
     assert (await recalled(workspace, "automobile"))[0] == "car"
     await close_workspace(workspace)
@@ -224,4 +224,4 @@ async def test_rooms_without_a_model_search_as_ever(workspace: Workspace) -> Non
 
     found = await search(plain, "car")
     assert (found.mode, found.notes, found.degraded) == ("lexical", (), "")
-    assert await use_cases.unencoded(plain) == await use_cases.encode_all(plain) == 0
+    assert await maintenance.unencoded(plain) == await maintenance.encode_all(plain) == 0

@@ -14,8 +14,8 @@ from fakes import close_workspace
 from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
-from memory_mcp import use_cases
-from memory_mcp.domain.views import Filters, View
+from memory_mcp import maintenance, sessions
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Meaning, Workspace
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
@@ -59,7 +59,7 @@ async def test_a_model_that_fails_leaves_the_words_and_says_why(
 ) -> None:
     """Memory is an enhancement: a model that is down costs what it adds, and no more."""
     await add(workspace, CAR)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     model.failing = "The model's endpoint does not answer."
     late = await add(workspace, "Bob repairs the car.")
 
@@ -67,7 +67,7 @@ async def test_a_model_that_fails_leaves_the_words_and_says_why(
     assert {hit.record.content for hit in found.hits} == {CAR, late.content}
     assert (found.mode, found.degraded) == ("lexical", model.failing)
     model.failing = ""
-    assert await use_cases.encode_all(workspace) == 1
+    assert await maintenance.encode_all(workspace) == 1
     assert (await search(workspace, "automobile")).mode == "semantic"
 
 
@@ -84,10 +84,10 @@ async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
     assert [hit.record.content for hit in found.hits] == [CAR]
 
     async with asyncio.timeout(30):
-        await use_cases.keep_encoded(
+        await maintenance.keep_encoded(
             workspace, asyncio.Event()
         )  # ends at once, with nothing leased
-    assert await use_cases.unencoded(workspace) == 1
+    assert await maintenance.unencoded(workspace) == 1
     await close_workspace(workspace)
 
 
@@ -98,7 +98,7 @@ async def test_a_model_that_changes_the_size_of_its_vectors_ends_no_search(
     record = await add(workspace, CAR)
     meaning = workspace.project.meaning
     assert meaning is not None
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     [whole] = (await model.passages([CAR]))[0]
     other = replace(whole, pooled=whole.pooled[:-8], tokens=b"")
     await meaning.vectors.keep(model.identity, {record.id: (other,)})
@@ -112,7 +112,7 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
     """The memory is found by its words; the answer says how the rest comes back."""
     for text in (CAR, *OTHERS):
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
@@ -122,8 +122,8 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
     found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == ("4 damaged row(s) of vectors were left out: run `memory-mcp reindex`.",)
-    await use_cases.reindex(workspace)
-    await use_cases.encode_all(workspace)
+    await sessions.reindex(workspace)
+    await maintenance.encode_all(workspace)
     assert (await recalled(workspace, "automobile"))[0] == CAR
 
 
@@ -134,7 +134,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
     """Most of the index's file is vectors; damage to it must not stay until somebody repairs it."""
     for text in (CAR, *OTHERS):
         await add(workspace, text)
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     index = SqliteIndex(
         machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
     )
@@ -144,7 +144,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
     found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
     assert found.notes == (NOT_ENCODED.format(4),)
-    assert await use_cases.encode_all(workspace) == 4
+    assert await maintenance.encode_all(workspace) == 4
     assert (await recalled(workspace, "automobile"))[0] == CAR
 
 

@@ -9,7 +9,7 @@ from dropping import HEADING
 from fakes import START, FakeClock, called, fake_workspace
 from nudges_in_memory import SlowlyRemoved, opened
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.domain.ids import BranchName
 
 pytestmark = pytest.mark.anyio
@@ -19,9 +19,9 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
     """Several clients of one process: each is told of what came since, none of another's."""
     workspace = fake_workspace()
     one, other = (called(workspace, conversation=name) for name in ("1", "2"))
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     first = await opened(one)
-    await use_cases.add_nudge(workspace, "The build broke.", 10, None)
+    await sessions.add_nudge(workspace, "The build broke.", 10, None)
 
     assert "- Tea?" in first
     assert await opened(one) == first
@@ -32,10 +32,10 @@ async def test_every_conversation_of_a_server_opens_once() -> None:
 async def test_a_request_of_no_conversation_opens_its_own() -> None:
     """Nothing tells stateless requests apart: what one has shown, none shows again."""
     workspace = called(fake_workspace(), conversation=None)
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     assert HEADING not in await opened(workspace, budget_tokens=60)
     texts = [await opened(workspace) for _ in range(2)]
-    await use_cases.add_nudge(workspace, "The build broke.", 10, None)
+    await sessions.add_nudge(workspace, "The build broke.", 10, None)
 
     assert [HEADING in text for text in texts] == [True, False]
     assert "- The build broke." in await opened(workspace)
@@ -45,7 +45,7 @@ async def test_what_a_cancelled_request_of_no_conversation_took_is_not_lost() ->
     """The next one shows it."""
     slow = SlowlyRemoved()
     workspace = called(replace(fake_workspace(), nudges=slow), conversation=None)
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     call.cancel()
@@ -60,7 +60,7 @@ async def test_what_has_expired_since_is_brought_up_no_more() -> None:
     """A session may be open for days."""
     clock = FakeClock()
     workspace = fake_workspace(clock)
-    await use_cases.add_nudge(
+    await sessions.add_nudge(
         workspace, "The meeting begins at three.", 5, START + timedelta(minutes=5)
     )
     assert HEADING in await opened(workspace)

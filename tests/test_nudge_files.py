@@ -10,11 +10,11 @@ import pytest
 from doors import agent, read
 from dropping import Drop, waiting
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Cleared
+from memory_mcp.domain.nudges import Cleared
 
 KEYS = "text, priority, expires_at (or expires), by, user, id"
 
@@ -114,7 +114,7 @@ async def test_files_that_are_no_nudges_keep_no_nudge_back(
         drop(f"{number:02}.json", "{")
     drop("z.txt", "Tea?")
     async with open_workspace(settings) as built:
-        await use_cases.add_nudge(built.workspace, "Coffee?", 9, None)  # it counts the real ones
+        await sessions.add_nudge(built.workspace, "Coffee?", 9, None)  # it counts the real ones
         assert await built.workspace.nudges.clear("ada") == Cleared(2, left=50)
         drop("z.txt", "Tea?")
         async with agent(settings, "auto") as client:

@@ -13,10 +13,10 @@ from fakes import START, another_session, fake_workspace
 from filelock import FileLock
 from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Nudge, NudgeId, WaitingNudges
+from memory_mcp.domain.nudges import Nudge, NudgeId, WaitingNudges
 from memory_mcp.engine.workspace import Policy
 
 pytestmark = pytest.mark.anyio
@@ -148,7 +148,7 @@ async def test_a_lock_that_hangs_is_a_note_and_the_next_call_asks_again(
 async def test_sessions_of_one_process_that_begin_together_show_it_once() -> None:
     """Several windows, and calls of one of them."""
     workspace = fake_workspace()
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     texts = await asyncio.gather(
         *(opened(another_session(workspace)) for _ in range(4)),
         opened(workspace),
@@ -174,7 +174,7 @@ async def test_a_secret_in_a_nudge_is_not_shown(
             user="ann",
         )
     )  # fmt: skip
-    found = await use_cases.waiting_nudges(workspace)
+    found = await sessions.waiting_nudges(workspace)
     assert isinstance(found, WaitingNudges)
     text = await opened(workspace)
 
@@ -189,7 +189,7 @@ async def test_a_session_does_not_wait_for_a_slow_queue_and_asks_again(
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowNudges()
     workspace = replace(fake_workspace(), nudges=slow)
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
 
     assert "Nothing was heard from the queue" in await opened(workspace)
     slow.may_answer.set()
@@ -203,7 +203,7 @@ async def test_a_nudge_that_is_being_removed_is_waited_for(
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.05)
     slow = SlowlyRemoved()
     workspace = replace(fake_workspace(), nudges=slow)
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     done, _ = await asyncio.wait({call}, timeout=0.2)
@@ -217,7 +217,7 @@ async def test_what_a_cancelled_call_took_is_shown_by_the_next() -> None:
     """A client that gives up a request has not seen its answer."""
     slow = SlowNudges()
     workspace = replace(fake_workspace(), nudges=slow)
-    await use_cases.add_nudge(workspace, "Tea?", 5, None)
+    await sessions.add_nudge(workspace, "Tea?", 5, None)
     call = asyncio.create_task(opened(workspace))
     await slow.asked.wait()
     call.cancel()

@@ -18,11 +18,11 @@ from dropping import waiting
 from nudges_in_memory import opened
 from sqs import Queues, client_of
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Cleared
+from memory_mcp.domain.nudges import Cleared
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import RemoteUnavailableError
 from memory_mcp.storage.sqs import Json, sqs_client
@@ -79,7 +79,7 @@ async def test_sqs_that_takes_too_long_keeps_its_nudge(
     url = sqs()
     settings = replace(settings, nudge_queue=url)
     async with open_workspace(settings) as built:
-        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        await sessions.add_nudge(built.workspace, "Tea?", 5, None)
         queue = built.workspace.nudges
         monkeypatch.setattr(queue, "_seconds_max", -1)
         with pytest.raises(RemoteUnavailableError, match="answered too slowly"):
@@ -128,7 +128,7 @@ async def test_a_slow_deletion_is_waited_for_and_shown(
     monkeypatch.setattr(limits, "NUDGE_SECONDS_MAX", 0.4)
     monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(slowly))
     async with open_workspace(replace(settings, nudge_queue=sqs())) as built:
-        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        await sessions.add_nudge(built.workspace, "Tea?", 5, None)
         text = await opened_in_time(built.workspace)
 
     assert "- Tea?" in text
@@ -150,7 +150,7 @@ async def test_a_deletion_that_nobody_confirms_is_tried_again_and_then_said(
 
     monkeypatch.setattr("memory_mcp.storage.sqs.sqs_client", deleting(deaf))
     async with open_workspace(replace(settings, nudge_queue=sqs())) as built:
-        await use_cases.add_nudge(built.workspace, "Tea?", 5, None)
+        await sessions.add_nudge(built.workspace, "Tea?", 5, None)
         text = await opened_in_time(built.workspace)
 
     assert ("- Tea?" in text) == (times == 1)
@@ -171,7 +171,7 @@ async def test_messages_that_are_no_nudges_keep_no_nudge_back(
     client.close()
     async with open_workspace(settings) as built:
         workspace = built.workspace
-        await use_cases.add_nudge(workspace, "Tea?", 10, None)
+        await sessions.add_nudge(workspace, "Tea?", 10, None)
         queue = workspace.nudges
         monkeypatch.setattr(queue, "_seconds_max", 0.001)  # enough for one look
         said: list[str] = []

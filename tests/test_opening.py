@@ -23,10 +23,10 @@ from fakes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp import use_cases
+from memory_mcp import branches, sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.sessions import OpeningSettings
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.render.block import (
     Block,
@@ -48,7 +48,7 @@ async def filled_workspace(each: int, **fields: Any) -> tuple[Workspace, FakeClo
     """A workspace in memory with so many records of each kind that has a section."""
     clock, ids = FakeClock(), FakeIds()
     workspace, scribe = fake_workspace(clock, ids), Scribe(clock, ids)
-    await use_cases.memory_head(workspace)
+    await branches.memory_head(workspace)
     keys = {"closeout": "phase:shop:1:issues", "summary": "gardener:shop:s:checkpoint"}
     durable = ("identity", "preference", "lesson")
     for number in range(each):
@@ -62,7 +62,7 @@ async def filled_workspace(each: int, **fields: Any) -> tuple[Workspace, FakeClo
 
 
 async def opened(workspace: Workspace, task: str = "", budget: int | None = None) -> Block:
-    block = await use_cases.memory_context(workspace, task, budget)
+    block = await sessions.memory_context(workspace, task, budget)
     assert isinstance(block, Block)
     return block
 
@@ -147,7 +147,7 @@ async def real(
     clock, ids = FakeClock(), FakeIds()
     policy = Policy(opening=opening or OpeningSettings())
     workspace = real_workspace(folder, clock, ids, policy=policy)
-    await use_cases.memory_head(workspace)
+    await branches.memory_head(workspace)
     yield workspace, Scribe(clock, ids)
     await close_workspace(workspace)
 

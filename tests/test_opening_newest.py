@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from fakes import FakeClock, Scribe, fake_workspace
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import memories, sessions
+from memory_mcp.domain.record import Draft
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +17,7 @@ async def test_what_a_checkpoint_says_is_not_said_again_by_its_closeout() -> Non
     """The newest are facts; an issue stays, for a task as well."""
     clock = FakeClock()
     workspace = fake_workspace(clock)
-    await use_cases.add_memory(workspace, Draft("Orders rest in PostgreSQL."))
+    await memories.add_memory(workspace, Draft("Orders rest in PostgreSQL."))
     scribe = Scribe(clock)
     for number in range(8):
         for part in ("closeout", "artifacts", "agents", "issues"):
@@ -26,8 +26,8 @@ async def test_what_a_checkpoint_says_is_not_said_again_by_its_closeout() -> Non
             await workspace.project.keep(scribe.record(
                 f"Of {part} {number}.", kind="closeout", key=key, segment="root", branch="main",
             ))  # fmt: skip
-    whole = await use_cases.memory_context(workspace, budget_tokens=2_000)
-    task = await use_cases.memory_context(workspace, "unheard", budget_tokens=2_000)
+    whole = await sessions.memory_context(workspace, budget_tokens=2_000)
+    task = await sessions.memory_context(workspace, "unheard", budget_tokens=2_000)
 
     assert isinstance(whole, Block)
     assert isinstance(task, Block)

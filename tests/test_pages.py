@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from project_story import page, told
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap
 from memory_mcp.bootstrap.history import happened
 from memory_mcp.domain.outcomes import Happened
 from memory_mcp.fence import OPEN
@@ -29,7 +29,7 @@ async def test_memory_page_is_taken_whole_by_claude_code(tmp_path: Path) -> None
             text = f"Nummer {number}: " + "書" * 200 if number % 2 else f"Number {number}."
             place = "root" if kinds[number % 6] in ("decision", "fact", "event") else None
             await story.workspace.project.keep(story.record(text, kinds[number % 6], place))
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         data = (tmp_path / "project" / ".claude" / "memory" / "MEMORY.md").read_bytes()
 
     text = data.decode()
@@ -50,7 +50,7 @@ async def test_many_short_memories_stay_below_two_hundred_lines(tmp_path: Path) 
         for number in range(300):
             kind = ("decision", "fact", "event")[number % 3]
             await story.workspace.project.keep(story.record(f"N {number}.", kind, "root"))
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         text = page(tmp_path / "project")
 
     assert 180 < len(text.splitlines()) < 200
@@ -66,7 +66,7 @@ async def test_the_history_says_how_many_are_older(
             story.clock.advance(timedelta(days=1))
             await story.keep(f"Day {number}.", kind="event", category="History")
         await story.keep("No entry of the history.", kind="event")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         text = page(tmp_path / "project", "HISTORY.md")
 
     assert text.index("Day 2.") < text.index("Day 1.")
@@ -124,7 +124,7 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
         day = f"{story.clock.now():%Y-%m-%d}"
         await story.keep(f"{day}: We chose a till.", kind="event", category="history")
         await story.say("Use stripe\nReason: cheap", kind="decision")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         text = page(tmp_path / "project", "HISTORY.md")
         held = page(tmp_path / "project")
         whole = await happened(story.workspace, 10)

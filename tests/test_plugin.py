@@ -11,7 +11,7 @@ import pytest
 from memory_mcp import __version__
 from memory_mcp.cli.main import make_parser
 from memory_mcp.config import settings
-from memory_mcp.hook import EVENTS
+from memory_mcp.hooks.run import EVENTS
 from memory_mcp.server.tools import default_tools, toolset
 
 ROOT = Path(__file__).parent.parent

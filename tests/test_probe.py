@@ -10,7 +10,7 @@ from encoding_stories import add
 from fake_embedder import FakeEmbedder, meaningful
 from fakes import close_workspace, real_workspace
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, sessions
 from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -34,9 +34,9 @@ async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Works
 async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
     """The newest memory is found by its own words."""
     plain = real_workspace(tmp_path)
-    empty = await use_cases.probe(plain)
+    empty = await maintenance.probe(plain)
     await add(plain, "Orders live in PostgreSQL.")
-    proved = await use_cases.probe(plain)
+    proved = await maintenance.probe(plain)
     await close_workspace(plain)
 
     assert (empty.mode, empty.findings) == ("lexical", ())
@@ -47,9 +47,9 @@ async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
 async def test_a_model_is_proved_by_a_question_it_has_never_seen(workspace: Workspace) -> None:
     """The right one of two sentences, by figures; what is not encoded yet is said too."""
     await add(workspace, "Orders live in PostgreSQL.")
-    behind = await use_cases.probe(workspace)
-    await use_cases.encode_all(workspace)
-    proved = await use_cases.probe(workspace)
+    behind = await maintenance.probe(workspace)
+    await maintenance.encode_all(workspace)
+    proved = await maintenance.probe(workspace)
 
     assert proved.mode == "semantic"
     assert "the right one is nearer" in proved.proof
@@ -63,7 +63,7 @@ async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
 ) -> None:
     """An outage must not pass for recall by meaning."""
     model.failing = "The model is on holiday."
-    probed = await use_cases.probe(workspace)
+    probed = await maintenance.probe(workspace)
 
     assert probed.mode == "lexical"
     assert [(f.code, f.what) for f in probed.findings] == [
@@ -75,7 +75,7 @@ async def test_a_model_that_knows_nothing_is_found_out(tmp_path: Path) -> None:
     """It answers in the right form; only a question whose answer is known shows it."""
     wrong = FakeEmbedder(synonyms=(("revenue", "kitten"), ("quarterly", "nap"), ("grew", "like")))
     workspace = meaningful(tmp_path, wrong)
-    probed = await use_cases.probe(workspace)
+    probed = await maintenance.probe(workspace)
     await close_workspace(workspace)
 
     assert [finding.code for finding in probed.findings] == ["probe-failed"]
@@ -87,15 +87,15 @@ async def test_damaged_vectors_are_named_and_made_anew(
     """They are left out of searches meanwhile; `reindex` is the way back."""
     for number in range(3):
         await add(workspace, f"memory number {number}")
-    await use_cases.encode_all(workspace)
+    await maintenance.encode_all(workspace)
     path = machine_dir(tmp_path / "project") / "index.sqlite3"
     with sqlite3.connect(path) as db:
         db.execute("UPDATE vector_whole SET pooled = zeroblob(length(pooled)) WHERE number = 1")
     db.close()
 
-    damaged = await use_cases.probe(workspace)
-    await use_cases.reindex(workspace)
-    await use_cases.encode_all(workspace)
+    damaged = await maintenance.probe(workspace)
+    await sessions.reindex(workspace)
+    await maintenance.encode_all(workspace)
 
     assert [finding.code for finding in damaged.findings] == ["vectors-damaged"]
-    assert (await use_cases.probe(workspace)).findings == ()
+    assert (await maintenance.probe(workspace)).findings == ()

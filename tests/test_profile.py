@@ -9,12 +9,12 @@ import pytest
 from fakes import FakeClock, fake_workspace
 from profile_doors import correct, fact_id, forget, found, lines, opened, say, stored
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories, profile
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import PROFILE_CATEGORY, key_of
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.profile.sync import zone_named
@@ -65,7 +65,7 @@ async def test_what_is_known_is_not_written_again(workspace: Workspace) -> None:
 
     assert again.notes == ()
     assert len([r for r in await stored(workspace) if r.key]) == 1
-    assert await use_cases.profile_sync(workspace, again.record) == (), "twice is once"
+    assert await profile.profile_sync(workspace, again.record) == (), "twice is once"
 
 
 async def test_a_memory_that_says_nothing_of_the_user_costs_no_look(
@@ -163,7 +163,7 @@ async def test_a_fact_ends_when_its_source_does(workspace: Workspace) -> None:
     clock = workspace.clock
     assert isinstance(clock, FakeClock)
     until = clock.now() + timedelta(days=1)
-    await use_cases.add_memory(workspace, Draft("I live in Rome.", reach="user", expires_at=until))
+    await memories.add_memory(workspace, Draft("I live in Rome.", reach="user", expires_at=until))
     assert await lines(workspace) == ["City: Rome"]
     clock.advance(timedelta(days=2))
 
@@ -175,7 +175,7 @@ async def test_a_statement_that_lasts_longer_renews_the_fact(workspace: Workspac
     clock = workspace.clock
     assert isinstance(clock, FakeClock)
     until = clock.now() + timedelta(days=1)
-    await use_cases.add_memory(workspace, Draft("I live in Rome.", reach="user", expires_at=until))
+    await memories.add_memory(workspace, Draft("I live in Rome.", reach="user", expires_at=until))
     await say(workspace, "I live in Rome with my cat.")
     clock.advance(timedelta(days=2))
 
@@ -247,17 +247,17 @@ async def test_a_profile_that_cannot_be_kept_does_not_cost_the_memory(
 async def test_memory_that_is_off_or_meta_writes_no_fact(workspace: Workspace) -> None:
     """Off means off, whoever asks."""
     off = replace(workspace, policy=replace(workspace.policy, enabled=False))
-    await use_cases.add_memory(off, Draft("My name is Ada.", reach="user"))
+    await memories.add_memory(off, Draft("My name is Ada.", reach="user"))
 
     assert await stored(workspace) == []
-    assert await use_cases.user_profile(off) == await use_cases.memory_head(off)
+    assert await profile.user_profile(off) == await branches.memory_head(off)
 
 
 async def test_a_fact_is_nothing_to_merge_a_memory_into(workspace: Workspace) -> None:
     """It follows from a memory; merged into, it would have two."""
     await say(workspace, "I work as a nurse at Charité.")
     draft = Draft("Occupation: nurse, since 2019", category="profile", reach="user")
-    told = await use_cases.add_memory(workspace, draft)
+    told = await memories.add_memory(workspace, draft)
 
     assert isinstance(told, Added)
     assert told.replaced == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from profile_doors import correct, fact_id, forget, lines, opened, say
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 
@@ -76,7 +76,7 @@ async def test_anything_else_is_refused_with_what_to_do_instead(
     said = await say(workspace, SAID)
     before = await lines(workspace)
     with pytest.raises(InvalidRequestError) as error:
-        await use_cases.update_memory(workspace, await fact_id(workspace, line), text)
+        await memories.update_memory(workspace, await fact_id(workspace, line), text)
 
     assert f"correct what it was drawn from ({said.record.id})" in str(error.value)
     assert await lines(workspace) == before

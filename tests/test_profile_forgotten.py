@@ -10,7 +10,7 @@ from doors import files_with
 from fakes import FakeClock
 from profile_doors import correct, forget, found, lines, opened, repeat, say, stored
 
-from memory_mcp import use_cases
+from memory_mcp import branches, maintenance, sessions
 from memory_mcp.engine.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -52,9 +52,9 @@ async def test_erasing_leaves_no_byte_of_what_was_drawn_from_it(
     for word in ("Zebulon", "zebulon", "Kyoto", "kyoto"):
         assert files_with(tmp_path, word) == []
     assert await lines(workspace) == ["City: Osaka"]
-    context = await use_cases.memory_context(workspace, "who", 500)
+    context = await sessions.memory_context(workspace, "who", 500)
     assert "Zebulon" not in str(context)
-    assert await use_cases.doctor(workspace) is not None
+    assert await maintenance.doctor(workspace) is not None
 
 
 async def test_a_clone_that_learns_of_the_forget_erases_the_facts_as_well(
@@ -98,15 +98,15 @@ async def _carry(here: Workspace, there: Workspace) -> None:
     """What git does: the files of the one are copied to the other."""
     for record in await stored(here):
         await there.user.records.put(record)
-    await use_cases.reindex(there)
+    await sessions.reindex(there)
 
 
 async def test_a_backtrack_changes_nothing_of_it(workspace: Workspace) -> None:
     """The user is the same on every road."""
     await say(workspace, "I live in Berlin.")
-    await use_cases.checkpoint(workspace, "One", 1, again=False, approval="approved")
+    await branches.checkpoint(workspace, "One", 1, again=False, approval="approved")
     await say(workspace, "I moved to Hamburg.")
-    await use_cases.backtrack(workspace, "1", "continue", lesson="", token="")
+    await branches.backtrack(workspace, "1", "continue", lesson="", token="")
 
     assert await lines(workspace) == ["City: Hamburg"]
 

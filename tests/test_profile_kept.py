@@ -8,9 +8,9 @@ import pytest
 from fakes import FakeClock
 from profile_doors import correct, fact_id, forget, found, lines, opened, repeat, say
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.receipts import added_fields
 
@@ -154,7 +154,7 @@ async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
 async def test_facts_are_not_found_beside_their_sources(workspace: Workspace) -> None:
     """Three memories of one name are three results, and the head counts what was remembered."""
     await say(workspace, "My name is Ada and I live in Berlin.")
-    report = await use_cases.memory_head(workspace)
+    report = await branches.memory_head(workspace)
 
     assert await found(workspace) == await found(workspace, "ada name city berlin")
     assert await found(workspace) == ["My name is Ada and I live in Berlin."]
@@ -165,7 +165,7 @@ async def test_facts_are_not_found_beside_their_sources(workspace: Workspace) ->
 
 async def test_a_memory_filed_under_profile_is_found(workspace: Workspace) -> None:
     """Only what we draw ourselves is left out."""
-    await use_cases.add_memory(
+    await memories.add_memory(
         workspace, Draft("The user's avatar is a cat.", category="profile", reach="user")
     )
 

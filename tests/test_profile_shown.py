@@ -10,7 +10,7 @@ from doors import Era, add, agent, call, read, refused
 from fakes import FakeClock
 from profile_doors import opened, say
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, Field, Profile, ProfileEntry, ProfileFact
@@ -106,9 +106,9 @@ async def test_only_the_last_line_changes_with_the_time(tmp_path: Path) -> None:
     clock = FakeClock()
     async with opened(tmp_path, clock) as workspace:
         await say(workspace, "My name is Ada. My time zone is Asia/Tokyo.")
-        first = await use_cases.memory_context(workspace, "", 500)
+        first = await sessions.memory_context(workspace, "", 500)
         clock.advance(timedelta(hours=1))
-        second = await use_cases.memory_context(workspace, "", 500)
+        second = await sessions.memory_context(workspace, "", 500)
 
     assert isinstance(first, Block)
     assert isinstance(second, Block)
@@ -125,7 +125,7 @@ async def test_every_budget_is_kept_with_a_full_profile(tmp_path: Path) -> None:
         for number in range(30):
             await say(workspace, f"Rule {number}: " + "word " * number)
         for budget in range(60, 300, 7):
-            block = await use_cases.memory_context(workspace, "rule", budget)
+            block = await sessions.memory_context(workspace, "rule", budget)
             assert isinstance(block, Block)
             assert len(block.text) <= budget * 4
             assert block.text.endswith("\n</memory>")
@@ -139,7 +139,7 @@ async def test_facts_do_not_take_the_room_of_the_newest_memories(tmp_path: Path)
             await say(workspace, f"Note number {number}.")
         for number in range(5):
             await say(workspace, f"My goal is to finish book number {number}.")
-        block = await use_cases.memory_context(workspace, "", 8_000)
+        block = await sessions.memory_context(workspace, "", 8_000)
 
     assert isinstance(block, Block)
     assert block.text.count("\n- ") == 20

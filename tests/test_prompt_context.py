@@ -15,10 +15,10 @@ from inbox_in_memory import MemoryInbox
 from mcp import Client
 from nudges_in_memory import SlowNudges
 
-from memory_mcp import use_cases
+from memory_mcp import memories, search, sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain import hook_limits
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain import limits
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
@@ -54,7 +54,7 @@ async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
 
 async def filled(workspace: Workspace, *more: str) -> Workspace:
     for text in (REDIS, *OTHERS, *more):
-        await use_cases.add_memory(workspace, Draft(content=text))
+        await memories.add_memory(workspace, Draft(content=text))
     return workspace
 
 
@@ -99,7 +99,7 @@ async def test_most_prompts_bring_nothing(prompt: str) -> None:
     """What is shown is paid for with each prompt after it."""
     workspace = await filled(fake_workspace())
 
-    assert await use_cases.prompt_context(workspace, prompt, SESSION) == ""
+    assert await sessions.prompt_context(workspace, prompt, SESSION) == ""
 
 
 async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) -> None:
@@ -113,23 +113,23 @@ async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
     """However long the memories are, and however many bear on the prompt."""
     more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]
     workspace = await filled(fake_workspace(), *more)
-    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
 
     assert said
-    assert count_tokens(said) <= hook_limits.PROMPT_TOKENS_MAX
+    assert count_tokens(said) <= limits.PROMPT_TOKENS_MAX
 
 
 async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
     """It is in its context already."""
     workspace = fake_workspace()
-    added = await use_cases.add_memory(workspace, Draft(content=REDIS))
+    added = await memories.add_memory(workspace, Draft(content=REDIS))
     inbox_of(workspace).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
 
-    assert await use_cases.prompt_context(workspace, ASKS, "one") == ""
-    assert await use_cases.prompt_context(workspace, ASKS, "a-session") == "", (
+    assert await sessions.prompt_context(workspace, ASKS, "one") == ""
+    assert await sessions.prompt_context(workspace, ASKS, "a-session") == "", (
         "FakeProvenance wrote it"
     )
-    assert REDIS in await use_cases.prompt_context(workspace, ASKS, "two")
+    assert REDIS in await sessions.prompt_context(workspace, ASKS, "two")
 
 
 async def test_what_a_hook_printed_is_known_to_the_server(
@@ -155,24 +155,24 @@ async def test_what_is_hidden_or_off_is_not_recalled() -> None:
     """A prompt is a read path like any other."""
     workspace = await filled(fake_workspace())
     (hit, *_) = (await _found(workspace)).hits
-    await use_cases.forget_memory(workspace, hit.record.id, "", erase=False)
+    await memories.forget_memory(workspace, hit.record.id, "", erase=False)
 
-    assert await use_cases.prompt_context(workspace, ASKS, SESSION) == ""
+    assert await sessions.prompt_context(workspace, ASKS, SESSION) == ""
     off = replace(workspace, policy=Policy(enabled=False))
-    assert await use_cases.prompt_context(off, ASKS, SESSION) == ""
+    assert await sessions.prompt_context(off, ASKS, SESSION) == ""
 
 
 async def _found(workspace: Workspace) -> Any:
-    from memory_mcp.domain.views import Filters  # noqa: PLC0415
+    from memory_mcp.domain.search import Filters  # noqa: PLC0415
 
-    return await use_cases.search_memories(workspace, ASKS, Filters(), 3)
+    return await search.search_memories(workspace, ASKS, Filters(), 3)
 
 
 async def test_a_meta_session_is_given_what_it_may_read() -> None:
     """It reads without leaving a trace."""
     workspace = replace(await filled(fake_workspace()), policy=Policy(meta=True))
 
-    assert REDIS in await use_cases.prompt_context(workspace, ASKS, SESSION)
+    assert REDIS in await sessions.prompt_context(workspace, ASKS, SESSION)
 
 
 async def test_the_first_prompt_brings_up_the_nudge_that_waits(
@@ -194,9 +194,9 @@ async def test_the_first_prompt_brings_up_the_nudge_that_waits(
 
 async def test_a_slow_queue_keeps_no_prompt_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it takes in the end is shown with the next prompt."""
-    monkeypatch.setattr(hook_limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
     workspace = replace(await filled(fake_workspace()), nudges=SlowNudges())
-    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
 
     assert REDIS in said
     assert HEADING not in said
@@ -218,22 +218,22 @@ async def test_a_record_after_clear_names_the_session_it_was_written_in(
 async def test_going_back_is_told_once_with_what_was_written_since() -> None:
     """Only what that session wrote, and only after that point; the user decides."""
     workspace = fake_workspace()
-    before = await use_cases.add_memory(workspace, Draft(content="Orders are kept in MariaDB."))
+    before = await memories.add_memory(workspace, Draft(content="Orders are kept in MariaDB."))
     since = workspace.clock.now()
     assert since == getattr(before, "record").created_at  # noqa: B009
-    await use_cases.add_memory(
+    await memories.add_memory(
         workspace, Draft(content="Sessions are kept in Redis.", title="Sessions")
     )
     event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
     inbox_of(workspace).drop({**event, "since": since.isoformat()})
-    other = await use_cases.prompt_context(workspace, "go on", "another")
-    first = await use_cases.prompt_context(workspace, "go on", "a-session")
+    other = await sessions.prompt_context(workspace, "go on", "another")
+    first = await sessions.prompt_context(workspace, "go on", "a-session")
 
     assert other == ""
     assert first.startswith("The user went back to an earlier point of this conversation")
     assert "- Sessions [" in first
-    assert count_tokens(first) <= hook_limits.PROMPT_TOKENS_MAX
-    assert await use_cases.prompt_context(workspace, "go on", "a-session") == ""
+    assert count_tokens(first) <= limits.PROMPT_TOKENS_MAX
+    assert await sessions.prompt_context(workspace, "go on", "a-session") == ""
 
 
 async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> None:
@@ -242,7 +242,7 @@ async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> Non
     event = {"event": "rewound", "session": SESSION, "at": workspace.clock.now().isoformat()}
     inbox_of(workspace).drop({**event, "since": workspace.clock.now().isoformat()})
 
-    assert await use_cases.prompt_context(workspace, "go on", SESSION) == ""
+    assert await sessions.prompt_context(workspace, "go on", SESSION) == ""
     assert inbox_of(workspace).raw == {}
 
 
@@ -261,7 +261,7 @@ async def test_whatever_fails_the_prompt_goes_on(
     async with agent(settings, "auto") as client:
         for fault in (broken, endless):
             monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 0.05)
-            monkeypatch.setattr(use_cases, "prompt_context", fault)
+            monkeypatch.setattr(sessions, "prompt_context", fault)
             assert await prompted(client, ASKS) == ""
 
 

@@ -9,9 +9,9 @@ from fakes import called, fake_workspace
 from hooked import SESSION
 from test_prompt_context import ASKS, OTHERS, REDIS, filled, prompted
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.hooks.files import read_session
 
 pytestmark = pytest.mark.anyio
@@ -42,11 +42,11 @@ async def test_a_short_question_brings_the_one_memory_that_it_means() -> None:
     jwt = "We sign tokens of the API with JWT, because there is no session store to run."
     workspace = await filled(fake_workspace(), jwt, "The worker Pixie renders invoices at night.")
 
-    assert "Pixie" in await use_cases.prompt_context(workspace, "What does Pixie render?", "one")
-    assert await use_cases.prompt_context(workspace, "render it with Pixie", "two") == ""
-    assert await use_cases.prompt_context(workspace, "Why was it so?", "three") == ""
+    assert "Pixie" in await sessions.prompt_context(workspace, "What does Pixie render?", "one")
+    assert await sessions.prompt_context(workspace, "render it with Pixie", "two") == ""
+    assert await sessions.prompt_context(workspace, "Why was it so?", "three") == ""
     await filled(workspace, "The worker Pixie renders thumbnails of every upload too.")
-    assert await use_cases.prompt_context(workspace, "What does Pixie render?", "four") == ""
+    assert await sessions.prompt_context(workspace, "What does Pixie render?", "four") == ""
 
 
 async def test_what_holds_comes_before_what_happened() -> None:
@@ -57,8 +57,8 @@ async def test_what_holds_comes_before_what_happened() -> None:
         Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
     ]
     other = called(workspace, conversation="earlier")
-    await use_cases.episodic_capture(other, turns, None, final=True)
-    said = await use_cases.prompt_context(workspace, ASKS, SESSION)
+    await sessions.episodic_capture(other, turns, None, final=True)
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
 
     assert said.splitlines()[2].startswith(f"- {REDIS}")
 

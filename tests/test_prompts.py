@@ -11,7 +11,7 @@ from mcp import MCPError
 from mcp_types import TextContent
 from shop import shop
 
-from memory_mcp import use_cases
+from memory_mcp import branches, sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.engine.workspace import Policy
@@ -58,8 +58,8 @@ async def test_the_words_are_those_agreed_on(file: str, name: str, given: dict[s
 async def test_a_session_starts_with_the_very_bootstrap() -> None:
     """One use case, however it is asked for."""
     workspace = await shop()
-    block = await use_cases.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
-    head = await use_cases.memory_head(workspace)
+    block = await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
+    head = await branches.memory_head(workspace)
     assert isinstance(block, Block)
     assert isinstance(head, HeadReport)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memory_mcp.cli.show import results
-from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.text.episodes import drop_recalled, summarise_turns
 from memory_mcp.text.gate import Chatter, should_create
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled

@@ -5,8 +5,8 @@ from depth import depth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.limits import SUMMARY_CHARS_MAX, TURN_CHARS_MAX
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.text.episodes import clean_summary, drop_recalled, summarise_turns
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"

@@ -6,7 +6,7 @@ import pytest
 from doors import Era, agent, call, seal
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.opening import OpeningSettings
+from memory_mcp.domain.sessions import OpeningSettings
 from memory_mcp.server.tools import REMINDER
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from doors import machine_dir
 from fakes import forked, switched
 from project_story import page, told
 
-from memory_mcp import rendered, use_cases
+from memory_mcp import bootstrap, memories, rendered
 
 
 @pytest.mark.anyio
@@ -20,11 +20,11 @@ async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path
         await story.say("The sale ends soon.", importance=1, expires_at=ends)
         for number in range(25):
             await story.say(f"Rule {number} of the shop: see shelf {number * 7}.")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         assert "The sale ends soon." in page(tmp_path / "project")
         found = rendered.read(str(machine_dir(tmp_path / "project")), "main")
         story.clock.advance(timedelta(hours=1))
-        await use_cases.render_if_behind(story.workspace)
+        await bootstrap.render_if_behind(story.workspace)
 
     assert found is not None
     assert "The sale" not in found["text"]
@@ -39,16 +39,16 @@ async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
         await story.say("Orders rest in PostgreSQL.")
         story.workspace = await forked(story.workspace, "try/redis", "")
         await story.say("Carts rest in Redis.")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         story.workspace = await switched(story.workspace, "main")
         gone = await story.say("Be brief.", reach="user", kind="preference")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         machine = str(machine_dir(tmp_path / "project"))
         there = rendered.read(machine, "try/redis")
         assert there is not None
         assert rendered.still_holds(there)
         assert "Be brief." in there["text"]
-        await use_cases.forget_memory(story.workspace, gone, "", erase=True)
+        await memories.forget_memory(story.workspace, gone, "", erase=True)
         later = rendered.read(machine, "try/redis")
 
     assert later is not None

@@ -15,7 +15,7 @@ from fakes import FakeClock, FakeIds, another_session, fake_workspace
 from project_story import Story, page, told
 from views_in_memory import MemoryViews
 
-from memory_mcp import rendered, use_cases
+from memory_mcp import bootstrap, branches, memories, rendered
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Backtracked, Forgotten
 from memory_mcp.engine.workspace import Policy
@@ -149,9 +149,9 @@ async def test_a_session_that_writes_nothing_renders_nothing(policy: Policy) -> 
     workspace = fake_workspace()
     await Story(workspace, FakeClock(), FakeIds()).say("Orders rest in PostgreSQL.")
     quiet = another_session(workspace, policy=policy)
-    assert await use_cases.render_views(quiet) == ()
-    assert await use_cases.render_if_behind(quiet) == ()
-    await use_cases.keep_rendered(quiet, asyncio.Event())
+    assert await bootstrap.render_views(quiet) == ()
+    assert await bootstrap.render_if_behind(quiet) == ()
+    await bootstrap.keep_rendered(quiet, asyncio.Event())
 
     assert await workspace.views.lying() == []
 
@@ -171,12 +171,12 @@ async def test_what_others_wrote_is_rendered_too(tmp_path: Path) -> None:
     """Another process may have been killed before it could; or git brought records."""
     async with told(tmp_path) as story, told(tmp_path) as other:
         await story.say("Orders rest in PostgreSQL.")
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         story.clock.advance(timedelta(minutes=5))
         other.clock.advance(timedelta(minutes=6))
         await other.say("Carts rest in cookies.")
         assert showing(tmp_path / "project", "cookies") == []
-        await use_cases.render_if_behind(story.workspace)
+        await bootstrap.render_if_behind(story.workspace)
 
         assert len(showing(tmp_path / "project", "cookies")) == len(RENDERED)
 
@@ -188,7 +188,7 @@ async def test_the_background_renders_once_for_many_and_once_more_at_the_end() -
     assert isinstance(views, MemoryViews)
     story = Story(workspace, FakeClock(), FakeIds())
     leaving = asyncio.Event()
-    task = asyncio.create_task(use_cases.keep_rendered(workspace, leaving))
+    task = asyncio.create_task(bootstrap.keep_rendered(workspace, leaving))
     for number in range(20):
         await story.say(f"Order {number} was sent.")
     assert views.written == [], "nobody waited for it"
@@ -211,11 +211,11 @@ async def test_a_folder_that_refuses_costs_a_note_and_never_the_call(
         memory_id = await story.say("Orders rest in PostgreSQL.")
         blocked = tmp_path / "project" / ".claude" / "memory" / "MEMORY.md"
         blocked.mkdir()
-        gone = await use_cases.forget_memory(story.workspace, memory_id, "", erase=True)
+        gone = await memories.forget_memory(story.workspace, memory_id, "", erase=True)
         assert showing(tmp_path / "project", "PostgreSQL") == [], "the others are written anew"
         leaving = asyncio.Event()
         story.workspace.project.changes.note()
-        task = asyncio.create_task(use_cases.keep_rendered(story.workspace, leaving))
+        task = asyncio.create_task(bootstrap.keep_rendered(story.workspace, leaving))
         async with asyncio.timeout(20):
             while not caplog.records:  # noqa: ASYNC110  # the task tells nobody else
                 await asyncio.sleep(0.05)
@@ -278,13 +278,13 @@ async def test_a_restore_brings_it_back_into_the_files(tmp_path: Path) -> None:
     async with told(tmp_path) as story:
         await story.phase_one()
         await story.phase_two()
-        await use_cases.render_views(story.workspace)
+        await bootstrap.render_views(story.workspace)
         project = tmp_path / "project"
         before = page(project), page(project, "HISTORY.md")
         story.clock.advance(timedelta(minutes=1))
-        left = await use_cases.backtrack(story.workspace, "phase 1", "continue")
+        left = await branches.backtrack(story.workspace, "phase 1", "continue")
         assert isinstance(left, Backtracked)
         assert "cookies" not in page(project) + page(project, "HISTORY.md")
-        await use_cases.backtrack(story.workspace, left.line or "", "continue")
+        await branches.backtrack(story.workspace, left.line or "", "continue")
 
         assert (page(project), page(project, "HISTORY.md")) == before

@@ -12,10 +12,10 @@ from mcp import Client, MCPError
 from mcp_types import ResourceTemplateReference, TextResourceContents
 from shop import added, shop
 
-from memory_mcp import use_cases
+from memory_mcp import branches
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, LISTED_CHECKPOINTS_MAX
+from memory_mcp.domain.record import Draft
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.render.block import count_tokens
 from memory_mcp.server.handlers import completion
@@ -224,9 +224,7 @@ async def test_a_memory_of_another_branch_says_of_which() -> None:
 async def test_a_pending_checkpoint_says_how_it_is_decided() -> None:
     """Nobody goes back to it yet."""
     workspace = await shop()
-    saved = await use_cases.checkpoint(
-        workspace, "Cart chosen.", 3, again=False, approval="pending"
-    )
+    saved = await branches.checkpoint(workspace, "Cart chosen.", 3, again=False, approval="pending")
     name = (
         await completion(workspace, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
     ).values
@@ -260,7 +258,7 @@ async def test_the_list_stays_short() -> None:
     workspace = fake_workspace(clock)
     for phase in range(1, LISTED_CHECKPOINTS_MAX + 5):
         clock.advance(timedelta(minutes=1))
-        await use_cases.checkpoint(
+        await branches.checkpoint(
             workspace, f"Phase {phase} done", phase, again=False, approval="approved"
         )
     found = await list_resources(workspace)

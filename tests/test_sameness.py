@@ -23,7 +23,7 @@ from pairs import (
     statement,
 )
 
-from memory_mcp.domain.merging import (
+from memory_mcp.domain.deduplication import (
     Different,
     Extended,
     Merging,

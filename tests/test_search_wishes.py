@@ -8,7 +8,7 @@ from command_line import Run, as_json
 from doors import Era, add, agent, call, recalled, refused, seal
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.deduplication import Merging
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,9 @@ from memory_mcp.config.settings import (
     read_settings,
     with_toolsets,
 )
-from memory_mcp.domain.episodes import Pace
-from memory_mcp.domain.merging import Merging
-from memory_mcp.domain.opening import OpeningSettings
+from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.sessions import OpeningSettings, Pace
 from memory_mcp.errors import SettingError
 
 _EVERY = {

@@ -9,7 +9,7 @@ from doors import Era, add, agent, call, read, refused, seal
 from fakes import START, FakeClock, FakeIds, fake_workspace, forked, switched
 from project_story import Story, told
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.anyio
 
 
 async def token(story: Story) -> str:
-    return (await use_cases.bootstrap(story.workspace)).since
+    return (await bootstrap.bootstrap(story.workspace)).since
 
 
 async def changed(story: Story, since: str, budget: int = 500) -> list[str]:
     """The lines between the head and the figure."""
-    block = await use_cases.memory_context(story.workspace, "", budget, since)
+    block = await sessions.memory_context(story.workspace, "", budget, since)
     assert isinstance(block, Block)
     return [line for line in block.text.splitlines()[2:-2] if " tokens, " not in line]
 
@@ -70,12 +70,12 @@ async def test_a_backtrack_is_counted_and_a_restore_brings_back_by_name(tmp_path
         await story.say("Carts expire after a day.")
         later = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        left = await use_cases.backtrack(story.workspace, "phase 1", "continue")
+        left = await branches.backtrack(story.workspace, "phase 1", "continue")
         assert await changed(story, since) == [f"Nothing changed since {since}."]
         after = await changed(story, later)
         hidden = await token(story)
         assert isinstance(left, Backtracked)
-        await use_cases.backtrack(story.workspace, left.line or "", "continue")
+        await branches.backtrack(story.workspace, left.line or "", "continue")
         again = await changed(story, hidden)
         whole = await changed(story, later)
 
@@ -94,7 +94,7 @@ async def test_what_a_backtrack_erased_is_counted_too(tmp_path: Path) -> None:
         await story.say("Carts rest in cookies.")
         since = await token(story)
         story.clock.advance(timedelta(minutes=1))
-        await use_cases.backtrack(story.workspace, "phase 1", "forget")
+        await branches.backtrack(story.workspace, "phase 1", "forget")
         assert await changed(story, since) == [
             "## No longer holds", "- A backtrack took 1 memory out of view.",
         ]  # fmt: skip
@@ -136,8 +136,8 @@ async def test_many_changes_keep_the_budget_and_are_counted(tmp_path: Path) -> N
         gone = [await story.say(f"Gone {number}.") for number in range(14)]
         then = await token(story)
         for record_id in gone:
-            await use_cases.forget_memory(story.workspace, record_id, "", erase=True)
-        block = await use_cases.memory_context(story.workspace, "", 300, since)
+            await memories.forget_memory(story.workspace, record_id, "", erase=True)
+        block = await sessions.memory_context(story.workspace, "", 300, since)
         fell = await changed(story, then)
 
     assert isinstance(block, Block)
@@ -226,7 +226,7 @@ async def test_a_moment_to_come_and_another_projects_token_are_refused() -> None
     with pytest.raises(InvalidRequestError, match="is yet to come"):
         parse_since("2027-01-01", START)
     with pytest.raises(InvalidRequestError, match="names revision 99 of the head"):
-        await use_cases.memory_context(workspace, since="r99-019c147d9b98000-00000000-0")
+        await sessions.memory_context(workspace, since="r99-019c147d9b98000-00000000-0")
 
 
 def test_the_command_asks_the_same(run: Run) -> None:

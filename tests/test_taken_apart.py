@@ -8,7 +8,7 @@ from doors import Era, add, agent, call, files_with, recalled, records, seal
 from mcp import Client
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.deduplication import Merging
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hooked import entry
 
-from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.text.transcript import read_turns
 
 

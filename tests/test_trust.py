@@ -30,10 +30,11 @@ from doors import (
 from patient import examine, rewrite
 from project_story import page
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.render.receipts import trust_text
+from memory_mcp.trust import revoke_trust, trust_project, trust_report
 from memory_mcp.trust.strangers import PLACE
 
 pytestmark = pytest.mark.anyio
@@ -173,9 +174,9 @@ async def test_it_supersedes_hides_and_erases_nothing_of_ours(
         assert {text for text, place in found.items() if not place} == ours
         assert "phase1" in await read(client, "memory_head")
         async with open_workspace(settings) as built:
-            await use_cases.catch_up(built.workspace)
-            await use_cases.reindex(built.workspace)
-            assert await use_cases.doctor(built.workspace, repair=True) == []
+            await sessions.catch_up(built.workspace)
+            await sessions.reindex(built.workspace)
+            assert await maintenance.doctor(built.workspace, repair=True) == []
     async with agent(settings, era) as client:
         found = places(await call(client, "search_memories", query="", limit=10))
         assert {text for text, place in found.items() if not place} == ours
@@ -191,7 +192,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
     await a_gift(eve, repository)
     async with agent(settings, era) as client, open_workspace(settings) as typed:
         await add(client, OURS, kind="decision")
-        await use_cases.trust_project(typed.workspace)
+        await trust_project(typed.workspace)
         found = places(await call(client, "search_memories", query="blue gate deploys"))
         context = await read(client, "memory_context", task="deploy through the blue gate")
         head = await read(client, "memory_head")
@@ -202,7 +203,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
         assert THEIRS in page(repository)
         assert head_file(repository)["head_phase"] == 3
 
-        assert await use_cases.revoke_trust(typed.workspace) is True
+        assert await revoke_trust(typed.workspace) is True
         assert THEIRS not in page(repository)
         found = places(await call(client, "search_memories", query="blue gate deploys"))
         context = await read(client, "memory_context", task="deploy through the blue gate")
@@ -212,7 +213,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
         assert OURS in context
         assert "painted" not in head
         assert head_file(repository)["checkpoints"] == []
-        assert await use_cases.revoke_trust(typed.workspace) is False
+        assert await revoke_trust(typed.workspace) is False
     assert await examine(settings) == {}
 
 
@@ -339,7 +340,7 @@ async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
         assert built.owned is not None
         assert not built.owned.trusted()
         assert built.owned.vouched() is (not built.places.remote)
-        before = (await use_cases.trust_report(built.workspace)).before
+        before = (await trust_report(built.workspace)).before
         assert before == "git.example.org/acme/shop"
 
     trust(repository)
@@ -449,10 +450,10 @@ async def test_what_would_be_erased_is_said_before(
         await call(client, "forget_memory", memory_id=ours)
     carry(eve, project)
     async with open_workspace(settings) as built:
-        report = await use_cases.trust_report(built.workspace)
+        report = await trust_report(built.workspace)
         there = path.exists()
-        await use_cases.trust_project(built.workspace)
-        await use_cases.catch_up(built.workspace)
+        await trust_project(built.workspace)
+        await sessions.catch_up(built.workspace)
 
     assert there
     assert report.erases == (OURS,)

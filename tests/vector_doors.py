@@ -13,8 +13,7 @@ from vectors_in_memory import MemoryVectors
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.vectors import Chunk, Passage
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Chunk, Filters, Passage, View
 from memory_mcp.ports import SearchIndex, VectorIndex
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex

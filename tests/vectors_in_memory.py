@@ -11,9 +11,7 @@ import numpy as np
 from stores_in_memory import MemoryIndex, candidate_of
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.vectors import Passage, ReadVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Filters, Passage, ReadVectors, View
 
 __all__ = ["MemoryVectors"]
 

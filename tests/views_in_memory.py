@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from memory_mcp.domain.shown import GENERATED, Lying, Page
+from memory_mcp.domain.sessions import GENERATED, Lying, Page
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched
 

@@ -26,29 +26,6 @@ Anything else that escapes is a bug.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = [
-    "AmbiguousIdError",
-    "ConflictError",
-    "DeadlineError",
-    "IndexBusyError",
-    "IndexDamagedError",
-    "InvalidRequestError",
-    "MemoryMcpError",
-    "ModelUnavailableError",
-    "NewerSchemaError",
-    "RemoteBlockedError",
-    "RemoteError",
-    "RemoteRejectedError",
-    "RemoteUnavailableError",
-    "SettingError",
-    "StoreDamagedError",
-    "StoreError",
-    "StoreUnavailableError",
-    "UnknownMemoryError",
-    "UnknownTargetError",
-]
-
-
 _NAMED_MAX: Final = 12
 """Names listed in a message: it is to be read, not searched."""
 _ECHO_CHARS_MAX: Final = 80

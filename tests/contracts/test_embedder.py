@@ -11,7 +11,7 @@ from embedding_server import embedding_server
 from tiny_model import opened, tiny_minilm
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.vectors import Chunk, QueryVectors
+from memory_mcp.domain.search import Chunk, QueryVectors
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.ports import Embedder
 

@@ -13,8 +13,8 @@ from hooked import SESSION, transcript
 from inbox_in_memory import MemoryInbox
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain import hook_limits
-from memory_mcp.domain.inbox import Compacted, Ended, WentBack
+from memory_mcp.domain import limits
+from memory_mcp.domain.sessions import Compacted, Ended, WentBack
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks import files
 from memory_mcp.ports import Inbox
@@ -127,10 +127,10 @@ async def test_one_works_at_a_time(door: Door) -> None:
 
 async def test_a_full_inbox_is_worked_off_in_goes(door: Door) -> None:
     """A command that works it off must come to an end."""
-    for number in range(hook_limits.EVENTS_AT_ONCE_MAX + 5):
+    for number in range(limits.EVENTS_AT_ONCE_MAX + 5):
         door.drop(compacted(str(number)))
 
-    assert len(await door.inbox.waiting()) == hook_limits.EVENTS_AT_ONCE_MAX
+    assert len(await door.inbox.waiting()) == limits.EVENTS_AT_ONCE_MAX
 
 
 async def test_that_a_session_went_back_is_told_once_and_to_that_session(door: Door) -> None:
@@ -159,7 +159,7 @@ async def test_what_a_session_read_at_its_beginning_is_known(door: Door) -> None
 
 async def test_what_goes_back_is_in_nobodys_way(door: Door) -> None:
     """A hundred sessions that went back and are gone must not stop what came after them."""
-    for number in range(hook_limits.EVENTS_AT_ONCE_MAX):
+    for number in range(limits.EVENTS_AT_ONCE_MAX):
         door.drop(went_back(session=f"s{number}"))
     door.drop(compacted("one"))
 
@@ -231,7 +231,7 @@ async def test_a_file_that_is_none_of_ours_is_looked_past_or_moved(tmp_path: Pat
     files.leave_event(str(state), compacted("one"))
     folder = state / "inbox"
     (folder / "link.json").symlink_to(tmp_path / "secret")
-    (folder / "large.json").write_bytes(b" " * (hook_limits.EVENT_BYTES_MAX + 1))
+    (folder / "large.json").write_bytes(b" " * (limits.EVENT_BYTES_MAX + 1))
     (folder / "deep.json").write_bytes(b"[" * 100_000)
     (folder / "bytes.json").write_bytes(b"\xff\x00")
     (folder / "note.txt").write_text("mine", "utf-8")

@@ -8,8 +8,7 @@ from fakes import Scribe
 from index_doors import ANY, HERE, matched, seen
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Corpus
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Corpus, Filters, View
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ports import SearchIndex
 

@@ -8,12 +8,12 @@ import pytest
 from chat_server import Heard, Said, chat_server, said, well
 from fake_language import FakeLanguage
 
-from memory_mcp.domain.faithful import invented, unfaithful
-from memory_mcp.domain.language import Judgement
+from memory_mcp.domain.deduplication import Judgement
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel
 from memory_mcp.ports import LanguageModel
+from memory_mcp.text.faithful import invented, unfaithful
 
 pytestmark = pytest.mark.anyio
 

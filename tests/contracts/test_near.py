@@ -11,7 +11,7 @@ from fakes import Scribe
 from vector_doors import DIMENSIONS, HERE, Door, away, doors_to, view_of
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from nudges_in_memory import MemoryNudges
 from sqs import Queues
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.nudge import Cleared, Nudge, NudgeId, Taking
+from memory_mcp.domain.nudges import Cleared, Nudge, NudgeId, Taking
 from memory_mcp.errors import RemoteUnavailableError, StoreError
 from memory_mcp.ports import NudgeQueue
 from memory_mcp.storage.files.nudges import LocalNudges

@@ -17,8 +17,7 @@ from stores_in_memory import MemoryRecords
 
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Filters, View
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import extract_fields

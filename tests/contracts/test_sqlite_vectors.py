@@ -10,8 +10,7 @@ from vector_doors import ASKED, HERE, MODEL, Door, away, doors_to, view_of
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.vectors import Chunk
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Chunk, Filters
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 

@@ -11,8 +11,7 @@ from vector_doors import ANY, ASKED, HERE, MODEL, Door, away, doors_to, view_of
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Candidate, Filters
 from memory_mcp.errors import IndexDamagedError
 
 pytestmark = pytest.mark.anyio

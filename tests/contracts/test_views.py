@@ -13,7 +13,7 @@ from doors import names_in
 from views_in_memory import MemoryViews
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.shown import GENERATED, Page
+from memory_mcp.domain.sessions import GENERATED, Page
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports import Views
 from memory_mcp.ports.sessions import Shown

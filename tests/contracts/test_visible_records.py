@@ -11,7 +11,7 @@ from index_doors import ELSEWHERE, HERE, matched, seen
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, made_id
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import REJECTED, Move, Origin, Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.ports import SearchIndex
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,11 @@ from cloud import Cloud
 from cloud_views import Document
 from fakes import FakeClock
 
-from memory_mcp import use_cases
+from memory_mcp import memories, sync
 from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Tally
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import tally_of
 from memory_mcp.storage.supermemory.documents import document_of
@@ -57,7 +56,7 @@ def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
 
 async def remembered(built: Built, text: str) -> Record:
     """A memory that was acknowledged."""
-    outcome = await use_cases.add_memory(built.workspace, Draft(text))
+    outcome = await memories.add_memory(built.workspace, Draft(text))
     assert isinstance(outcome, Added)
     return outcome.record
 
@@ -76,7 +75,7 @@ async def handed_over(built: Built) -> None:
 async def drained(built: Built) -> Tally:
     """Deliver and confirm all there is, hours after whatever happened before."""
     clock = later(built, timedelta(hours=2))
-    await use_cases.sync(built.workspace, lambda _done, _total: None)
+    await sync.sync(built.workspace, lambda _done, _total: None)
     for _ in range(HOURS_MAX):
         clock.advance(timedelta(hours=1))
         for pool in built.workspace.pools:

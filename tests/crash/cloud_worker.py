@@ -15,9 +15,9 @@ import haste  # the first of ours
 from mirrored import mirrored
 from project import WORD
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories, sessions, sync
 from memory_mcp.domain.outcomes import Added, Backtracked, Branched, Forgotten, Saved
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 
 PAUSE_SECONDS_MAX = 0.3
@@ -43,7 +43,7 @@ class Writer:
         """One more memory."""
         self._said += 1
         text = f"{self._name} learnt {self._said} {WORD}"
-        outcome = await use_cases.add_memory(self._workspace, Draft(text))
+        outcome = await memories.add_memory(self._workspace, Draft(text))
         assert isinstance(outcome, Added)
         say("memory", f"{outcome.record.id} {text}")
         self._mine.append(outcome.record.id)
@@ -53,19 +53,19 @@ class Writer:
         """One memory, an old or a new one: it may be anywhere on its way."""
         target = self._mine.pop(chance.randrange(len(self._mine)))
         say("forgetting", target)
-        outcome = await use_cases.forget_memory(self._workspace, target, "", erase=True)
+        outcome = await memories.forget_memory(self._workspace, target, "", erase=True)
         assert isinstance(outcome, Forgotten)
         say("forgot", target)
 
     async def give_up(self) -> None:
         """A short road that is left for good."""
-        sealed = await use_cases.checkpoint(
+        sealed = await branches.checkpoint(
             self._workspace, f"{self._name} at {self._said}", None, again=False, approval="auto"
         )
         assert isinstance(sealed, Saved)
         road = [await self.add() for _ in range(2)]
         say("forgetting", *road)
-        outcome = await use_cases.backtrack(self._workspace, sealed.checkpoint.id, "forget")
+        outcome = await branches.backtrack(self._workspace, sealed.checkpoint.id, "forget")
         assert isinstance(outcome, Backtracked)
         say("forgot", *road)
         self._mine = [memory for memory in self._mine if memory not in road]
@@ -76,9 +76,9 @@ async def work(root: Path, url: str, name: str) -> None:
     chance = random.Random(name)  # noqa: S311  # repeatable, not secret
     async with mirrored(root, url) as built, asyncio.TaskGroup() as beside:
         workspace = built.workspace
-        beside.create_task(use_cases.catch_up(workspace))
-        beside.create_task(use_cases.keep_mirrored(workspace, asyncio.Event()))
-        begun = await use_cases.fork(workspace, name, "")
+        beside.create_task(sessions.catch_up(workspace))
+        beside.create_task(sync.keep_mirrored(workspace, asyncio.Event()))
+        begun = await branches.fork(workspace, name, "")
         assert isinstance(begun, Branched)
         workspace = workspace.at(begun.branch)
         writer = Writer(workspace, name)

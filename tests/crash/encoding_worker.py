@@ -16,10 +16,10 @@ import haste  # the first of ours
 from fake_embedder import FakeEmbedder, with_meaning
 from project import WORD, opened
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import maintenance, memories
 from memory_mcp.domain.outcomes import Added, Forgotten
-from memory_mcp.domain.vectors import Passage
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Passage
 from memory_mcp.errors import IndexBusyError
 
 PAUSE_SECONDS_MAX = 0.03
@@ -51,12 +51,12 @@ async def work(root: Path, name: str) -> None:
     chance = random.Random(name)  # noqa: S311  # repeatable, not secret
     async with opened(root) as built, asyncio.TaskGroup() as beside:
         workspace = with_meaning(built, Unsteady(chance))
-        beside.create_task(use_cases.keep_encoded(workspace, asyncio.Event()))
+        beside.create_task(maintenance.keep_encoded(workspace, asyncio.Event()))
         mine: list[str] = []
         for number in range(1_000_000):
             long = " and so on" * chance.choice([1, 1, 30])  # one chunk, or several
             try:
-                outcome = await use_cases.add_memory(
+                outcome = await memories.add_memory(
                     workspace, Draft(f"{name} learnt {number} {WORD}{long}")
                 )
                 assert isinstance(outcome, Added)
@@ -66,7 +66,7 @@ async def work(root: Path, name: str) -> None:
                     target = mine.pop(chance.randrange(len(mine)))
                     say("forgetting", target)
                     assert isinstance(
-                        await use_cases.forget_memory(workspace, target, "", erase=True), Forgotten
+                        await memories.forget_memory(workspace, target, "", erase=True), Forgotten
                     )
             except IndexBusyError:  # a slow machine
                 continue

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mirrored import mirrored
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.disk import Access, Disk
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.record import Draft
 
 
 class Stopping(Disk):
@@ -30,7 +30,7 @@ class Stopping(Disk):
 async def half_a_memory(root: Path, url: str) -> None:
     """Never acknowledged."""
     async with mirrored(root, url, Stopping()) as built:
-        await use_cases.add_memory(built.workspace, Draft("orders rest in PostgreSQL"))
+        await memories.add_memory(built.workspace, Draft("orders rest in PostgreSQL"))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from project import opened
 
-from memory_mcp import use_cases
+from memory_mcp import transfer
 from memory_mcp.disk import Disk
-from memory_mcp.domain.moving import Imported
+from memory_mcp.domain.transfer import Imported
 from memory_mcp.formats.importers import read_source
 from memory_mcp.storage.files.imports import read_material
 
@@ -37,7 +37,7 @@ async def take_in(root: Path, source: str, step: int) -> None:
     """Acknowledged by a line."""
     async with opened(root, Deadly(step)) as built:
         parsed = read_source(read_material(source), None, source)
-        done = await use_cases.import_memories(built.workspace, parsed, "project")
+        done = await transfer.import_memories(built.workspace, parsed, "project")
         assert isinstance(done, Imported)
     sys.stdout.write("done\n")
 

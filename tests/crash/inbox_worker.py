@@ -14,7 +14,7 @@ from pathlib import Path
 
 from project import settings_in
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.disk import Disk
 
@@ -41,7 +41,7 @@ def say(what: str) -> None:
 async def work(root: Path, disk: Disk, *, again: bool) -> None:
     async with open_workspace(settings_in(root), disk) as built:
         while True:
-            done = await use_cases.work_off(built.workspace)
+            done = await sessions.work_off(built.workspace)
             if not again:
                 break
             for _ in range(done.done):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from project import settings_in
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
@@ -38,7 +38,7 @@ def settings(root: Path) -> Settings:
 async def begin(root: Path) -> str:
     """What a session that begins now brings up."""
     async with open_workspace(settings(root)) as built:
-        block = await use_cases.memory_context(built.workspace, "", 500)
+        block = await sessions.memory_context(built.workspace, "", 500)
     assert isinstance(block, Block)
     found = HEADING.search(block.text)
     return found.group(1) if found else ""
@@ -48,7 +48,7 @@ async def leave(root: Path, *texts: str) -> None:
     """Nudges, as any program does."""
     async with open_workspace(settings(root)) as built:
         for text in texts:
-            await use_cases.add_nudge(built.workspace, text, 5, None)
+            await sessions.add_nudge(built.workspace, text, 5, None)
 
 
 def work(root: Path, name: str) -> None:

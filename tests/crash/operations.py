@@ -7,13 +7,17 @@ from typing import Final
 
 from project import WORD, add, found, head_of, make_project, opened
 
-from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.consolidation import ToConsolidate
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, Backtracked, Saved
-from memory_mcp.domain.record import Approval
+from memory_mcp.domain.outcomes import (
+    Added,
+    Backtracked,
+    Closeout,
+    ClosingDecision,
+    Saved,
+    ToConsolidate,
+)
+from memory_mcp.domain.record import Approval, Draft
 from memory_mcp.engine.workspace import Workspace
 
 __all__ = ["LESSON", "OPERATIONS", "Operation", "begin", "go_back", "seal"]
@@ -25,7 +29,7 @@ async def seal(
     workspace: Workspace, text: str, phase: int | None = None, approval: Approval = "approved"
 ) -> str:
     """Seal a checkpoint; its id is an acknowledgement."""
-    outcome = await use_cases.checkpoint(
+    outcome = await branches.checkpoint(
         workspace, f"{text} {WORD}", phase, again=False, approval=approval
     )
     assert isinstance(outcome, Saved)
@@ -34,7 +38,7 @@ async def seal(
 
 async def go_back(workspace: Workspace, to: str) -> str:
     """Backtrack, keeping what is left; the name of the left line."""
-    outcome = await use_cases.backtrack(workspace, to, "continue")
+    outcome = await branches.backtrack(workspace, to, "continue")
     assert isinstance(outcome, Backtracked)
     assert outcome.line is not None
     return outcome.line
@@ -50,7 +54,7 @@ async def begin(root: Path) -> None:
         await add(built.workspace, "carts rest in Redis")
         await seal(built.workspace, "carts work", phase=2, approval="pending")
         await add(built.workspace, "carts expire after a day")
-        await use_cases.render_views(
+        await bootstrap.render_views(
             built.workspace
         )  # what is given up later must leave these as well
 
@@ -58,7 +62,7 @@ async def begin(root: Path) -> None:
 async def _begin_merged(root: Path) -> None:
     await _begin_with_an_age(root)
     async with opened(root) as built:
-        merged = await use_cases.add_memory(built.workspace, Draft(_OLDER))
+        merged = await memories.add_memory(built.workspace, Draft(_OLDER))
         assert isinstance(merged, Added)
         assert merged.merged
 
@@ -67,7 +71,7 @@ async def _forget_the_part(workspace: Workspace) -> object:
     memory_id = await _named(workspace, _OLDER)
     found = await workspace.project.records.get(RecordId(memory_id))
     part = found.derived_from[-1] if found else "gone"
-    return await use_cases.forget_memory(workspace, part, "", erase=True)
+    return await memories.forget_memory(workspace, part, "", erase=True)
 
 
 async def _untouched(root: Path) -> None:
@@ -82,11 +86,11 @@ async def _named(workspace: Workspace, text: str) -> str:
 
 async def _update(workspace: Workspace) -> object:
     memory_id = await _named(workspace, "orders rest in PostgreSQL")
-    return await use_cases.update_memory(workspace, memory_id, f"orders rest in SQLite {WORD}")
+    return await memories.update_memory(workspace, memory_id, f"orders rest in SQLite {WORD}")
 
 
 async def _forget(workspace: Workspace, *, erase: bool) -> object:
-    return await use_cases.forget_memory(
+    return await memories.forget_memory(
         workspace, await _named(workspace, "carts rest in Redis"), "", erase=erase
     )
 
@@ -98,13 +102,13 @@ _OLDER: Final = "Mia is 4 years old."
 async def _begin_with_an_age(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
-        await use_cases.add_memory(built.workspace, Draft(f"Her ninth {WORD} has 30 pages."))
-        await use_cases.add_memory(built.workspace, Draft(_AGE))
+        await memories.add_memory(built.workspace, Draft(f"Her ninth {WORD} has 30 pages."))
+        await memories.add_memory(built.workspace, Draft(_AGE))
 
 
 async def _decide(workspace: Workspace) -> object:
     pending = (await head_of(workspace)).pending
-    return await use_cases.decide(
+    return await branches.decide(
         workspace, pending[0].id if pending else "gone", "save", "", again=False
     )
 
@@ -118,7 +122,7 @@ async def _begin_with_a_line(root: Path) -> None:
 
 async def _restore(workspace: Workspace) -> object:
     lines = (await head_of(workspace)).lines
-    return await use_cases.backtrack(workspace, lines[0].line.id if lines else "gone", "continue")
+    return await branches.backtrack(workspace, lines[0].line.id if lines else "gone", "continue")
 
 
 _CLOSEOUT: Final = Closeout(
@@ -150,13 +154,13 @@ async def _begin_consolidated(root: Path) -> None:
     await begin(root)
     async with opened(root) as built:
         before = replace(_CONSOLIDATION, memory_update=_PLANNED)
-        await use_cases.consolidate(built.workspace, replace(before, history_entry="", insights=()))
+        await sessions.consolidate(built.workspace, replace(before, history_entry="", insights=()))
 
 
 async def _begin_closing(root: Path) -> None:
     make_project(root)
     async with opened(root) as built:
-        await use_cases.checkpoint(
+        await branches.checkpoint(
             built.workspace, f"vouchers work {WORD}", 3, again=False, approval="pending",
             closeout=_CLOSEOUT,
         )  # fmt: skip
@@ -164,14 +168,14 @@ async def _begin_closing(root: Path) -> None:
 
 async def _skip(workspace: Workspace) -> object:
     pending = (await head_of(workspace)).pending
-    return await use_cases.decide(
+    return await branches.decide(
         workspace, pending[0].id if pending else "gone", "skip", "", again=False
     )
 
 
 async def _forget_what_came_last(workspace: Workspace) -> object:
     memory_id = await _named(workspace, _CLOSED[1])
-    return await use_cases.forget_memory(workspace, memory_id, "", erase=True)
+    return await memories.forget_memory(workspace, memory_id, "", erase=True)
 
 
 @dataclass(frozen=True)
@@ -199,12 +203,12 @@ OPERATIONS: Final = (
     Operation("update", _update),
     Operation(
         "add, replacing",
-        lambda workspace: use_cases.add_memory(workspace, Draft(f"Her ninth {WORD} has 31 pages.")),
+        lambda workspace: memories.add_memory(workspace, Draft(f"Her ninth {WORD} has 31 pages.")),
         begin=_begin_with_an_age,
     ),
     Operation(
         "add, merging",
-        lambda workspace: use_cases.add_memory(workspace, Draft(_OLDER)),
+        lambda workspace: memories.add_memory(workspace, Draft(_OLDER)),
         begin=_begin_with_an_age,
     ),
     Operation(
@@ -222,14 +226,14 @@ OPERATIONS: Final = (
     Operation("forget, hiding", lambda workspace: _forget(workspace, erase=False)),
     Operation(
         "checkpoint",
-        lambda workspace: use_cases.checkpoint(
+        lambda workspace: branches.checkpoint(
             workspace, f"vouchers work {WORD}", 3, again=False, approval="approved"
         ),
         late=(f"vouchers work {WORD}",),
     ),
     Operation(
         "checkpoint with a closeout",
-        lambda workspace: use_cases.checkpoint(
+        lambda workspace: branches.checkpoint(
             workspace,
             f"vouchers work {WORD}",
             3,
@@ -248,20 +252,20 @@ OPERATIONS: Final = (
     ),
     Operation(
         "consolidate",
-        lambda workspace: use_cases.consolidate(workspace, _CONSOLIDATION),
+        lambda workspace: sessions.consolidate(workspace, _CONSOLIDATION),
         begin=_begin_consolidated,
         late=_HANDED_ON,
         hides=(_PLANNED,),
     ),
     Operation("decide", _decide, late=(f"carts work {WORD}",)),
-    Operation("fork", lambda workspace: use_cases.fork(workspace, "experiment", "")),
+    Operation("fork", lambda workspace: branches.fork(workspace, "experiment", "")),
     Operation(
         "backtrack, continuing",
-        lambda workspace: use_cases.backtrack(workspace, "phase 1", "continue"),
+        lambda workspace: branches.backtrack(workspace, "phase 1", "continue"),
     ),
     Operation(
         "backtrack, forgetting",
-        lambda workspace: use_cases.backtrack(workspace, "phase 1", "forget", lesson=LESSON),
+        lambda workspace: branches.backtrack(workspace, "phase 1", "forget", lesson=LESSON),
         erases=("carts rest in Redis", "carts expire after a day", "carts work"),
         late=(LESSON,),
     ),

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, search
+from memory_mcp.branches import memory_head
 from memory_mcp.build import Built, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
-from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.locations import machine_folder, state_home
+from memory_mcp.memories import add_memory
 from memory_mcp.storage.files.heads import HISTORY_FILE
 from memory_mcp.timeline.moves import fold
 
@@ -85,7 +86,7 @@ async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
 
 async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
-    outcome = await use_cases.add_memory(workspace, Draft(f"{text} {WORD}", kind=kind))
+    outcome = await add_memory(workspace, Draft(f"{text} {WORD}", kind=kind))
     assert isinstance(outcome, Added | AlreadyKnown)
     assert isinstance(outcome, AlreadyKnown) or not outcome.notes
     return outcome.record.id
@@ -93,14 +94,14 @@ async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
 
 async def found(workspace: Workspace, query: str = "") -> list[Record]:
     """What a search returns (without a query: the newest)."""
-    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
+    outcome = await search.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record for hit in outcome.hits]
 
 
 async def head_of(workspace: Workspace) -> HeadReport:
     """What `memory_head` reports."""
-    report = await use_cases.memory_head(workspace)
+    report = await memory_head(workspace)
     assert isinstance(report, HeadReport)
     return report
 
@@ -188,8 +189,8 @@ def told(built: Built) -> list[str]:
 
 async def doctor_is_content(workspace: Workspace) -> None:
     """What the doctor finds it can repair, and then it finds nothing."""
-    await use_cases.doctor(workspace, repair=True)
-    found = await use_cases.doctor(workspace)
+    await maintenance.doctor(workspace, repair=True)
+    found = await maintenance.doctor(workspace)
     assert found == [], found
 
 

@@ -29,7 +29,7 @@ from crew import Crew, crew_on
 from mirrored import mirrored, mirrored_settings
 from project import all_records, doctor_is_content, found, head_agrees_with_records, make_project
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.engine.pending import tally_of
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +70,7 @@ async def _everything_arrived(crew: Crew, root: Path, cloud: Cloud) -> None:
     promised = dict(line.split(" ", 1) for line in crew.named("memory"))
     doubtful, gone = set(crew.named("forgetting")), set(crew.named("forgot"))
     async with mirrored(root, cloud.url) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         tally = await drained(built)
         assert (tally.pending, tally.quiet, tally.checking, tally.dead) == (0, 0, 0, 0)
 
@@ -147,7 +147,7 @@ async def test_a_kill_between_the_note_and_the_record_leaves_nothing_that_matter
         assert half.stdout.readline().strip() == b"noted"
         half.kill()
     async with mirrored(tmp_path, cloud.url) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         assert (await tally_of(built.workspace)).pending == 1, "else this would test nothing"
         assert await found(built.workspace) == []
         kept = await remembered(built, "carts rest in Redis")

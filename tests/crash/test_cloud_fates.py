@@ -21,14 +21,15 @@ from cloud_faults import Kind
 from mirrored import mirrored
 from project import make_project
 
-from memory_mcp import use_cases
+from memory_mcp import branches, search, sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Claim, Letter
 from memory_mcp.domain.outcomes import Forgotten, Found
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.pending import tally_of
+from memory_mcp.memories import forget_memory
 from memory_mcp.sync.pull import look_around
 from memory_mcp.sync.push import deliver
 from memory_mcp.text.drafts import build_tombstone
@@ -48,9 +49,7 @@ def lists(method: str, path: str) -> bool:
 
 async def forget(built: Built, record: Record) -> None:
     """Erase a memory everywhere."""
-    assert isinstance(
-        await use_cases.forget_memory(built.workspace, record.id, "", erase=True), Forgotten
-    )
+    assert isinstance(await forget_memory(built.workspace, record.id, "", erase=True), Forgotten)
 
 
 @pytest.mark.parametrize("kind", ["429", "401", "500"])
@@ -93,7 +92,7 @@ async def test_of_two_hand_overs_in_one_go_the_first_counts_when_the_second_is_r
     """With extraction, memories and what only moves the head go separately."""
     async with mirrored(make_project(tmp_path), cloud.url, extraction=True) as built:
         memories = [await remembered(built, f"orders have {n} lines") for n in range(2)]
-        await use_cases.fork(built.workspace, "experiment", "")
+        await branches.fork(built.workspace, "experiment", "")
         refusals = iter([False, True])
         cloud.faults.next("429", where=lambda m, p: hands_over(m, p) and next(refusals, False))
         await handed_over(built)
@@ -165,7 +164,7 @@ async def test_catching_up_removes_from_the_cloud_what_another_clone_forgot(
         head = await current(built.workspace)
         written = writing(built.workspace, head.timeline, built.workspace.clock.now())
         await built.workspace.project.records.put(build_tombstone(record, "", written, erase=True))
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         await handed_over(built)
 
         assert record.id not in project_documents(cloud, built)
@@ -286,7 +285,7 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
     monkeypatch.setenv(name, value)
     async with mirrored(make_project(tmp_path), "https://api.supermemory.ai") as built:
         record = await remembered(built, "orders rest in PostgreSQL")
-        found = await use_cases.search_memories(built.workspace, "orders", Filters(), 5)
+        found = await search.search_memories(built.workspace, "orders", Filters(), 5)
         assert isinstance(found, Found)
         assert [hit.record.id for hit in found.hits] == [record.id]
         assert "SSL_CERT_FILE" in found.degraded

@@ -8,18 +8,18 @@ from cloud import Cloud
 from mirrored import mirrored
 from project import make_project
 
-from memory_mcp import use_cases
+from memory_mcp import search
 from memory_mcp.build import Built
 from memory_mcp.domain.cloud import Standing
 from memory_mcp.domain.outcomes import Found
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 
 pytestmark = pytest.mark.anyio
 
 
 async def searched(built: Built) -> Found:
     """A search for what every test remembers."""
-    found = await use_cases.search_memories(built.workspace, "orders", Filters(), 5)
+    found = await search.search_memories(built.workspace, "orders", Filters(), 5)
     assert isinstance(found, Found)
     assert [hit.record.content for hit in found.hits] == ["orders rest in PostgreSQL"]
     return found

@@ -17,10 +17,10 @@ from project import (
     told,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, search, sessions
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreError
 from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE
 
@@ -68,10 +68,10 @@ async def test_a_damaged_record_is_named_and_kept_and_hides_no_other(
         with pytest.raises(error, match=advice) as caught:
             await workspace.project.records.get(RecordId(victim))
         assert str(path) in str(caught.value)
-        outcome = await use_cases.search_memories(workspace, "vouchers expire", Filters(), 10)
+        outcome = await search.search_memories(workspace, "vouchers expire", Filters(), 10)
         assert isinstance(outcome, Found)
         assert outcome.unreadable == {victim}
-        await use_cases.reindex(workspace)
+        await sessions.reindex(workspace)
         assert await see(workspace) == before
         await add(workspace, "baskets have a limit")
         await seal(workspace, "limits work", phase=3)
@@ -95,7 +95,7 @@ async def test_a_record_under_the_name_of_another_is_not_believed(tmp_path: Path
             await built.workspace.project.records.get(RecordId(victim))
         assert str(path) in str(caught.value)
         assert paths[0].stem in str(caught.value)
-        await use_cases.reindex(built.workspace)
+        await sessions.reindex(built.workspace)
         assert await see(built.workspace) == before
     assert path.read_bytes() == paths[0].read_bytes()
 
@@ -128,7 +128,7 @@ async def test_a_damaged_head_says_so_and_is_rebuilt_once_it_is_set_aside(
 
     async with opened(tmp_path) as built:
         if error is NewerSchemaError:  # nothing of ours is broken, so the doctor keeps away from it
-            assert [f.code for f in await use_cases.doctor(built.workspace, repair=True)] == [
+            assert [f.code for f in await maintenance.doctor(built.workspace, repair=True)] == [
                 "head-newer"
             ]
             assert path.read_bytes() == wreck
@@ -186,6 +186,6 @@ async def test_litter_and_foreign_files_are_not_memories(tmp_path: Path) -> None
         stranger.write_bytes(data)
 
     async with opened(tmp_path) as built:
-        await use_cases.reindex(built.workspace)
+        await sessions.reindex(built.workspace)
         assert await see(built.workspace) == before
     assert {stranger: stranger.read_bytes() for stranger in strangers} == strangers

@@ -10,7 +10,7 @@ from depth import depth
 from fake_embedder import FakeEmbedder, with_meaning
 from project import doctor_is_content, make_project, opened
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
 
@@ -48,10 +48,10 @@ async def kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
 async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     """By whoever is left, when the leases of the killed ones have run out."""
     workspace = with_meaning(built, model := FakeEmbedder())
-    await use_cases.catch_up(workspace)
+    await sessions.catch_up(workspace)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await use_cases.unencoded(workspace):
-            await use_cases.encode_all(workspace)
+        while await maintenance.unencoded(workspace):
+            await maintenance.encode_all(workspace)
             await asyncio.sleep(0.1)
     meaning = workspace.project.meaning
     assert meaning is not None

@@ -8,12 +8,11 @@ from doors import trust
 from operations import go_back, seal
 from project import add, found, head_of, make_project, opened, text_on_disk
 
-from memory_mcp import use_cases
+from memory_mcp import branches, maintenance, memories, sessions, transfer
 from memory_mcp.disk import Disk
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Rejected
-from memory_mcp.domain.record import Kind
+from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.storage.files.trust import ERASED_FILE, LocalErased
 from memory_mcp.transfer.export import Chosen
 
@@ -58,7 +57,7 @@ def union(left: Path, right: Path) -> None:
 
 async def texts(root: Path) -> set[str]:
     async with opened(root) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         return {r.content.removesuffix(" ledger") for r in await found(built.workspace)}
 
 
@@ -73,13 +72,13 @@ async def test_a_memory_on_main_is_seen_without_the_files_of_the_feature(tmp_pat
         feature = records(left)
     check_out(left, main)
     async with opened(left) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         await add(built.workspace, "written on main")
     check_out(right, records(left))
 
     assert await texts(right) == {"orders rest in PostgreSQL", "written on main"}
     async with opened(right) as built:
-        assert await use_cases.doctor(built.workspace) == []
+        assert await maintenance.doctor(built.workspace) == []
         await seal(built.workspace, "sealed in the clone", phase=2)
         await add(built.workspace, "after it")
     check_out(right, {**records(right), **feature})  # the feature is merged
@@ -104,7 +103,7 @@ async def test_what_a_backtrack_on_the_feature_left_stays_left_on_main(tmp_path:
     assert await texts(right) == {"the model stands", "carts rest in cookies"}
     async with opened(right) as built:
         (line,) = (await head_of(built.workspace)).lines
-        await use_cases.backtrack(built.workspace, line.line.id, "continue")
+        await branches.backtrack(built.workspace, line.line.id, "continue")
     assert await texts(right) == {"the model stands", "carts rest in Redis"}
 
 
@@ -118,9 +117,9 @@ async def test_a_file_that_git_took_away_is_not_written_again(tmp_path: Path) ->
         await go_back(built.workspace, "start")
     check_out(root, main)
     async with opened(root) as built:
-        await use_cases.catch_up(built.workspace)
-        await use_cases.memory_head(built.workspace)
-        await use_cases.doctor(built.workspace, repair=True)
+        await sessions.catch_up(built.workspace)
+        await branches.memory_head(built.workspace)
+        await maintenance.doctor(built.workspace, repair=True)
 
         assert records(root) == main
         await add(built.workspace, "written on main")
@@ -134,16 +133,14 @@ async def test_what_was_forgotten_stays_so_after_its_tombstone_was_given_up(
     left, right = trusted(make_project(tmp_path / "left")), tmp_path / "right"
     async with opened(left) as built:
         await seal(built.workspace, "the model stands", phase=1)
-        secret = await use_cases.add_memory(
-            built.workspace, Draft("The vault opens with Zanzibar.")
-        )
+        secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
         assert isinstance(secret, Added)
     trusted(shutil.copytree(left, right))
     async with opened(left) as built:
-        await use_cases.forget_memory(
+        await memories.forget_memory(
             built.workspace, secret.record.id, "Kilimanjaro said so", erase=True
         )
-        await use_cases.backtrack(built.workspace, "phase 1", "forget")
+        await branches.backtrack(built.workspace, "phase 1", "forget")
 
     for _ in range(2):
         union(left, right)
@@ -156,16 +153,14 @@ async def test_a_running_server_exports_nothing_that_git_brought_back(tmp_path: 
     """Issue 11, 2.1: the file is there again, and the index has not looked yet."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        secret = await use_cases.add_memory(
-            built.workspace, Draft("The vault opens with Zanzibar.")
-        )
+        secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
         assert isinstance(secret, Added)
         before = records(root)
-        await use_cases.forget_memory(built.workspace, secret.record.id, "", erase=True)
+        await memories.forget_memory(built.workspace, secret.record.id, "", erase=True)
         check_out(root, {**records(root), **before})
-        chosen = await use_cases.choose_export(built.workspace, ("project",), history=True)
+        chosen = await transfer.choose_export(built.workspace, ("project",), history=True)
         assert isinstance(chosen, Chosen)
-        left = [record.content async for record in use_cases.exported(chosen)]
+        left = [record.content async for record in transfer.exported(chosen)]
         assert not any("Zanzibar" in content for content in left)
 
 
@@ -175,12 +170,10 @@ async def test_this_machine_knows_what_it_erased_though_git_took_the_tombstone(
     """Issue 11, 2.1: the tombstone is on a branch, and the text is back with another one."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        secret = await use_cases.add_memory(
-            built.workspace, Draft("The vault opens with Zanzibar.")
-        )
+        secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
         assert isinstance(secret, Added)
         main = records(root)
-        await use_cases.forget_memory(built.workspace, secret.record.id, "", erase=True)
+        await memories.forget_memory(built.workspace, secret.record.id, "", erase=True)
     check_out(root, main)
 
     assert await texts(root) == set()
@@ -202,7 +195,7 @@ async def test_what_another_clone_wrote_on_a_forgotten_road_can_be_restored(
         await add(built.workspace, "carts rest in Redis")
     trusted(shutil.copytree(left, right))
     async with opened(left) as built:
-        await use_cases.backtrack(built.workspace, "phase 1", "forget")
+        await branches.backtrack(built.workspace, "phase 1", "forget")
         await add(built.workspace, "carts rest in cookies")
     async with opened(right) as built:
         await add(built.workspace, "baskets have a voucher")
@@ -221,7 +214,7 @@ async def test_what_another_clone_wrote_on_a_forgotten_road_can_be_restored(
             report = await head_of(built.workspace)
             (line,) = report.lines
             assert line.memories == (2 if sealed else 1)
-            done = await use_cases.backtrack(built.workspace, line.line.id, "continue")
+            done = await branches.backtrack(built.workspace, line.line.id, "continue")
             assert isinstance(done, Backtracked)
         assert await texts(root) == {"the model stands"} | theirs
         assert text_on_disk(root, "carts rest in Redis") == []
@@ -231,11 +224,11 @@ async def test_a_line_on_which_something_was_only_hidden_has_its_name(tmp_path: 
     """Issue 11, 2.4: to hide is something to come back to."""
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
-        added = await use_cases.add_memory(built.workspace, Draft("Orders rest in PostgreSQL."))
+        added = await memories.add_memory(built.workspace, Draft("Orders rest in PostgreSQL."))
         assert isinstance(added, Added)
         await seal(built.workspace, "the model stands", phase=1)
-        await use_cases.forget_memory(built.workspace, added.record.id, "", erase=False)
-        done = await use_cases.backtrack(built.workspace, "phase 1", "continue")
+        await memories.forget_memory(built.workspace, added.record.id, "", erase=False)
+        done = await branches.backtrack(built.workspace, "phase 1", "continue")
 
         assert isinstance(done, Backtracked)
         assert done.preview.leaves
@@ -252,24 +245,24 @@ async def test_a_reason_stays_on_the_road_on_which_it_was_given(
     root = trusted(make_project(tmp_path / "left"))
     draft = Draft("Carts rest in Redis.", kind=kind)
     async with opened(root) as built:
-        added = await use_cases.add_memory(built.workspace, draft)
+        added = await memories.add_memory(built.workspace, draft)
         assert isinstance(added, Added)
         await seal(built.workspace, "the model stands", phase=1)
-        await use_cases.forget_memory(
+        await memories.forget_memory(
             built.workspace, added.record.id, "Kilimanjaro said so", erase=erase
         )
-        again = await use_cases.add_memory(built.workspace, draft)
+        again = await memories.add_memory(built.workspace, draft)
         assert isinstance(again, Rejected)
         assert again.tombstone.content == "Kilimanjaro said so"
-        await use_cases.backtrack(built.workspace, "phase 1", "continue")
-        once_more = await use_cases.add_memory(built.workspace, draft)
+        await branches.backtrack(built.workspace, "phase 1", "continue")
+        once_more = await memories.add_memory(built.workspace, draft)
         if isinstance(once_more, Rejected):
             assert "Kilimanjaro" not in once_more.tombstone.content
-            back = await use_cases.add_memory(
+            back = await memories.add_memory(
                 built.workspace, Draft(draft.content, supersedes=(once_more.tombstone.id,))
             )
             assert isinstance(back, Added)
-        await use_cases.backtrack(built.workspace, "start", "forget")
+        await branches.backtrack(built.workspace, "start", "forget")
     assert text_on_disk(root, "Kilimanjaro") == []
 
 
@@ -296,10 +289,10 @@ async def test_what_a_clone_adds_after_everything_was_forgotten_can_be_brought_b
         await add(built.workspace, "orders rest in PostgreSQL")
     check_out(right, records(left))
     async with opened(right) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         await add(built.workspace, "carts rest in Redis")
     async with opened(left) as built:
-        await use_cases.backtrack(built.workspace, "start", "forget")
+        await branches.backtrack(built.workspace, "start", "forget")
     union(left, right)
 
     for root in (left, right):
@@ -307,7 +300,7 @@ async def test_what_a_clone_adds_after_everything_was_forgotten_can_be_brought_b
         async with opened(root) as built:
             (line,) = (await head_of(built.workspace)).lines
             assert line.memories == 1
-            await use_cases.backtrack(built.workspace, line.line.id[:-4], "continue")
+            await branches.backtrack(built.workspace, line.line.id[:-4], "continue")
         assert await texts(root) == {"carts rest in Redis"}
 
 
@@ -324,16 +317,16 @@ async def test_what_came_after_two_roads_is_listed_whichever_of_them_is_left(
         sealed = await seal(built.workspace, "sealed on the left", phase=2)
         await add(built.workspace, "carts rest in Redis")
     async with opened(right) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         await seal(built.workspace, "sealed on the right", phase=3)
         await add(built.workspace, "mails go by Postmark")
     check_out(right, {**records(right), **records(left)})
     async with opened(right) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         joined = await seal(built.workspace, "sealed over both", phase=4)
         await add(built.workspace, "the shop is live")
     async with opened(left) as built:
-        await use_cases.backtrack(built.workspace, sealed, "continue")
+        await branches.backtrack(built.workspace, sealed, "continue")
     union(left, right)
 
     for root in (left, right):
@@ -342,7 +335,7 @@ async def test_what_came_after_two_roads_is_listed_whichever_of_them_is_left(
             report = await head_of(built.workspace)
             assert joined in [checkpoint.id for checkpoint in report.invalidated]
             assert sum(each.memories for each in report.lines) >= 2
-            await use_cases.backtrack(built.workspace, joined, "continue")
+            await branches.backtrack(built.workspace, joined, "continue")
         everything = {"orders rest in PostgreSQL", "carts rest in Redis", "mails go by Postmark",
                       "the shop is live"}  # fmt: skip
         assert everything <= await texts(root)

@@ -31,10 +31,10 @@ from project import (
     see,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import maintenance, memories, sessions, transfer
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.moving import Material, Parsed
 from memory_mcp.domain.record import Scope
+from memory_mcp.domain.transfer import Material, Parsed
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.files.imports import JOURNAL_FILE
 
@@ -59,7 +59,7 @@ async def a_history(root: Path, scope: Scope) -> Parsed:
         await add(built.workspace, "mail has a footer")
         await go_back(built.workspace, sealed)
         await add(built.workspace, "mail is plain text")
-        await use_cases.forget_memory(built.workspace, first, "", erase=True)
+        await memories.forget_memory(built.workspace, first, "", erase=True)
         material: Material = await exported(built.workspace, history=True)
     parsed = read(material)
     assert parsed.own is not None
@@ -88,7 +88,7 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_an_import(
         root = _copy(template, tmp_path / f"cut-{cut_at}")
         acknowledged = await _cut(root, parsed, cut_at)
         async with opened(root) as built:
-            await use_cases.catch_up(built.workspace)
+            await sessions.catch_up(built.workspace)
             seen = await see(built.workspace)
             assert seen in (before, after)
             assert not built.workspace.journal.waiting()
@@ -145,7 +145,7 @@ async def test_a_disk_that_runs_full_takes_everything_back(tmp_path: Path) -> No
     for room in range(len(TEXTS) + 4):  # the journal is five writes, each record one
         async with opened(tmp_path, FullDisk(room)) as built:
             with pytest.raises(StoreUnavailableError):
-                await use_cases.import_memories(built.workspace, foreign(), "project")
+                await transfer.import_memories(built.workspace, foreign(), "project")
             assert not built.workspace.journal.waiting()
         assert record_files(tmp_path) == before
     async with opened(tmp_path) as built:
@@ -167,7 +167,7 @@ async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path:
                     tasks[0].cancel()
 
             task = asyncio.ensure_future(
-                use_cases.import_memories(built.workspace, foreign(), "project", advance)
+                transfer.import_memories(built.workspace, foreign(), "project", advance)
             )
             tasks.append(task)
             with pytest.raises(asyncio.CancelledError) as caught:
@@ -210,9 +210,9 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
         records = await all_records(built)
         with built.workspace.journal.alone():
             await built.workspace.journal.note(records)
-            await use_cases.forget_memory(built.workspace, RecordId(records[0].id), "", erase=True)
-        assert [f.code for f in await use_cases.doctor(built.workspace)] == ["import-unfinished"]
-        assert await use_cases.complete_import(built.workspace) == len(TEXTS)
+            await memories.forget_memory(built.workspace, RecordId(records[0].id), "", erase=True)
+        assert [f.code for f in await maintenance.doctor(built.workspace)] == ["import-unfinished"]
+        assert await transfer.complete_import(built.workspace) == len(TEXTS)
         left = {record.content for record in await all_records(built)}
     assert records[0].content not in left
     assert all(records[0].content.encode() not in data for data in all_below(tmp_path).values())
@@ -224,16 +224,16 @@ async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> No
     async with opened(tmp_path) as first, opened(tmp_path) as second:
         with first.workspace.journal.alone():
             await first.workspace.journal.note([])
-            assert await use_cases.complete_import(second.workspace) == 0
-            await use_cases.catch_up(second.workspace)
-            assert await use_cases.doctor(second.workspace) == []
+            assert await transfer.complete_import(second.workspace) == 0
+            await sessions.catch_up(second.workspace)
+            assert await maintenance.doctor(second.workspace) == []
             assert first.workspace.journal.waiting()
 
 
 async def _cut(root: Path, parsed: Parsed, cut_at: int) -> bool:
     try:
         async with opened(root, FailingDisk(cut_at)) as built:
-            await use_cases.import_memories(built.workspace, parsed, None)
+            await transfer.import_memories(built.workspace, parsed, None)
     except PowerCut:
         return False
     return True

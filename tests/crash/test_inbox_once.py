@@ -16,9 +16,9 @@ from hooked import entry, transcript
 from power import Remembered
 from project import copy_project, machine_of, make_project, settings_in
 
-from memory_mcp import use_cases
 from memory_mcp.build import open_workspace
 from memory_mcp.hooks import files
+from memory_mcp.sessions import work_off
 
 pytestmark = pytest.mark.anyio
 
@@ -132,4 +132,4 @@ async def test_what_a_hook_left_survives_a_power_cut(
             )
         remembered.forget_the_rest()
     async with open_workspace(settings_in(tmp_path)) as built:
-        assert (await use_cases.work_off(built.workspace)).done == 1
+        assert (await work_off(built.workspace)).done == 1

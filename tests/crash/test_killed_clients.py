@@ -12,8 +12,8 @@ from client import STORED
 from command_line import Run
 from doors import process, records
 
-from memory_mcp import ending
-from memory_mcp.ending import ENDING_SECONDS_MAX
+from memory_mcp import shutdown as ending
+from memory_mcp.shutdown import ENDING_SECONDS_MAX
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
@@ -66,7 +66,7 @@ def test_it_is_over_within_the_five_seconds_that_are_promised() -> None:
 def test_what_hangs_is_ended_all_the_same() -> None:
     """A thread that waits for a lock or a disk cannot be ended any other way."""
     hanging = (
-        "import threading; from memory_mcp.ending import end_within;"
+        "import threading; from memory_mcp.shutdown import end_within;"
         "threading.Thread(target=threading.Event().wait).start(); end_within(0.1, 7)"
     )
     assert subprocess.run([sys.executable, "-c", hanging], check=False, timeout=60).returncode == 7

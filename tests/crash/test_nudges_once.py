@@ -20,7 +20,7 @@ from project import make_project
 from sqs import Queues
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.nudge import Nudge, NudgeId
+from memory_mcp.domain.nudges import Nudge, NudgeId
 from memory_mcp.storage.files.nudges import LocalNudges
 
 pytestmark = pytest.mark.anyio

@@ -25,7 +25,7 @@ from project import (
     told,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
@@ -133,7 +133,7 @@ async def _examine(
     async with opened(root) as built:
         at_first = await see(built.workspace)
         assert _all_or_nothing(at_first, before, after, operation.late, operation.hides)
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         seen = await see(built.workspace)
         if seen != before:
             _is_in_no_rendered_file(operation, root)

@@ -17,11 +17,11 @@ from project import (
     told,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import search, sessions
 from memory_mcp.build import Built
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Found
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.index_sync import CaughtUp
 
 pytestmark = pytest.mark.anyio
@@ -51,9 +51,9 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
     present = {path.stem for path in record_files(root)}
     assert present.issuperset(crew.named("memory"))
     async with opened(root) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
     async with opened(root) as built:
-        assert await use_cases.catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
+        assert await sessions.catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
         await _the_head_is_valid(built)
         await _what_holds_is_found(crew, built)
         report = await head_of(built.workspace)
@@ -84,7 +84,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
     for memory in crew.named("memory"):
         record = await built.workspace.project.records.get(RecordId(memory))
         assert record is not None
-        found = await use_cases.search_memories(built.workspace, record.content, Filters(), 10)
+        found = await search.search_memories(built.workspace, record.content, Filters(), 10)
         assert isinstance(found, Found)
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 

@@ -11,7 +11,7 @@ from operations import begin, seal
 from power import Remembered
 from project import add, doctor_is_content, found, head_of, opened, record_files, told
 
-from memory_mcp import use_cases
+from memory_mcp import sessions, trust
 from memory_mcp.disk import Access, Disk
 
 pytestmark = [
@@ -79,13 +79,13 @@ async def test_what_was_acknowledged_right_before_the_power_went_is_there(
     memory, sealed = await _acknowledged_then_cut(tmp_path, Disk(), monkeypatch)
 
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         assert memory in [record.id for record in await found(built.workspace)]
         assert sealed in [c.checkpoint.id for c in (await head_of(built.workspace)).checkpoints]
         head = await built.heads.read()
         assert head is not None
         assert head.timeline.moves == set(told(built))
-        assert (await use_cases.trust_report(built.workspace)).waiting == 0
+        assert (await trust.trust_report(built.workspace)).waiting == 0
 
 
 async def test_without_the_fsync_of_the_file_an_acknowledged_memory_is_lost(
@@ -105,7 +105,7 @@ async def test_without_the_fsync_of_the_folder_an_acknowledged_memory_is_lost(
 
     assert memory not in [f.stem for f in record_files(tmp_path)]
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.workspace)
+        await sessions.catch_up(built.workspace)
         assert memory not in [record.id for record in await found(built.workspace)]
         assert sealed not in [c.checkpoint.id for c in (await head_of(built.workspace)).checkpoints]
 
@@ -132,6 +132,6 @@ async def test_without_the_fsync_of_the_ledger_ones_own_memory_is_a_stranger_s(
 
     assert memory in [f.stem for f in record_files(tmp_path)]
     async with opened(tmp_path) as built:
-        await use_cases.catch_up(built.workspace)
-        report = await use_cases.trust_report(built.workspace)
+        await sessions.catch_up(built.workspace)
+        report = await trust.trust_report(built.workspace)
         assert any("voucher" in title for title in report.titles)

@@ -21,10 +21,10 @@ from project import (
     text_on_disk,
 )
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories, sessions
 from memory_mcp.domain.ids import MAIN
 from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.record import Draft
 from memory_mcp.domain.timeline import Timeline
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,7 @@ async def _meet(left: Path, right: Path) -> Timeline:
     timelines: list[Timeline] = []
     for root in (left, right):
         async with opened(root) as built:
-            await use_cases.reindex(built.workspace)
+            await sessions.reindex(built.workspace)
             await head_agrees_with_records(built)
             await doctor_is_content(built.workspace)
             head = await built.heads.read()
@@ -122,7 +122,7 @@ async def test_what_one_clone_abandoned_is_hidden_in_both(tmp_path: Path) -> Non
     }  # fmt: skip
     assert await _texts(left) == await _texts(right) == there
     async with opened(right) as built:
-        await use_cases.backtrack(built.workspace, line, "continue")
+        await branches.backtrack(built.workspace, line, "continue")
     assert {"carts rest in Redis", "carts expire"} <= await _texts(right)
 
 
@@ -134,7 +134,7 @@ async def test_what_one_clone_forgot_is_erased_in_both(tmp_path: Path) -> None:
         await add(built.workspace, "carts rest in Redis")
     copy_project(left, right)
     async with opened(left) as built:
-        await use_cases.backtrack(built.workspace, "phase 1", "forget")
+        await branches.backtrack(built.workspace, "phase 1", "forget")
 
     # as git merges it: the left one's deletion reaches the right one only as a record
     trust(right / "shop", right / "home")
@@ -143,7 +143,7 @@ async def test_what_one_clone_forgot_is_erased_in_both(tmp_path: Path) -> None:
         target.parent.mkdir(exist_ok=True)
         shutil.copy(path, target)
     async with opened(right) as built:
-        await use_cases.reindex(built.workspace)
+        await sessions.reindex(built.workspace)
         await head_agrees_with_records(built)
 
     assert await _texts(right) == {"the model stands"}
@@ -194,7 +194,7 @@ async def test_a_line_stays_abandoned_when_the_other_clone_sealed_a_checkpoint_o
 
     async with opened(left) as built:
         (line,) = (await head_of(built.workspace)).lines
-        await use_cases.backtrack(built.workspace, line.line.id, "continue")
+        await branches.backtrack(built.workspace, line.line.id, "continue")
     await _meet(left, right)
 
     whole = {"the model stands", "carts rest in Redis", "Redis has a replica", "carts work",
@@ -207,17 +207,17 @@ async def test_a_forget_meets_a_merge_that_it_has_not_seen(tmp_path: Path, *, er
     """The forgotten words go, wherever they were repeated; what else was said stays."""
     left, right = make_project(tmp_path / "left"), tmp_path / "right"
     async with opened(left) as built:
-        added = await use_cases.add_memory(
+        added = await memories.add_memory(
             built.workspace, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
         )
         assert isinstance(added, Added)
     copy_project(left, right)
     async with opened(right) as built:
-        merged = await use_cases.add_memory(built.workspace, Draft(f"The {WORD} has 4 columns."))
+        merged = await memories.add_memory(built.workspace, Draft(f"The {WORD} has 4 columns."))
         assert isinstance(merged, Added)
         assert merged.merged
     async with opened(left) as built:
-        await use_cases.forget_memory(built.workspace, added.record.id, "", erase=erase)
+        await memories.forget_memory(built.workspace, added.record.id, "", erase=erase)
 
     await _meet(left, right)
 

@@ -21,7 +21,7 @@ from project import (
     see,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import branches, sessions
 from memory_mcp.domain.outcomes import Backtracked
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreUnavailableError
@@ -60,7 +60,7 @@ async def test_a_file_where_a_folder_must_be_is_named_and_left_alone(
     path.unlink()
     aside.rename(path)
     async with opened(tmp_path) as built:
-        await use_cases.reindex(built.workspace)
+        await sessions.reindex(built.workspace)
         assert len((await see(built.workspace)).recalled) == 5
         await add(built.workspace, "vouchers expire")
 
@@ -145,7 +145,7 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
                 assert await see(built.workspace) == before
         assert not list(root.rglob("*.tmp"))
         async with opened(root) as built:
-            await use_cases.catch_up(built.workspace)
+            await sessions.catch_up(built.workspace)
             await head_agrees_with_records(built)
             await doctor_is_content(built.workspace)
         if disk.left > 0:
@@ -166,7 +166,7 @@ async def test_a_lesson_that_finds_the_disk_full_is_said_to_be_missing(tmp_path:
     await begin(tmp_path)
     head_line_and_record = 3
     async with opened(tmp_path, FullDisk(head_line_and_record)) as built:
-        outcome = await use_cases.backtrack(
+        outcome = await branches.backtrack(
             built.workspace, "phase 1", "continue", lesson="Redis forgets"
         )
         assert isinstance(outcome, Backtracked)

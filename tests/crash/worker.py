@@ -14,9 +14,9 @@ from pathlib import Path
 from operations import go_back, seal
 from project import WORD, head_of, opened
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import memories, sessions
 from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
 
@@ -29,7 +29,7 @@ def acknowledge(what: str, name: str) -> None:
 
 async def remember(workspace: Workspace, text: str) -> None:
     """A memory, and what was noted about it: another session may have left the line meanwhile."""
-    outcome = await use_cases.add_memory(workspace, Draft(f"{text} {WORD}"))
+    outcome = await memories.add_memory(workspace, Draft(f"{text} {WORD}"))
     assert isinstance(outcome, Added)
     acknowledge("memory", outcome.record.id)
     for note in outcome.notes:
@@ -58,7 +58,7 @@ async def work(root: Path, name: str) -> None:
     """Go on until killed."""
     async with opened(root) as built:
         with suppress(IndexBusyError):  # a slow machine: the server says so in its log, and goes on
-            await use_cases.catch_up(built.workspace)
+            await sessions.catch_up(built.workspace)
         number = 0
         while True:
             number += 1

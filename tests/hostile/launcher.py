@@ -13,9 +13,10 @@ import socket
 import sys
 import traceback
 
-from memory_mcp import ending, hook
+from memory_mcp import shutdown as ending
 from memory_mcp.__main__ import main
 from memory_mcp.cli import commands
+from memory_mcp.hooks import run as hook
 from memory_mcp.server import main as server
 
 IMPORTED = (hook, commands, server)

@@ -15,11 +15,11 @@ from doors import machine_dir, trust
 from mutations import mutated
 from verdicts import differences, digest
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap, branches, maintenance, memories, search, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
 
@@ -29,20 +29,20 @@ SEEDS_A_TEST = depth(12, 40)
 
 
 async def _seal(workspace: Workspace, summary: str, phase: int | None) -> None:
-    await use_cases.checkpoint(workspace, summary, phase, again=True, approval="approved")
+    await branches.checkpoint(workspace, summary, phase, again=True, approval="approved")
 
 
 async def _begin(settings: Settings) -> None:
     """A project with memories, two checkpoints, a road that was left, and an erased memory."""
     async with open_workspace(settings) as built:
         workspace = built.workspace
-        await use_cases.add_memory(workspace, Draft("Orders are kept in PostgreSQL."))
+        await memories.add_memory(workspace, Draft("Orders are kept in PostgreSQL."))
         await _seal(workspace, "Storage is chosen.", 1)
-        await use_cases.add_memory(workspace, Draft("Sessions are kept in Redis."))
+        await memories.add_memory(workspace, Draft("Sessions are kept in Redis."))
         await _seal(workspace, "Sessions are done.", 2)
-        await use_cases.add_memory(workspace, Draft("The cache is warmed by night."))
-        await use_cases.backtrack(workspace, "1", "continue", lesson="Redis lost sessions.")
-        await use_cases.add_memory(workspace, Draft("Sessions are signed cookies."))
+        await memories.add_memory(workspace, Draft("The cache is warmed by night."))
+        await branches.backtrack(workspace, "1", "continue", lesson="Redis lost sessions.")
+        await memories.add_memory(workspace, Draft("Sessions are signed cookies."))
 
 
 async def _use(settings: Settings) -> None:
@@ -50,15 +50,15 @@ async def _use(settings: Settings) -> None:
     async with open_workspace(settings) as built:
         workspace = built.workspace
         for step in (
-            lambda: use_cases.catch_up(workspace),
-            lambda: use_cases.memory_head(workspace),
-            lambda: use_cases.memory_context(workspace),
-            lambda: use_cases.search_memories(workspace, "sessions orders cache", Filters(), 10),
-            lambda: use_cases.add_memory(workspace, Draft("The build runs on two cores.")),
+            lambda: sessions.catch_up(workspace),
+            lambda: branches.memory_head(workspace),
+            lambda: sessions.memory_context(workspace),
+            lambda: search.search_memories(workspace, "sessions orders cache", Filters(), 10),
+            lambda: memories.add_memory(workspace, Draft("The build runs on two cores.")),
             lambda: _seal(workspace, "The build is settled.", None),
-            lambda: use_cases.preview_backtrack(workspace, "1"),
-            lambda: use_cases.render_if_behind(workspace),
-            lambda: use_cases.doctor(workspace, repair=True),
+            lambda: branches.preview_backtrack(workspace, "1"),
+            lambda: bootstrap.render_if_behind(workspace),
+            lambda: maintenance.doctor(workspace, repair=True),
         ):
             with anyio.fail_after(STEP_SECONDS_MAX):
                 try:

@@ -7,11 +7,11 @@ from typing import Final
 
 from plain_model import DURABLE, Entry, PlainModel
 
-from memory_mcp import use_cases
+from memory_mcp import branches, search, sessions
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, RESULTS_MAX
 from memory_mcp.domain.outcomes import Found, HeadReport
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import known_memory, view_of
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError
@@ -39,7 +39,7 @@ def bytes_below(folder: Path) -> bytes:
 
 async def asked(workspace: Workspace, query: str, filters: Filters | None = None) -> list[str]:
     """The words of what a search finds, in its order."""
-    found = await use_cases.search_memories(workspace, query, filters or Filters(), RESULTS_MAX)
+    found = await search.search_memories(workspace, query, filters or Filters(), RESULTS_MAX)
     assert isinstance(found, Found)
     assert all(0 <= hit.score <= 1 for hit in found.hits)
     return [word for hit in found.hits for word in words_in(hit.record.content)]
@@ -92,7 +92,7 @@ async def _by_id(workspace: Workspace, model: PlainModel, seen: list[Entry]) -> 
 async def _in_context(workspace: Workspace, seen: list[Entry]) -> None:
     task = " ".join(words_of(seen)[:RESULTS_MAX])
     for about in ("", task):
-        block = await use_cases.memory_context(workspace, about, CONTEXT_TOKENS_MAX)
+        block = await sessions.memory_context(workspace, about, CONTEXT_TOKENS_MAX)
         assert isinstance(block, Block)
         shown = words_in(block.text)
         assert shown <= set(words_of(seen))
@@ -103,7 +103,7 @@ async def _in_context(workspace: Workspace, seen: list[Entry]) -> None:
 async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
     branch, now = workspace.caller.branch, workspace.clock.now()
     here = model.on(branch)
-    report = await use_cases.memory_head(workspace)
+    report = await branches.memory_head(workspace)
     assert isinstance(report, HeadReport)
     seen = [e for e in model.holds(here, now) if e.nature == "memory"]
     assert report.memories == sum(e.segment is not None for e in seen)

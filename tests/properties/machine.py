@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from looking import look
 from plain_model import DURABLE, Entry, PlainModel, Seal
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp import branches, memories, sessions
 from memory_mcp.domain.outcomes import (
     Added,
     Backtracked,
@@ -27,7 +26,7 @@ from memory_mcp.domain.outcomes import (
     Preview,
     Saved,
 )
-from memory_mcp.domain.record import Approval, Kind
+from memory_mcp.domain.record import Approval, Draft, Kind, Reach
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
@@ -86,7 +85,7 @@ class CoherentMemory(RuleBasedStateMachine):
         draft = Draft(
             f"remember {word}", kind=kind, expires_at=expires, supersedes=supersedes, reach=reach
         )
-        added = self.run(use_cases.add_memory(self.workspace, draft))
+        added = self.run(memories.add_memory(self.workspace, draft))
         assert isinstance(added, Added)
         durable = reach == "user" or kind in DURABLE
         segment = None if durable else self.model.tips[self.workspace.caller.branch]
@@ -101,7 +100,7 @@ class CoherentMemory(RuleBasedStateMachine):
             return
         old = there[pick % len(there)]
         word = self.word()
-        added = self.run(use_cases.update_memory(self.workspace, old.id, f"correct {word}"))
+        added = self.run(memories.update_memory(self.workspace, old.id, f"correct {word}"))
         assert isinstance(added, Added)
         segment = None if old.segment is None else self.model.tips[self.workspace.caller.branch]
         self.model.write(
@@ -114,7 +113,7 @@ class CoherentMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         target = there[pick % len(there)]
-        done = self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=erase))
+        done = self.run(memories.forget_memory(self.workspace, target.id, "", erase=erase))
         assert isinstance(done, Forgotten)
         self.model.bury(target, self.workspace.caller.branch, erase=erase)
 
@@ -125,16 +124,16 @@ class CoherentMemory(RuleBasedStateMachine):
         target = hidden[pick % len(hidden)]
         refusal = UnknownMemoryError if target.kind != "checkpoint" else InvalidRequestError
         with pytest.raises(refusal):
-            self.run(use_cases.update_memory(self.workspace, target.id, "never"))
+            self.run(memories.update_memory(self.workspace, target.id, "never"))
         with pytest.raises(refusal):
-            self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=False))
+            self.run(memories.forget_memory(self.workspace, target.id, "", erase=False))
 
     @rule(pick=PICK)
     def erase_what_cannot_be_seen(self, pick: int) -> None:
         if not (hidden := [e for e in self.hidden() if e.nature == "memory"]):
             return
         target = hidden[pick % len(hidden)]
-        done = self.run(use_cases.forget_memory(self.workspace, target.id, "", erase=True))
+        done = self.run(memories.forget_memory(self.workspace, target.id, "", erase=True))
         assert isinstance(done, Forgotten)
         self.model.bury(target, self.workspace.caller.branch, erase=True)
 
@@ -152,7 +151,7 @@ class CoherentMemory(RuleBasedStateMachine):
     def seal(self, phase: int | None, approval: Approval, *, again: bool) -> None:
         word = self.word()
         done = self.run(
-            use_cases.checkpoint(
+            branches.checkpoint(
                 self.workspace, f"sealed {word}", phase, again=again, approval=approval
             )
         )
@@ -172,14 +171,14 @@ class CoherentMemory(RuleBasedStateMachine):
         self.model.seal(seal, self.workspace.caller.branch, sealed.move)
 
     @rule(pick=PICK, decision=st.sampled_from(["save", "edit", "skip"]))
-    def decide(self, pick: int, decision: use_cases.Decision) -> None:
+    def decide(self, pick: int, decision: branches.Decision) -> None:
         waiting = self.model.pending(self.workspace.caller.branch)
         if not waiting:
             return
         asked = waiting[pick % len(waiting)]
         word = self.word() if decision == "edit" else asked.word
         done = self.run(
-            use_cases.decide(self.workspace, asked.id, decision, f"sealed {word}", again=True)
+            branches.decide(self.workspace, asked.id, decision, f"sealed {word}", again=True)
         )
         assert isinstance(done, Decided)
         self.model.decide(asked.id, "skipped" if decision == "skip" else "approved", word)
@@ -192,7 +191,7 @@ class CoherentMemory(RuleBasedStateMachine):
         at = None if here or not valid else valid[pick % len(valid)]
         name = f"side-{len(self.model.tips)}"
         before = self.workspace.caller.branch
-        done = self.run(use_cases.fork(self.workspace, name, at.id if at else ""))
+        done = self.run(branches.fork(self.workspace, name, at.id if at else ""))
         assert isinstance(done, Branched)
         self.workspace = self.workspace.at(done.branch)
         self.model.fork(before, name, at)
@@ -238,7 +237,7 @@ class CoherentMemory(RuleBasedStateMachine):
                 self.moves(seal.id, roads[0], mode, lesson=False)
             else:  # it lies on several lines, or on none of this branch that is left
                 with pytest.raises(InvalidRequestError):
-                    self.run(use_cases.preview_backtrack(self.workspace, seal.id))
+                    self.run(branches.preview_backtrack(self.workspace, seal.id))
         elif lines:
             name, tip = lines[pick % len(lines)]
             self.moves(name, tip, mode, lesson=False)
@@ -249,15 +248,15 @@ class CoherentMemory(RuleBasedStateMachine):
         word = self.word() if lesson else ""
         expected = self.model.going_to(self.workspace.caller.branch, target, self.clock.now())
         durable = self.durable_files()
-        preview = self.run(use_cases.preview_backtrack(self.workspace, to))
+        preview = self.run(branches.preview_backtrack(self.workspace, to))
         assert isinstance(preview, Preview)
         assert preview.hides == len(expected.hidden)
         assert preview.brings == len(expected.brought)
         assert preview.erases == expected.erases
-        assert isinstance(self.run(use_cases.backtrack(self.workspace, to, "abort")), NotMoved)
+        assert isinstance(self.run(branches.backtrack(self.workspace, to, "abort")), NotMoved)
 
         done = self.run(
-            use_cases.backtrack(
+            branches.backtrack(
                 self.workspace,
                 to,
                 mode,
@@ -302,7 +301,7 @@ class CoherentMemory(RuleBasedStateMachine):
                 path.unlink()
         self.workspace = self.open(branch)
         if loses == "nothing":
-            assert self.run(use_cases.catch_up(self.workspace)).erased == 0
+            assert self.run(sessions.catch_up(self.workspace)).erased == 0
 
     @invariant()
     def everything_seen_is_what_must_be_seen(self) -> None:

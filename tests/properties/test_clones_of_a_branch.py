@@ -14,14 +14,14 @@ from fakes import FakeClock, FakeIds, fake_workspace, forked, switched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, sessions
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
 from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.outcomes import HeadReport
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.memories import add_memory
 
 ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
         "switch"]  # fmt: skip
@@ -43,23 +43,23 @@ class Project:
     )
 
     async def step(self, what: str, number: int) -> None:
-        report = await use_cases.memory_head(self.workspace)
+        report = await branches.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         points = [*(s.checkpoint.id for s in report.checkpoints), "start"]
         lines = [state.line.id for state in report.lines]
         match what:
             case "add":
                 words = f"Word {len(self.written)} is w{len(self.written)}."
-                await use_cases.add_memory(self.workspace, Draft(words))
+                await add_memory(self.workspace, Draft(words))
             case "seal":
-                await use_cases.checkpoint(
+                await branches.checkpoint(
                     self.workspace, f"Sealed {number}.", None, again=True, approval="approved"
                 )
             case "back" | "erase-road":
                 then = "continue" if what == "back" else "forget"
-                await use_cases.backtrack(self.workspace, points[number % len(points)], then)
+                await branches.backtrack(self.workspace, points[number % len(points)], then)
             case "restore" if lines:
-                await use_cases.backtrack(self.workspace, lines[number % len(lines)], "continue")
+                await branches.backtrack(self.workspace, lines[number % len(lines)], "continue")
             case "fork" if len(report.branches) < 3:
                 self.workspace = await forked(self.workspace, f"side-{len(report.branches)}", "")
             case "switch":
@@ -83,7 +83,7 @@ async def clone_of(files: list[Record]) -> Workspace:
     workspace = fake_workspace(FakeClock(), FakeIds(9))
     for record in files:
         await workspace.project.records.put(record)
-    await use_cases.reindex(workspace)
+    await sessions.reindex(workspace)
     return workspace
 
 

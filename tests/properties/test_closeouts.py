@@ -11,11 +11,9 @@ from fakes import FakeClock, FakeIds, close_workspace, forked, real_workspace, s
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import use_cases
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.consolidation import Consolidated, ToConsolidate
+from memory_mcp import branches, maintenance, sessions
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.outcomes import Saved
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Consolidated, Saved, ToConsolidate
 from memory_mcp.engine.head import current, view_of
 from memory_mcp.engine.workspace import Workspace
 
@@ -46,11 +44,11 @@ class Story:
                 await self.seal("pending" if act == "pending" else "approved")
             case "skip":
                 for asked in timeline.pending(here)[:1]:
-                    await use_cases.decide(self.workspace, asked.id, "skip", "", again=False)
+                    await branches.decide(self.workspace, asked.id, "skip", "", again=False)
                     self.skipped.add(asked.id)
             case "back":
                 names = ["start", *(c.id for c in timeline.valid(here))]
-                await use_cases.backtrack(self.workspace, names[number % len(names)], "continue")
+                await branches.backtrack(self.workspace, names[number % len(names)], "continue")
             case "restore":
                 await self.restore(number)
             case "fork":
@@ -67,7 +65,7 @@ class Story:
         closeout = Closeout(
             (ClosingDecision(f"Choice {at}"),), issues=(f"Issue {at}",), agents=(f"A{at}",)
         )
-        outcome = await use_cases.checkpoint(
+        outcome = await branches.checkpoint(
             self.workspace, f"Step {at}", None, again=False, approval=approval, closeout=closeout
         )
         assert isinstance(outcome, Saved)
@@ -79,12 +77,12 @@ class Story:
         timeline = (await current(self.workspace)).timeline
         here = self.workspace.caller.branch
         if lines := [line for line in timeline.left_lines() if line.branch == here]:
-            await use_cases.backtrack(self.workspace, lines[number % len(lines)].id, "continue")
+            await branches.backtrack(self.workspace, lines[number % len(lines)].id, "continue")
 
     async def consolidate(self) -> None:
         name = f"s-{len(self.told)}"
         given = ToConsolidate(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
-        outcome = await use_cases.consolidate(self.workspace, given)
+        outcome = await sessions.consolidate(self.workspace, given)
         assert isinstance(outcome, Consolidated)
         segments = {record.segment for record in outcome.written}
         (segment,) = segments
@@ -119,7 +117,7 @@ def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
                 for act, number in acts:
                     await story.do(act, number)
                     await story.check()
-                assert await use_cases.doctor(workspace) == []
+                assert await maintenance.doctor(workspace) == []
             finally:
                 await close_workspace(workspace)
 

@@ -7,10 +7,9 @@ from fakes import SCOPE, FakeClock, FakeIds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp.domain.drafts import Writing
-from memory_mcp.domain.episodes import Pace
 from memory_mcp.domain.ids import MAIN, ROOT
-from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.record import Origin, Record, Writing
+from memory_mcp.domain.sessions import Pace
 from memory_mcp.text.episodes import (
     Moment,
     Past,

@@ -14,11 +14,10 @@ from fakes import (
     real_workspace,
 )
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import branches, memories, search
 from memory_mcp.domain.outcomes import Added, Backtracked, Found, HeadReport, Preview, Saved
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 
@@ -33,19 +32,19 @@ async def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGene
 
 
 async def added(workspace: Workspace, content: str, **fields: object) -> Record:
-    outcome = await use_cases.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
+    outcome = await memories.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
     assert isinstance(outcome, Added)
     return outcome.record
 
 
 async def sealed(workspace: Workspace, summary: str) -> str:
-    done = await use_cases.checkpoint(workspace, summary, None, again=False, approval="approved")
+    done = await branches.checkpoint(workspace, summary, None, again=False, approval="approved")
     assert isinstance(done, Saved)
     return done.checkpoint.id
 
 
 async def found(workspace: Workspace, query: str) -> list[str]:
-    outcome = await use_cases.search_memories(workspace, query, Filters(), 10)
+    outcome = await search.search_memories(workspace, query, Filters(), 10)
     assert isinstance(outcome, Found)
     return [hit.record.content for hit in outcome.hits]
 
@@ -54,17 +53,17 @@ async def test_a_restore_says_that_it_hides_what_the_road_corrected(workspace: W
     """The question and the deed cannot differ: what stops holding is counted and named."""
     old = await added(workspace, "We use Redis")
     checkpoint = await sealed(workspace, "before")
-    await use_cases.update_memory(workspace, old.id, "We use Postgres")
-    back = await use_cases.backtrack(workspace, checkpoint, "continue")
+    await memories.update_memory(workspace, old.id, "We use Postgres")
+    back = await branches.backtrack(workspace, checkpoint, "continue")
     assert isinstance(back, Backtracked)
     assert back.line is not None
     assert (back.preview.hides, back.preview.brings) == (1, 1)
 
-    preview = await use_cases.preview_backtrack(workspace, back.line)
+    preview = await branches.preview_backtrack(workspace, back.line)
 
     assert isinstance(preview, Preview)
     assert (preview.hides, preview.titles, preview.brings) == (1, ("We use Redis",), 1)
-    await use_cases.backtrack(workspace, back.line, "continue")
+    await branches.backtrack(workspace, back.line, "continue")
     assert await found(workspace, "use") == ["We use Postgres"]
 
 
@@ -74,12 +73,12 @@ async def test_two_lines_left_within_a_millisecond_have_two_names(workspace: Wor
     names: list[str | None] = []
     for road in ("first", "second"):
         await added(workspace, f"the {road} road")
-        done = await use_cases.backtrack(workspace, checkpoint, "continue")
+        done = await branches.backtrack(workspace, checkpoint, "continue")
         assert isinstance(done, Backtracked)
         names.append(done.line)
 
     assert len(set(names)) == 2
-    await use_cases.backtrack(workspace, names[0] or "", "continue")
+    await branches.backtrack(workspace, names[0] or "", "continue")
     assert await found(workspace, "road") == ["the first road"]
 
 
@@ -94,7 +93,7 @@ async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path:
     second = real_workspace(tmp_path, clock)
     names.append(await sealed(second, "three"))
 
-    report = await use_cases.memory_head(second)
+    report = await branches.memory_head(second)
     assert isinstance(report, HeadReport)
     assert [state.checkpoint.id for state in report.checkpoints] == names
     history = (tmp_path / "project/.state/history.jsonl").read_text("utf-8").splitlines()
@@ -143,11 +142,11 @@ async def test_another_branch_keeps_what_this_one_forgets(workspace: Workspace) 
     other = await forked(other, "side", "")
     mine = await added(workspace, "only on main")
 
-    done = await use_cases.backtrack(workspace, "start", "forget")
+    done = await branches.backtrack(workspace, "start", "forget")
 
     assert isinstance(done, Backtracked)
     assert done.erased == 1
     assert await found(workspace, "shared ground main") == []
     assert await found(other, "shared ground main") == ["shared ground"]
     with pytest.raises(UnknownMemoryError):
-        await use_cases.forget_memory(other, mine.id, "", erase=True)
+        await memories.forget_memory(other, mine.id, "", erase=True)

@@ -14,12 +14,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
-from memory_mcp.domain.merging import Merging
+from memory_mcp import branches, memories, search
+from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.outcomes import Added, AlreadyKnown, Backtracked, Found, Saved
-from memory_mcp.domain.record import Kind, Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Policy, Workspace
 
 T = TypeVar("T")
@@ -117,10 +116,10 @@ class MergingMemory(RuleBasedStateMachine):
     def seen(self) -> list[Record]:
         found: dict[str, Record] = {}
         for who in ("Ada", "Bob"):
-            outcome = self.run(use_cases.search_memories(self.workspace, who, _STATED, 10))
+            outcome = self.run(search.search_memories(self.workspace, who, _STATED, 10))
             assert isinstance(outcome, Found)
             found.update((hit.record.id, hit.record) for hit in outcome.hits)
-        outcome = self.run(use_cases.search_memories(self.workspace, "", _STATED, 10))
+        outcome = self.run(search.search_memories(self.workspace, "", _STATED, 10))
         assert isinstance(outcome, Found)
         return [*(found | {hit.record.id: hit.record for hit in outcome.hits}).values()]
 
@@ -129,7 +128,7 @@ class MergingMemory(RuleBasedStateMachine):
         self.clock.advance(timedelta(seconds=1))
         text = " ".join(fact.said for fact in facts)
         outcome = self.run(
-            use_cases.add_memory(self.other if other else self.workspace, Draft(text))
+            memories.add_memory(self.other if other else self.workspace, Draft(text))
         )
         assert isinstance(outcome, Added | AlreadyKnown)
         if isinstance(outcome, Added):
@@ -143,7 +142,7 @@ class MergingMemory(RuleBasedStateMachine):
         if not (there := self.seen()):
             return
         gone = there[pick % len(there)]
-        self.run(use_cases.forget_memory(self.workspace, gone.id, "", erase=True))
+        self.run(memories.forget_memory(self.workspace, gone.id, "", erase=True))
         said = [fact for fact in self.road.stated if fact.said.rstrip(".") in gone.content]
         self.road.stated = [
             fact
@@ -160,7 +159,7 @@ class MergingMemory(RuleBasedStateMachine):
             for record in self.seen():
                 if fact.about_the_same_as(old) and old.said in record.content:
                     text = record.content.replace(old.said, fact.said)
-                    self.run(use_cases.update_memory(self.workspace, record.id, text))
+                    self.run(memories.update_memory(self.workspace, record.id, text))
                     # whatever else it says is said again with it
                     self.road.stated += [f for f in self.road.holds if f.said in text]
                     self.road.stated.append(fact)
@@ -171,7 +170,7 @@ class MergingMemory(RuleBasedStateMachine):
         self.clock.advance(timedelta(seconds=1))
         if len(self.sealed) < 4:
             done = self.run(
-                use_cases.checkpoint(
+                branches.checkpoint(
                     self.workspace, "a place", None, again=True, approval="approved"
                 )
             )
@@ -185,7 +184,7 @@ class MergingMemory(RuleBasedStateMachine):
             return
         names = list(self.sealed)
         to = names[pick % len(names)]
-        done = self.run(use_cases.backtrack(self.workspace, to, "continue"))
+        done = self.run(branches.backtrack(self.workspace, to, "continue"))
         assert isinstance(done, Backtracked)
         if done.line:
             self.left = {done.line: list(self.road.stated)}
@@ -196,7 +195,7 @@ class MergingMemory(RuleBasedStateMachine):
     def come_back(self) -> None:
         self.clock.advance(timedelta(seconds=1))
         for line, stated in self.left.items():
-            done = self.run(use_cases.backtrack(self.workspace, line, "continue"))
+            done = self.run(branches.backtrack(self.workspace, line, "continue"))
             assert isinstance(done, Backtracked)
             self.road = Road(list(stated))
         self.left = {}

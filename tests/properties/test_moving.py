@@ -18,8 +18,8 @@ from moving import Form, as_json, as_markdown, contents, exported, files_below, 
 from test_round_trips import NAME, records
 
 from memory_mcp.domain.ids import MAIN, ROOT
-from memory_mcp.domain.moving import Export, Material, SourceFile
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.transfer import Export, Material, SourceFile
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.timeline.moves import fold
 

@@ -18,11 +18,9 @@ from stores_in_memory import MemoryIndex, MemoryRecords
 from vector_doors import ASKED, MODEL, away
 from vectors_in_memory import MemoryVectors
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.vectors import Chunk, QueryVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.record import Reach, Record
+from memory_mcp.domain.search import Chunk, Filters, QueryVectors, View
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.engine.workspace import Meaning, Pool
 from memory_mcp.ranking.analysis import extract_fields

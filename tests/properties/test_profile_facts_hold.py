@@ -8,11 +8,10 @@ from fakes import FakeClock, fake_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import memories, profile, sessions
 from memory_mcp.domain.outcomes import Added
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.text.profile.match import find_facts
@@ -40,21 +39,21 @@ async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> N
     match act:
         case "say":
             old = tuple(sorted({record.id for record in named}))
-            await use_cases.add_memory(workspace, Draft(text, reach="user", supersedes=old))
+            await memories.add_memory(workspace, Draft(text, reach="user", supersedes=old))
         case "for a while":
             until = workspace.clock.now() + timedelta(hours=2)
-            await use_cases.add_memory(workspace, Draft(text, reach="user", expires_at=until))
+            await memories.add_memory(workspace, Draft(text, reach="user", expires_at=until))
         case "later":
             assert isinstance(workspace.clock, FakeClock)
             workspace.clock.advance(timedelta(hours=1))
         case "elsewhere":
-            await use_cases.add_memory(workspace, Draft(text))
+            await memories.add_memory(workspace, Draft(text))
         case "correct" if named:
-            await use_cases.update_memory(workspace, named[0].id, text)
+            await memories.update_memory(workspace, named[0].id, text)
         case "again" if named:  # as when the same is said a second time and not stored
-            await use_cases.profile_sync(workspace, named[0])
+            await profile.profile_sync(workspace, named[0])
         case "erase" | "hide" if named:
-            await use_cases.forget_memory(workspace, named[0].id, "", erase=act == "erase")
+            await memories.forget_memory(workspace, named[0].id, "", erase=act == "erase")
         case _:
             pass
 
@@ -76,7 +75,7 @@ async def holds(workspace: Workspace) -> None:
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
-    known = await use_cases.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await view_of(workspace))
     for field in FIELDS:
         assert len(known.values(field)) <= MANY.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
@@ -108,7 +107,7 @@ async def test_every_visible_fact_is_said_by_a_visible_memory(
 ) -> None:
     """A fact that outlives its memory is a leak; one that nobody said is a lie."""
     workspace = fake_workspace(FakeClock())
-    await use_cases.catch_up(workspace)
+    await sessions.catch_up(workspace)
     for act, text, which in steps:
         stood = await lasting(workspace)
         await take(workspace, act, text, which)
@@ -122,11 +121,11 @@ async def test_the_statements_really_make_and_take_away_facts() -> None:
     """Otherwise nothing would be tested above."""
     workspace = fake_workspace()
     for part in PARTS:
-        outcome = await use_cases.add_memory(workspace, Draft(part, reach="user"))
+        outcome = await memories.add_memory(workspace, Draft(part, reach="user"))
         assert isinstance(outcome, Added)
     said = [
         e.fact.line
-        for e in (await use_cases.read_profile(workspace, await view_of(workspace))).entries
+        for e in (await profile.read_profile(workspace, await view_of(workspace))).entries
     ]
 
     assert said == [

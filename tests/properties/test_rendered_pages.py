@@ -15,12 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_in_memory import MemoryViews
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId
 from memory_mcp.domain.outcomes import HeadReport
-from memory_mcp.domain.record import Kind, Record
-from memory_mcp.domain.views import View
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import View
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.timeline.visibility import visible
 
@@ -57,7 +56,7 @@ class World:
         match what:
             case "add" | "user" | "history":
                 kind = "event" if what == "history" else KINDS[number % len(KINDS)]
-                await use_cases.add_memory(self.workspace, Draft(
+                await memories.add_memory(self.workspace, Draft(
                     f"Of {count} the word is w{count}.", kind=kind,
                     category="history" if what == "history" else "",
                     importance=1 + number % 5, pinned=number == 1,
@@ -65,36 +64,34 @@ class World:
                     reach="user" if what == "user" else "project",
                 ))  # fmt: skip
             case "seal":
-                await use_cases.checkpoint(
+                await branches.checkpoint(
                     self.workspace, f"Sealed w{count}.", number, again=True, approval="approved"
                 )
             case "wait":
                 self.clock.advance(timedelta(minutes=10))
-                await use_cases.render_views(self.workspace)
+                await bootstrap.render_views(self.workspace)
             case _:
                 await self._given_up(what, number, count)
         self.behind = self.workspace.project.changes.count > self.workspace.project.changes.shown
         assert not self.behind or what in ("add", "user", "history", "seal")
 
     async def _given_up(self, what: str, number: int, count: int) -> None:
-        report = await use_cases.memory_head(self.workspace)
+        report = await branches.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         if what in ("back", "erase-road") and report.checkpoints:
             to = report.checkpoints[number % len(report.checkpoints)].checkpoint.id
-            await use_cases.backtrack(
-                self.workspace, to, "continue" if what == "back" else "forget"
-            )
+            await branches.backtrack(self.workspace, to, "continue" if what == "back" else "forget")
         elif what == "restore" and report.lines:
             line = report.lines[number % len(report.lines)].line.id
-            await use_cases.backtrack(self.workspace, line, "continue")
+            await branches.backtrack(self.workspace, line, "continue")
         elif what in ("correct", "forget", "hide"):
             there = [r for r in await self.seen() if r.kind != "checkpoint"]
             if there:
                 id_ = there[number % len(there)].id
                 if what == "correct":
-                    await use_cases.update_memory(self.workspace, id_, f"Corrected to w{count}.")
+                    await memories.update_memory(self.workspace, id_, f"Corrected to w{count}.")
                 else:
-                    await use_cases.forget_memory(self.workspace, id_, "", erase=what == "forget")
+                    await memories.forget_memory(self.workspace, id_, "", erase=what == "forget")
 
     async def seen(self) -> list[Record]:
         """What holds on main, by the pure rule."""
@@ -107,7 +104,7 @@ class World:
 
     async def compared(self) -> None:
         if self.behind:
-            await use_cases.render_if_behind(self.workspace)
+            await bootstrap.render_if_behind(self.workspace)
         if not self.views.pages:
             return
         seen = await self.seen()
@@ -126,7 +123,7 @@ class World:
         words = {word for r in seen for word in re.findall(r"w\d+", r.content)}
         for text in (*self.views.pages.values(), lying["text"]):
             assert set(re.findall(r"\bw\d+\b", text)) <= words
-        block = await use_cases.memory_context(self.workspace)
+        block = await sessions.memory_context(self.workspace)
         assert isinstance(block, Block)
         live = block.text.splitlines()
         assert lying["text"].splitlines() == [*live[:-2], live[-1]]

@@ -14,10 +14,10 @@ from fakes import FakeClock, FakeIds, Scribe, fake_workspace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import use_cases
-from memory_mcp.domain.drafts import Draft
+from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
@@ -52,7 +52,7 @@ class World:
         match what:
             case "add" | "user" | "brief":
                 soon = self.clock.now() + timedelta(seconds=20 * (1 + number))
-                await use_cases.add_memory(self.workspace, Draft(
+                await memories.add_memory(self.workspace, Draft(
                     f"Of {self.count} the word is w{self.count}.", importance=1 + number % 5,
                     expires_at=soon if what == "brief" else None,
                     reach="user" if what == "user" else "project",
@@ -79,7 +79,7 @@ class World:
                 await self.given_up(what, number)
 
     async def given_up(self, what: str, number: int) -> None:
-        report = await use_cases.memory_head(self.workspace)
+        report = await branches.memory_head(self.workspace)
         assert isinstance(report, HeadReport)
         choices = {
             "restore": [each.line.id for each in report.lines],
@@ -89,7 +89,7 @@ class World:
             [each.checkpoint.id for each in report.checkpoints],
         )
         if what == "seal":
-            await use_cases.checkpoint(
+            await branches.checkpoint(
                 self.workspace, f"Sealed w{self.count}.", number, again=True, approval="approved"
             )
         elif choices:
@@ -100,18 +100,18 @@ class World:
                     await forgotten(self.workspace, RecordId(chosen), erase=what == "forget")
             else:
                 then = "forget" if what == "erase-road" else "continue"
-                await use_cases.backtrack(self.workspace, chosen, then)
+                await branches.backtrack(self.workspace, chosen, then)
 
     async def opening(self) -> tuple[list[str], str]:
         """The opening without what it cost, and the token to go on from."""
-        block = await use_cases.bootstrap(self.workspace)
+        block = await bootstrap.bootstrap(self.workspace)
         return [line for line in block.text.splitlines() if " tokens, " not in line], block.since
 
 
 async def forgotten(workspace: Workspace, record_id: RecordId, *, erase: bool) -> None:
     """Forget it, if it holds here."""
     try:
-        await use_cases.forget_memory(workspace, record_id, "", erase=erase)
+        await memories.forget_memory(workspace, record_id, "", erase=erase)
     except InvalidRequestError:
         return
 
@@ -136,7 +136,7 @@ def test_nothing_changed_is_said_only_where_nothing_did(steps: list[tuple[str, i
 
 async def says_nothing(workspace: Workspace, since: str) -> bool:
     try:
-        block = await use_cases.memory_context(workspace, since=since)
+        block = await sessions.memory_context(workspace, since=since)
     except InvalidRequestError:  # of a state that was lost: it says so
         return False
     assert isinstance(block, Block)

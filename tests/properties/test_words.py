@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalised
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.question import parse_question
 from memory_mcp.storage.sqlite.index import SqliteIndex

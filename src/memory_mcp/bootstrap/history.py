@@ -7,12 +7,10 @@ page of it may lie in a folder that is shared.
 from typing import Final
 
 from memory_mcp.domain.outcomes import Happened, Skipped
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Workspace, reads_refused
-
-__all__ = ["happened", "happened_in"]
 
 _HAPPENED: Final = (
     Filters(kinds=frozenset({"event"}), category="history", reach="project"),

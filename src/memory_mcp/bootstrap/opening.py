@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.record import DURABLE_KINDS, Kind, Record
+from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.phases import phase_now
 from memory_mcp.engine.reading import newest, require_records, together
@@ -31,8 +30,6 @@ from memory_mcp.render.sections import (
     without_bookkeeping,
 )
 from memory_mcp.render.since import make_token
-
-__all__ = ["Frame", "bootstrap", "frame_of", "gathered", "shown_in", "told"]
 
 _LOOKED_AT: Final = 20
 """How many of each kind compete for the budget."""

@@ -13,10 +13,10 @@ from typing import Final, Literal
 
 from memory_mcp.bootstrap.history import happened_in
 from memory_mcp.bootstrap.opening import Gathered, frame_of, gathered, shown_in, told
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
-from memory_mcp.domain.shown import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.sessions import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import together
 from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
@@ -26,14 +26,6 @@ from memory_mcp.render.block import Block
 from memory_mcp.render.pages import context_page, history_page, memory_page, withdrawn_context_page
 from memory_mcp.render.sections import OPENING, PAGE, make_sections
 from memory_mcp.rendered import Rendered, Watched
-
-__all__ = [
-    "keep_rendered",
-    "render_if_behind",
-    "render_views",
-    "render_where_shown",
-    "view_findings",
-]
 
 _LOG: Final = logging.getLogger("memory_mcp.views")
 

@@ -8,9 +8,8 @@ from typing import Final, Literal, assert_never
 
 from memory_mcp.bootstrap.views import render_views
 from memory_mcp.domain import limits
-from memory_mcp.domain.cutting import cut
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, free_name, line_id
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BacktrackOutcome,
@@ -18,9 +17,9 @@ from memory_mcp.domain.outcomes import (
     Preview,
     Skipped,
 )
-from memory_mcp.domain.record import MEMORY_KINDS, Move, Record
+from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.cleaning import cleaned_text
 from memory_mcp.engine.head import current, move, moving_record, view_on, writing
 from memory_mcp.engine.pending import pending_note
@@ -36,8 +35,6 @@ from memory_mcp.timeline.plans import (
     forgotten_by,
     plan_backtrack,
 )
-
-__all__ = ["Choice", "backtrack", "preview_backtrack", "replaced_by"]
 
 Choice = Literal["continue", "forget", "abort"]
 

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from memory_mcp.bootstrap.views import render_views
 from memory_mcp.branches.closeout import Judged, carried_by, cleaned_closeout, hiding, judged
 from memory_mcp.domain import limits
-from memory_mcp.domain.closeout import Closeout
 from memory_mcp.domain.ids import (
     BranchName,
     CheckpointId,
@@ -20,6 +19,7 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.outcomes import (
     Branched,
     CheckpointOutcome,
+    Closeout,
     Decided,
     PhaseSealed,
     Saved,
@@ -36,8 +36,6 @@ from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.text.closeouts import build_closeout_records
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
 from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
-
-__all__ = ["Decision", "checkpoint", "decide", "fork", "refused_checkpoint", "switch"]
 
 Decision = Literal["save", "edit", "skip"]
 """The user's word on a pending checkpoint."""

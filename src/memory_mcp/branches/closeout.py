@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.deduplication.decide import rejection, twins
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.drafts import Writing
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision
+from memory_mcp.domain.record import Record, Writing
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.cleaning import kept_text
 from memory_mcp.engine.head import view_on
@@ -21,8 +20,6 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.closeouts import check_closeout
 from memory_mcp.text.merge import makes_superfluous
-
-__all__ = ["Judged", "carried_by", "cleaned_closeout", "hiding", "judged"]
 
 _REJECTED: Final = "Not stored: {!r} was rejected on {:%Y-%m-%d} ({})."
 _SHOWN_CHARS_MAX: Final = 80

@@ -11,15 +11,13 @@ from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Preview, Skipped, WholeCheckpoint
 from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, known_memory, view_on
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.timeline.plans import named_once, target_checkpoint
-
-__all__ = ["valid_checkpoints", "whole_checkpoint", "whole_memory"]
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
 _CLOSED_MAX: Final = 30

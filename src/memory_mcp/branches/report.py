@@ -8,8 +8,8 @@ from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.pending import tally_of, unseen
 from memory_mcp.engine.phases import phase_now
@@ -18,8 +18,6 @@ from memory_mcp.errors import StoreError
 from memory_mcp.timeline.plans import phase_again, plan_restore
 from memory_mcp.trust.erasing import waiting_note
 from memory_mcp.trust.strangers import strangers_note
-
-__all__ = ["memory_head"]
 
 _SHOWN = 10
 """Checkpoints and lines reported one by one; older ones are counted."""

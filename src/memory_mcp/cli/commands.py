@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from memory_mcp import use_cases
+from memory_mcp import bootstrap, branches, sessions, transfer
 from memory_mcp.build import open_workspace
 from memory_mcp.cli import show
 from memory_mcp.cli import sync as cloud
@@ -22,7 +22,6 @@ from memory_mcp.cli.transfer import export, import_
 from memory_mcp.config.settings import Settings, read_settings, with_toolsets
 from memory_mcp.config.values import folder_named
 from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
-from memory_mcp.ending import INTERRUPTED, interrupted, run_to_end
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.render.block import Block
@@ -33,6 +32,7 @@ from memory_mcp.render.receipts import (
     preview_text,
 )
 from memory_mcp.render.reports import head_text
+from memory_mcp.shutdown import INTERRUPTED, interrupted, run_to_end
 
 Given = argparse.Namespace
 Output = show.Output
@@ -101,17 +101,17 @@ async def _in_workspace(
             say(f"memory-mcp: {lost}", to=sys.stderr)
         with suppress(StoreError):  # the command says what is wrong, if that concerns it
             if command is not doctor:  # which names what it finds, and mends it if it is asked to
-                await use_cases.complete_import(built.workspace)
+                await transfer.complete_import(built.workspace)
         with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
-            await use_cases.work_off(built.workspace)
+            await sessions.work_off(built.workspace)
         shown = await command(built.workspace, given)
-        await use_cases.render_if_behind(built.workspace)  # a session may have ended before it did
+        await bootstrap.render_if_behind(built.workspace)  # a session may have ended before it did
         return shown
 
 
 async def _head(workspace: Workspace, given: Given) -> Output:
     del given
-    match await use_cases.memory_head(workspace):
+    match await branches.memory_head(workspace):
         case HeadReport() as report:
             return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
         case Skipped(reason):
@@ -125,12 +125,12 @@ async def _checkpoint(workspace: Workspace, given: Given) -> Output:
             "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
         )
     if given.pending:
-        decided = await use_cases.decide(
+        decided = await branches.decide(
             workspace, given.pending, given.decision or "save", given.summary, again=given.again
         )
         return Output(checkpoint_fields(decided))
     # whoever types the command is the user: typing it is the approval
-    outcome = await use_cases.checkpoint(
+    outcome = await branches.checkpoint(
         workspace,
         given.summary,
         given.phase,
@@ -142,22 +142,22 @@ async def _checkpoint(workspace: Workspace, given: Given) -> Output:
 
 
 async def _backtrack(workspace: Workspace, given: Given) -> Output:
-    choice: use_cases.Choice | Literal[""] = given.mode
+    choice: branches.Choice | Literal[""] = given.mode
     token: str = given.confirm
     if not choice:
-        match await use_cases.preview_backtrack(workspace, given.to):
+        match await branches.preview_backtrack(workspace, given.to):
             case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
                 choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
             case Preview() | Skipped() as outcome:
                 return Output(backtrack_fields(outcome))
-    outcome = await use_cases.backtrack(
+    outcome = await branches.backtrack(
         workspace, given.to, choice, lesson=given.lesson, token=token
     )
     return Output(backtrack_fields(outcome))
 
 
 async def _fork(workspace: Workspace, given: Given) -> Output:
-    match await use_cases.fork(workspace, given.name, given.at):
+    match await branches.fork(workspace, given.name, given.at):
         case Branched(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
@@ -166,7 +166,7 @@ async def _fork(workspace: Workspace, given: Given) -> Output:
 
 
 async def _context(workspace: Workspace, given: Given) -> Output:
-    match await use_cases.memory_context(workspace, given.task, given.budget_tokens, given.since):
+    match await sessions.memory_context(workspace, given.task, given.budget_tokens, given.since):
         case Block() as block:
             fields = {"success": True, "context": block.text, "tokens": block.tokens,
                       "shown": block.shown, "leftOut": block.left_out,
@@ -182,7 +182,7 @@ def _client(settings: Settings, given: Given) -> Output:
     return (clients.install if given.command == "install" else clients.uninstall)(settings, given)
 
 
-_CHOICES: tuple[use_cases.Choice, ...] = ("continue", "forget", "abort")
+_CHOICES: tuple[branches.Choice, ...] = ("continue", "forget", "abort")
 
 _WITHOUT_ROOMS: dict[str, Callable[[Settings, Given], Output]] = {
     "login": lambda settings, _: cloud.login(settings),

@@ -13,7 +13,7 @@ from typing import NoReturn
 from memory_mcp import __version__
 from memory_mcp.cli.show import say, say_json
 from memory_mcp.formats.sources import SOURCES
-from memory_mcp.hook import main as run_hook
+from memory_mcp.hooks.run import main as run_hook
 
 
 def serve_options(parser: argparse.ArgumentParser) -> None:

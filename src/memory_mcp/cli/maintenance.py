@@ -2,7 +2,7 @@
 
 import argparse
 
-from memory_mcp import use_cases
+from memory_mcp import engine, maintenance, sessions
 from memory_mcp.cli import show
 from memory_mcp.config.settings import Settings, home_folder
 from memory_mcp.disk import Disk
@@ -11,20 +11,21 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.render.receipts import trust_text
 from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
+from memory_mcp.trust import revoke_trust, trust_project, trust_report
 
 
 async def reindex(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Make the index anew from the records, with its vectors."""
     del given
-    if skipped := use_cases.reads_refused(workspace):
+    if skipped := engine.reads_refused(workspace):
         return show.Output({"success": False, "message": skipped.reason})
     with show.progress("Indexing") as advance:
-        done = await use_cases.reindex(workspace, advance)
+        done = await sessions.reindex(workspace, advance)
     said = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
     encoded = 0
     try:
         with show.progress("Encoding") as advance:
-            encoded = await use_cases.encode_all(workspace, advance)
+            encoded = await maintenance.encode_all(workspace, advance)
     except ModelUnavailableError as error:
         said.append(f"Not encoded: {error}")
     if encoded:
@@ -42,10 +43,10 @@ async def reindex(workspace: Workspace, given: argparse.Namespace) -> show.Outpu
 
 async def doctor(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Check every invariant, and prove how memories are found."""
-    if skipped := use_cases.reads_refused(workspace):
+    if skipped := engine.reads_refused(workspace):
         return show.Output({"success": False, "message": skipped.reason})
-    found = await use_cases.doctor(workspace, repair=given.repair)
-    probed = await use_cases.probe(workspace)
+    found = await maintenance.doctor(workspace, repair=given.repair)
+    probed = await maintenance.probe(workspace)
     found += probed.findings
     left = [finding for finding in found if not finding.repaired]
     fields = {
@@ -76,7 +77,7 @@ def trusted_list(settings: Settings) -> show.Output:
 async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Show what waits for the user's trust, ask for it, and write the answer down."""
     if given.revoke:
-        revoked = await use_cases.revoke_trust(workspace)
+        revoked = await revoke_trust(workspace)
         said = (
             "This project is trusted no longer: of it only what this machine wrote counts, and "
             "nothing more comes in from a cloud, here or elsewhere. What came into your user scope "
@@ -84,7 +85,7 @@ async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
         )
         said = said if revoked else "This project was not trusted."
         return show.Output({"success": True, "trusted": False, "message": said})
-    report = await use_cases.trust_report(workspace)
+    report = await trust_report(workspace)
     if report.trusted and not report.waiting and not report.cloud:
         return _trust_output(report, "This project is trusted already.")
     if not given.yes:
@@ -93,7 +94,7 @@ async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
             return _trust_output(report, said, success=False)
         if show.ask(trust_text(report), _ANSWERS) == "no":
             return _trust_output(report, "Nothing was changed.", success=False)
-    granted = await use_cases.trust_project(workspace)
+    granted = await trust_project(workspace)
     taken = f" {report.waiting} record(s) of others count now." if report.waiting else ""
     return _trust_output(
         granted, f"This project is trusted.{taken} `memory-mcp trust --revoke` ends it."

@@ -4,16 +4,16 @@ import argparse
 from datetime import UTC, datetime
 from typing import cast, get_args
 
-from memory_mcp import use_cases
+from memory_mcp import memories
 from memory_mcp.cli import show
 from memory_mcp.cli.show import Output, read_stdin
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.record import Kind
-from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.domain.record import Draft, Kind
+from memory_mcp.domain.search import Filters, Wish
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import added_fields, forgotten_fields, found_fields
+from memory_mcp.search import search_memories
 
 
 async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output:
@@ -30,7 +30,7 @@ async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output
         until=parse_time("--until", given.until),
     )
     wish = Wish(min_score=given.min_score, diverse=given.diverse)
-    found = await use_cases.search_memories(workspace, given.query, filters, given.limit, wish)
+    found = await search_memories(workspace, given.query, filters, given.limit, wish)
     return show.Output(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
 
 
@@ -80,12 +80,12 @@ async def add(workspace: Workspace, given: Given) -> Output:
         supersedes=tuple(given.supersedes),
         reach=given.scope,
     )
-    return Output(added_fields(await use_cases.add_memory(workspace, draft, gate=given.gate)))
+    return Output(added_fields(await memories.add_memory(workspace, draft, gate=given.gate)))
 
 
 async def update(workspace: Workspace, given: Given) -> Output:
     """Replace what a memory says."""
-    outcome = await use_cases.update_memory(
+    outcome = await memories.update_memory(
         workspace, given.memory_id, read_text(given.content), given.title, given.reason
     )
     return Output(added_fields(outcome))
@@ -94,7 +94,7 @@ async def update(workspace: Workspace, given: Given) -> Output:
 async def forget(workspace: Workspace, given: Given) -> Output:
     """Erase one memory for good, or hide it."""
     erase = not given.hide
-    outcome = await use_cases.forget_memory(workspace, given.memory_id, given.reason, erase=erase)
+    outcome = await memories.forget_memory(workspace, given.memory_id, given.reason, erase=erase)
     return Output(forgotten_fields(outcome))
 
 

@@ -3,10 +3,10 @@
 import argparse
 from typing import Any, Final
 
-from memory_mcp import use_cases
+from memory_mcp import sessions
 from memory_mcp.cli.memories import parse_time
 from memory_mcp.cli.show import Fields, Output, read_stdin
-from memory_mcp.domain.nudge import Cleared, Left, Nudge, WaitingNudges
+from memory_mcp.domain.nudges import Cleared, Left, Nudge, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
 from memory_mcp.engine.workspace import Workspace
@@ -30,7 +30,7 @@ async def nudge(workspace: Workspace, given: argparse.Namespace) -> Output:
 async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
     text = read_stdin() if given.text == "-" else given.text
     expires = parse_time("--expires", given.expires)
-    match await use_cases.add_nudge(workspace, text, given.priority, expires):
+    match await sessions.add_nudge(workspace, text, given.priority, expires):
         case Left(left, notes):
             said = " ".join(("It waits for the next session that begins.", *notes))
             return Output({"success": True, **_fields(left), "message": said})
@@ -39,7 +39,7 @@ async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
 
 
 async def _list(workspace: Workspace) -> Output:
-    match await use_cases.waiting_nudges(workspace):
+    match await sessions.waiting_nudges(workspace):
         case WaitingNudges(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {
@@ -58,7 +58,7 @@ async def _list(workspace: Workspace) -> Output:
 
 
 async def _clear(workspace: Workspace, *, everything: bool) -> Output:
-    match await use_cases.clear_nudges(workspace, everything=everything):
+    match await sessions.clear_nudges(workspace, everything=everything):
         case Cleared(removed, left):
             named = ("message is", "messages are") if everything else ("nudge is", "nudges are")
             said = f"{pluralise(removed, *named)} removed."

@@ -17,19 +17,18 @@ from pydantic import (
     model_validator,
 )
 
-from memory_mcp import use_cases
+from memory_mcp import engine, memories, sessions
 from memory_mcp.cli.memories import read_text
 from memory_mcp.cli.show import Fields, Output, read_stdin
 from memory_mcp.config.values import plain
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.consolidation import ToConsolidate
-from memory_mcp.domain.episodes import Turn
-from memory_mcp.domain.given import Given, spoken, without_null
-from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.phases import Phases
+from memory_mcp.domain.json_input import Given, spoken, without_null
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Skipped, ToConsolidate
 from memory_mcp.domain.profile import LABELS, Profile
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.domain.timeline import Phases
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.profile import user_profile
 from memory_mcp.render.profile import profile_line
 from memory_mcp.render.receipts import (
     added_fields,
@@ -114,15 +113,15 @@ async def consolidate(workspace: Workspace, given: Options) -> Output:
         session=plain(given.session or form.session_id).strip(),
         final=given.final or form.final,
     )
-    outcome = await use_cases.consolidate(workspace, said)
+    outcome = await sessions.consolidate(workspace, said)
     return Output(consolidation_fields(outcome), _latest_text)
 
 
 async def phase(workspace: Workspace, given: Options) -> Output:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
-        return Output(phase_fields(await use_cases.move_to_phase(workspace, given.number)))
-    match await use_cases.phases(workspace):
+        return Output(phase_fields(await engine.move_to_phase(workspace, given.number)))
+    match await engine.phases(workspace):
         case Phases() as known:
             steps = [
                 {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
@@ -138,8 +137,8 @@ async def phase(workspace: Workspace, given: Options) -> Output:
 async def identity(workspace: Workspace, given: Options) -> Output:
     """Show what the project is, or say it anew."""
     if text := read_text(given.text):
-        return Output(added_fields(await use_cases.set_identity(workspace, text)))
-    known = await use_cases.project_identity(workspace)
+        return Output(added_fields(await memories.set_identity(workspace, text)))
+    known = await memories.project_identity(workspace)
     if isinstance(known, Skipped):
         return Output({"success": False, "message": known.reason})
     found = [{"content": record.content, "memoryId": record.id} for record in known]
@@ -191,7 +190,7 @@ async def episode(workspace: Workspace, given: argparse.Namespace) -> Output:
         workspace = replace(
             workspace, caller=replace(workspace.caller, conversation=plain(given.session))
         )
-    outcome = await use_cases.episodic_capture(workspace, turns, given.turn, final=given.final)
+    outcome = await sessions.episodic_capture(workspace, turns, given.turn, final=given.final)
     return Output(episode_fields(outcome))
 
 
@@ -214,7 +213,7 @@ def _read_turns(text: str) -> list[Turn]:
 async def profile(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show the profile, field by field."""
     del given
-    match await use_cases.user_profile(workspace):
+    match await user_profile(workspace):
         case Profile() as known:
             return Output(_profile_fields(known), _profile_text)
         case Skipped(reason):

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
-from memory_mcp.ending import interruptible
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.shutdown import interruptible
 
 _UNREADABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
@@ -94,7 +94,7 @@ def show(shown: Output, *, as_json: bool) -> int:
     if shown.silent:
         pass
     elif as_json:
-        from memory_mcp.domain.given import without_null  # noqa: PLC0415  # imports pydantic
+        from memory_mcp.domain.json_input import without_null  # noqa: PLC0415
 
         say_json(without_null(shown.fields))
     else:

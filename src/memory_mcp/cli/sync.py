@@ -11,17 +11,19 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memory_mcp import use_cases
+from memory_mcp import engine, trust
 from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
 from memory_mcp.cli import show
 from memory_mcp.cli.show import Fields, Output
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import key_in, on_this_machine
-from memory_mcp.ending import interruptible
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import pluralise
+from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
+from memory_mcp.sync import Synced, erase_forgotten_elsewhere, sync_status
+from memory_mcp.sync import sync as run_sync
 
 _OFF: Final = Output({"success": False, "message": MEMORY_OFF})
 _HOW: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
@@ -160,32 +162,28 @@ def _status_text(fields: Fields) -> str:
 async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show what the outboxes hold, or empty them."""
     if (
-        skipped := use_cases.reads_refused(workspace)
+        skipped := engine.reads_refused(workspace)
         if given.status
-        else use_cases.writes_refused(workspace)
+        else engine.writes_refused(workspace)
     ):
         return Output({"success": False, "message": skipped.reason})
     if given.erase:  # what came from a cloud may wait here long after it was left
-        return Output(
-            _sync_fields(await use_cases.erase_forgotten_elsewhere(workspace)), _sync_text
-        )
+        return Output(_sync_fields(await erase_forgotten_elsewhere(workspace)), _sync_text)
     if not workspace.mirrored:
-        why = " ".join(await use_cases.strangers_note(workspace))
+        why = " ".join(await trust.strangers_note(workspace))
         why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Output({"success": False, "message": why})
     if given.status:
-        return Output(_sync_fields(await use_cases.sync_status(workspace)), _sync_text)
+        return Output(_sync_fields(await sync_status(workspace)), _sync_text)
     with show.progress("Supermemory") as advance:
-        done = await use_cases.sync(
-            workspace, advance, push_all=given.push_all, pull_all=given.pull
-        )
+        done = await run_sync(workspace, advance, push_all=given.push_all, pull_all=given.pull)
     fields = _sync_fields(done)
     if given.pull and done.kept_out:  # what was asked for did not happen
         fields = {**fields, "success": False}
     return Output(fields, _sync_text)
 
 
-def _sync_fields(done: use_cases.Synced) -> Fields:
+def _sync_fields(done: Synced) -> Fields:
     tally = done.tally
     return {
         "success": not done.stopped,

@@ -13,16 +13,15 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from memory_mcp import use_cases
+from memory_mcp import engine, transfer
 from memory_mcp.cli import show
 from memory_mcp.cli.show import readable_json, say
 from memory_mcp.disk import Disk, unavailable
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_TIMES
-from memory_mcp.domain.moving import Export, ExportFormat, Imported, Parsed
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Reach, Record
+from memory_mcp.domain.transfer import Export, ExportFormat, Imported, Parsed
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.formats import own
@@ -38,16 +37,16 @@ from memory_mcp.storage.files.imports import read_material
 async def import_(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Take in a source, or say what would come of it."""
     if (
-        skipped := use_cases.reads_refused(workspace)
+        skipped := engine.reads_refused(workspace)
         if given.dry_run
-        else use_cases.writes_refused(workspace)
+        else engine.writes_refused(workspace)
     ):
         return show.Output({"success": False, "message": skipped.reason})
     parsed = _parse(given)
     reach = _reach(given.scope)
     with show.progress("Reading" if given.dry_run else "Importing") as advance:
         if given.dry_run:
-            done = await use_cases.preview_import(workspace, parsed, reach, advance)
+            done = await transfer.preview_import(workspace, parsed, reach, advance)
         else:
             done = await _import(workspace, parsed, reach, advance, erase=given.erase)
     if isinstance(done, Skipped):
@@ -66,12 +65,12 @@ async def _import(
     workspace: Workspace,
     parsed: Parsed,
     reach: Reach | None,
-    advance: use_cases.Advance,
+    advance: transfer.Advance,
     *,
     erase: bool,
 ) -> Imported | Skipped:
     try:
-        return await use_cases.import_memories(workspace, parsed, reach, advance, erase=erase)
+        return await transfer.import_memories(workspace, parsed, reach, advance, erase=erase)
     except asyncio.CancelledError as error:  # Ctrl-C
         said = " ".join(getattr(error, "__notes__", ("Nothing was changed.",)))
         raise StoreUnavailableError(f"Interrupted. {said}") from error
@@ -116,14 +115,14 @@ async def _export(
     if path is not None:
         _refuse_links(disk, path / own.INDEX_NAME if form == "markdown" else path)
     there = None if path is None or given.force else _refuse_foreign_target(path, form)
-    chosen = await use_cases.choose_export(workspace, _SCOPES[given.scope], history=given.history)
+    chosen = await transfer.choose_export(workspace, _SCOPES[given.scope], history=given.history)
     if isinstance(chosen, Skipped):
         return show.Output({"success": False, "message": chosen.reason})
     if there is not None:
         _refuse_loss(target, there, chosen.about)
     written: set[RecordId] = set()
     with show.progress("Exporting", printing=path is None) as advance:
-        async with aclosing(use_cases.exported(chosen)) as records:
+        async with aclosing(transfer.exported(chosen)) as records:
             told = _track_written(records, written, lambda: advance(len(written), chosen.count))
             if path is None:
                 await _write_json(lambda text: sys.stdout.write(readable_json(text)), chosen, told)
@@ -132,7 +131,7 @@ async def _export(
                     await _write_json(lambda text: put(text.encode()), chosen, told)
             else:
                 await _write_folder(disk, path, chosen, told)
-    lost = await use_cases.unreadable(chosen, written)
+    lost = await transfer.unreadable(chosen, written)
     return _export_output(path, form, written, lost)
 
 
@@ -268,7 +267,7 @@ async def _track_written(
         advance()
 
 
-async def _write_json(put: Put, chosen: use_cases.Chosen, records: AsyncIterator[Record]) -> None:
+async def _write_json(put: Put, chosen: transfer.Chosen, records: AsyncIterator[Record]) -> None:
     put(own.json_start(chosen.about))
     count = 0
     async for record in records:
@@ -278,7 +277,7 @@ async def _write_json(put: Put, chosen: use_cases.Chosen, records: AsyncIterator
 
 
 async def _write_folder(
-    disk: Disk, folder: Path, chosen: use_cases.Chosen, records: AsyncIterator[Record]
+    disk: Disk, folder: Path, chosen: transfer.Chosen, records: AsyncIterator[Record]
 ) -> None:
     """The index says first that the folder is not complete, and last that it is."""
     index = folder / own.INDEX_NAME

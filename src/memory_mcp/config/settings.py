@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from memory_mcp.config import values as v
 from memory_mcp.config.values import Parser, Variable
-from memory_mcp.domain.episodes import Pace
+from memory_mcp.domain.deduplication import MergeMode, Merging, Secrets
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
@@ -30,9 +30,8 @@ from memory_mcp.domain.limits import (
     REMOTE_SEARCH_SECONDS_MAX,
     RESULTS_MAX,
 )
-from memory_mcp.domain.merging import MergeMode, Merging, Secrets
-from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.sessions import OpeningSettings, Pace
 from memory_mcp.errors import SettingError
 from memory_mcp.locations import state_home
 

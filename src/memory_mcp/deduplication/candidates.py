@@ -10,19 +10,15 @@ from itertools import accumulate, zip_longest
 from math import log
 from typing import Final
 
+from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.merging import Merging
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus
-from memory_mcp.domain.vectors import QueryVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Corpus, Filters, QueryVectors, View
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ranking.analysis import extract_fields, text_to_encode
 from memory_mcp.text.merge import Statement, is_comparable, score_similarity
-
-__all__ = ["Alike", "alike"]
 
 _ASKED_MAX: Final = 10
 """Of a longer statement the longest words: the same fact has them as well, and they are rare."""

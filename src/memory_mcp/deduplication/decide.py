@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memory_mcp.deduplication.candidates import Alike, alike
-from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
+from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.record import BECAUSE, REJECTED, Record
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
@@ -28,8 +28,6 @@ from memory_mcp.text.merge import (
     makes_superfluous,
 )
 from memory_mcp.text.sentences import split_lines
-
-__all__ = ["decided", "rejection", "twins"]
 
 _TWINS_MAX: Final = 10
 _SAID: Final = "the language model says so"

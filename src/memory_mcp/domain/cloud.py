@@ -6,31 +6,6 @@ from typing import Any, Literal
 
 from memory_mcp.domain.ids import RecordId
 
-__all__ = [
-    "Accepted",
-    "Claim",
-    "Dead",
-    "Done",
-    "Dropped",
-    "Fate",
-    "Later",
-    "Letter",
-    "Listing",
-    "Lost",
-    "Op",
-    "Parcel",
-    "RemoteDocument",
-    "RemoteHit",
-    "RemoteProfile",
-    "Stage",
-    "Standing",
-    "State",
-    "Stored",
-    "Tally",
-    "Test",
-    "Undelivered",
-]
-
 MetadataValue = str | int | float | bool | list[str]
 
 

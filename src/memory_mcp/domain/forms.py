@@ -24,33 +24,6 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.normalise import hidden_character, normalised
 
-__all__ = [
-    "BRANCH_PATTERN",
-    "Branch",
-    "CheckpointName",
-    "Commit",
-    "Id",
-    "Key",
-    "Label",
-    "LineName",
-    "Links",
-    "Name",
-    "Number",
-    "Others",
-    "Phase",
-    "Place",
-    "Places",
-    "Summary",
-    "Tags",
-    "Text",
-    "Title",
-    "clean_name",
-    "cycle_in",
-    "printable",
-    "reason_of",
-    "require_seen",
-]
-
 BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 
 _REASON_CHARS_MAX: Final = 240

@@ -3,8 +3,6 @@
 from ipaddress import IPv4Network, ip_address
 from typing import Final
 
-__all__ = ["is_loopback", "is_private"]
-
 _PRIVATE: Final = tuple(
     IPv4Network(net) for net in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 )

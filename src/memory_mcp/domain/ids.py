@@ -7,29 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NewType, TypeVar
 from uuid import UUID
 
-__all__ = [
-    "ID_BEGINNING_CHARS_MIN",
-    "ID_END_CHARS_MIN",
-    "MAIN",
-    "ROOT",
-    "BranchName",
-    "CheckpointId",
-    "LineId",
-    "RecordId",
-    "SegmentId",
-    "checkpoint_id",
-    "fits_part",
-    "free_name",
-    "is_record_id",
-    "line_id",
-    "made_id",
-    "month_of",
-    "named_by_part",
-    "needed_of",
-    "stamp",
-    "time_of",
-]
-
 Name = TypeVar("Name", bound=str)
 
 ID_BEGINNING_CHARS_MIN: Final = 4

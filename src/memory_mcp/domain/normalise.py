@@ -25,10 +25,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from memory_mcp.domain.cutting import cut
-
-__all__ = ["code_words", "digest", "folded", "hidden_character", "message_line", "normalised"]
-
 DIGEST_DIGITS: Final = 16
 """64 bits: among a million statements two collide once in thirty million stores."""
 
@@ -236,3 +232,8 @@ def _joins(before: str, after: str, joiner: str) -> bool:
 def _pictured(char: str) -> bool:
     """An emoji, or what follows a joiner in one (sex, profession, colour, arrow)."""
     return _pattern(_PICTURES).match(char) is not None
+
+
+def cut(text: str, chars_max: int) -> str:
+    """The text itself, or its beginning and `…`, together so many characters at most."""
+    return text if len(text) <= chars_max else f"{text[: chars_max - 1].rstrip()}…"

@@ -1,13 +1,105 @@
-"""What a use case answers: closed unions of values. An expected outcome is never an error."""
+"""What the doctor finds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Hit
 from memory_mcp.domain.timeline import Checkpoint, Line
-from memory_mcp.domain.views import Hit
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it must (`must`: memories are at stake) or should be.
+
+    `remedy` is the next step for a person; `repaired` says that it was carried out just now.
+    """
+
+    code: str
+    severity: Literal["must", "should"]
+    what: str
+    remedy: str
+    repaired: bool = False
+
+
+REASON: Final = "\nReason: "
+"""What stands between a decision and its reason, where there are lines."""
+
+
+@dataclass(frozen=True)
+class ClosingDecision:
+    """Something that was decided, and why."""
+
+    text: str
+    rationale: str = ""
+
+    @property
+    def content(self) -> str:
+        """The two as one memory: whoever finds what was decided reads why."""
+        return f"{self.text}{REASON}{self.rationale}" if self.rationale else self.text
+
+
+@dataclass(frozen=True)
+class Closeout:
+    """What is written with a checkpoint, in one step with it. All of it may be absent."""
+
+    decisions: tuple[ClosingDecision, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any((self.decisions, self.artifacts, self.issues, self.agents))
+
+
+@dataclass(frozen=True)
+class ToConsolidate:
+    """A consolidation as proposed. `session` names whose it is; empty: this session's.
+
+    `final` says that the session ends with it.
+    """
+
+    history_entry: str = ""
+    memory_update: str = ""
+    insights: tuple[str, ...] = ()
+    session: str = ""
+    final: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write: then it only asks for the latest one."""
+        return not (self.history_entry or self.memory_update or self.insights)
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """What a session handed on last, as far as it is visible."""
+
+    session: str
+    final: bool = False
+    summary: Record | None = None
+    insights: Record | None = None
+
+
+@dataclass(frozen=True)
+class Consolidated:
+    """All of it is durable. Without `written` records nothing was new.
+
+    `due_turns` is after how many turns the next one is due; 0: never. `latest` is the newest one
+    that is visible, of any session; `asked` says that this was all that was wanted, and
+    `nothing` that there was nothing of the session to make final.
+    """
+
+    session: str
+    written: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+    latest: Consolidation | None = None
+    due_turns: int = 0
+    asked: bool = False
+    nothing: bool = False
 
 
 @dataclass(frozen=True)

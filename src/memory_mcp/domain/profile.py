@@ -13,19 +13,6 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import folded
 from memory_mcp.domain.record import Record
 
-__all__ = [
-    "FIELDS",
-    "LABELS",
-    "MANY",
-    "PROFILE_CATEGORY",
-    "Field",
-    "Profile",
-    "ProfileEntry",
-    "ProfileFact",
-    "field_of",
-    "key_of",
-]
-
 Field = Literal[
     "name", "pronouns", "language", "tone", "city", "country", "time_zone", "occupation",
     "employer", "birthday", "speaks", "goal", "interest",

@@ -1,10 +1,6 @@
-"""A record: one immutable JSON file.
+"""A record: one immutable JSON file. A draft is what a caller hands in before it becomes one."""
 
-A memory is a record; so are a checkpoint, a move of the head and a tombstone. A record says where
-on the timeline it was written (`segment`), and nothing about whether it still holds: that is
-decided by who asks, from where, and when (`timeline.visibility`).
-"""
-
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -41,28 +37,6 @@ from memory_mcp.domain.forms import (
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, time_of
 from memory_mcp.domain.normalise import digest, hidden_character
-
-__all__ = [
-    "BECAUSE",
-    "DURABLE_KINDS",
-    "MEMORY_KINDS",
-    "RECALLED_KINDS",
-    "REJECTED",
-    "SCHEMA_VERSION",
-    "TOLD",
-    "Approval",
-    "Frozen",
-    "Kind",
-    "Layer",
-    "Lineage",
-    "Move",
-    "Origin",
-    "Record",
-    "Scope",
-    "Timestamp",
-    "iso",
-    "without_empty",
-]
 
 SCHEMA_VERSION: Final = 1
 
@@ -362,3 +336,37 @@ def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
             continue
         kept[name] = tidy
     return kept
+
+
+Reach = Literal["project", "user"]
+"""Whose memory it is to be: this project's, or the user's in every project."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A memory as proposed."""
+
+    content: str
+    kind: Kind = "fact"
+    title: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    importance: int = 3
+    pinned: bool = False
+    expires_at: datetime | None = None
+    phase: int | None = None
+    supersedes: tuple[str, ...] = ()
+    reach: Reach = "project"
+
+
+@dataclass(frozen=True)
+class Writing:
+    """The circumstances of one record: its id, when and where on the timeline, by and for whom."""
+
+    id: RecordId
+    at: datetime
+    segment: SegmentId
+    branch: BranchName
+    scope: Scope
+    origin: Origin
+    lineage: Lineage = field(default_factory=Lineage)

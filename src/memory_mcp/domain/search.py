@@ -1,12 +1,85 @@
-"""What passes between the index and the ranking: what is searched, what was found, and how near."""
+"""What a reader asks for, what is searched and found, and the vectors of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
-from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.profile import PROFILE_CATEGORY
+from memory_mcp.domain.record import Kind, Reach, Record
 
-__all__ = ["Candidate", "Corpus", "Fields", "Nearness", "Neighbour", "Ranked", "RerankWeights"]
+
+@dataclass(frozen=True)
+class View:
+    """From where a question is asked: the segments on the chain, and the moment."""
+
+    chain: frozenset[SegmentId]
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which records are wanted, applied before anything is ranked. Absent means any.
+
+    `statement` asks for those that state exactly this (`Record.statement`), and for tombstones of
+    what was rejected; `statements` for those of any of several. `tags` must all be there; `kinds`
+    and `segments` are alternatives. `reach` says of which pool. `since` and `until` bound when it
+    was written: from the one, and before the other; `session` says in which session, where the
+    empty name is that of all who name none. `key` is a whole key, or its beginning with a `*` after
+    it. Facts of the profile repeat what memories say, so they are left out unless their category,
+    a key or a statement is asked for.
+    """
+
+    category: str = ""
+    key: str = ""
+    tags: tuple[str, ...] = ()
+    kinds: frozenset[Kind] = frozenset()
+    phase: int | None = None
+    segments: frozenset[SegmentId] | None = None
+    branch: BranchName | None = None
+    durable: bool | None = None
+    reach: Reach | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    session: str | None = None
+    statement: str = ""
+    statements: frozenset[str] = frozenset()
+
+    @property
+    def stating(self) -> bool:
+        """Whether it is asked what is stated: tombstones count there, which no search finds."""
+        return bool(self.statement or self.statements)
+
+    @property
+    def with_profile(self) -> bool:
+        """Whether facts of the profile are wanted too."""
+        return self.stating or bool(self.key) or self.category.casefold() == PROFILE_CATEGORY
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the answer is to be chosen from what was found.
+
+    `min_score` leaves out what is less likely relevant. `diverse` drops near twins of better hits.
+    """
+
+    min_score: float = 0.0
+    diverse: bool = False
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A memory found, with its score in 0-1.
+
+    `place` says where on the timeline it was written, if another machine wrote it and this is the
+    first that was heard of it here. `parts` says what the score is made of.
+    """
+
+    record: Record
+    score: float
+    place: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class Fields(NamedTuple):
@@ -94,3 +167,41 @@ class RerankWeights:
     importance: float = 0.05
     recency: float = 0.05
     pinned: float = 0.1
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The vectors of one stretch of a memory, as they rest in the index.
+
+    `pooled` is the normalised vector of the whole stretch in int8 (times 127), one byte for each
+    dimension. `tokens` holds one bit for each dimension of each token (1: positive after the mean
+    token was taken off), packed big-endian, token after token; empty if the embedder gives none.
+    """
+
+    pooled: bytes
+    tokens: bytes = b""
+
+
+Passage = tuple[Chunk, ...]
+"""The chunks of one memory, in order; never empty."""
+
+
+@dataclass(frozen=True)
+class QueryVectors:
+    """The vectors of a question: float32, little-endian, normalised.
+
+    `tokens` follow one another; `spans` says for each from which characters of the question it
+    comes (start, end). Both are empty if the embedder gives none.
+    """
+
+    pooled: bytes
+    tokens: bytes = b""
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class ReadVectors:
+    """The chunks of those records that are encoded, and how many rows were damaged."""
+
+    passages: Mapping[RecordId, Passage]
+    damaged: int = 0

@@ -1,15 +1,9 @@
-"""The timeline as a value: segments, what was left or forgotten, checkpoints, left lines.
-
-Everything in it is a set that only grows, so two clones that moved apart are brought together by
-union. A branch has one tip; after such a union it may have several, and then all of them are seen
-until the next checkpoint joins them. Planning a move is `timeline.plans`; this module only knows
-what a timeline looks like.
-"""
+"""The timeline as a value: segments, checkpoints, left lines, and the phase that they lead to."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, PrivateAttr
 
@@ -38,8 +32,6 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.limits import LINEAGE_SEGMENTS_MAX, REVISION_MAX, TIMELINE_SEGMENTS_MAX
 from memory_mcp.domain.record import Approval, Frozen, Lineage, Record, Timestamp
-
-__all__ = ["Checkpoint", "GivenUp", "Head", "Line", "Segment", "Timeline"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -403,3 +395,42 @@ class Head(Frozen):
     timeline: Timeline = Timeline()
     last: Record | None = None
     with_last: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True)
+class CurrentPhase:
+    """The phase and who says so: the session's setting, a transition, or the last checkpoint."""
+
+    number: int | None = None
+    by: Literal["setting", "transition", "checkpoint", ""] = ""
+
+    @property
+    def worked_on(self) -> int | None:
+        """The phase that is under way; one that a checkpoint has sealed is not."""
+        return None if self.by == "checkpoint" else self.number
+
+
+@dataclass(frozen=True)
+class PhaseStep:
+    """The project moved to a phase, or a checkpoint sealed it."""
+
+    at: datetime
+    number: int
+    sealed: CheckpointId | None = None
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phase now, and how the project got there, oldest first."""
+
+    now: CurrentPhase
+    steps: tuple[PhaseStep, ...]
+
+
+@dataclass(frozen=True)
+class PhaseMoved:
+    """The project is in that phase; without a record it was there already."""
+
+    number: int
+    record: Record | None
+    notes: tuple[str, ...] = ()

@@ -3,18 +3,16 @@
 from dataclasses import replace
 from typing import Final, assert_never
 
-from memory_mcp.domain.drafts import Draft
+from memory_mcp.domain.deduplication import Secrets
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.merging import Secrets
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.outcomes import Redaction
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
 from memory_mcp.text.secrets import Redacted, redact
-
-__all__ = ["clean", "cleaned", "cleaned_text", "kept_text", "own_words"]
 
 _NAMED_MAX: Final = 12
 """Removals listed in a sentence: it is to be read."""

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
 
-from memory_mcp.domain.drafts import Writing
 from memory_mcp.domain.ids import ROOT, RecordId, needed_of, time_of
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
-from memory_mcp.domain.record import Kind, Move, Record
+from memory_mcp.domain.record import Kind, Move, Record, Writing
+from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.domain.views import View
 from memory_mcp.engine.recovery import CONFLICT, replaced, settle, settled
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import (
@@ -24,22 +23,6 @@ from memory_mcp.errors import (
 )
 from memory_mcp.timeline.moves import advance, fold, place, placed_as
 from memory_mcp.timeline.plans import require_branch
-
-__all__ = [
-    "Planned",
-    "absorb",
-    "current",
-    "follow_files",
-    "known_memory",
-    "memory_named",
-    "move",
-    "moving_record",
-    "rebuild_head",
-    "view_of",
-    "view_on",
-    "write_together",
-    "writing",
-]
 
 _NAMED_MAX: Final = 20
 """Memories that a part of an id fits, looked up to name them; a message lists fewer."""

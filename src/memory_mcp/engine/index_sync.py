@@ -6,17 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from memory_mcp.domain.findings import Finding
+from memory_mcp.deadlines import patience
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Neighbour
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Corpus, Filters, Neighbour, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
-from memory_mcp.waiting import patience
-
-__all__ = ["RECORDS_GONE", "CaughtUp", "HealedIndex", "Progress"]
 
 RECORDS_GONE: Final = (
     "The index knows memories, but there is not one record: their folder was renamed or removed, "

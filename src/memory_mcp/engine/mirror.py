@@ -12,8 +12,6 @@ from memory_mcp.domain.record import Record
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, CloudTrust, Outbox, Remote
 
-__all__ = ["Mirror"]
-
 _NOT_QUEUED: Final = (
     "It is not queued for Supermemory: {} When that is mended, run `memory-mcp sync --push-all`."
 )

@@ -7,8 +7,6 @@ from memory_mcp.domain.cloud import Tally
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 
-__all__ = ["kept_out", "lets_in", "pending_note", "tally_of", "unseen"]
-
 _UNSEEN: Final = (
     "What other machines wrote to Supermemory may not be here yet (memory-mcp sync --pull)."
 )

@@ -8,12 +8,10 @@ setting (MEMORY_PHASE) wins for its session and changes nothing for the others.
 from contextlib import suppress
 from typing import Final
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.phases import Phase, PhaseMoved, Phases, PhaseStep
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.record import Reach, Record
+from memory_mcp.domain.search import Filters
+from memory_mcp.domain.timeline import CurrentPhase, PhaseMoved, Phases, PhaseStep, Timeline
 from memory_mcp.engine.head import current, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import load
@@ -23,21 +21,19 @@ from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.text.drafts import check_phase
 from memory_mcp.timeline.plans import phase_again
 
-__all__ = ["move_to_phase", "phase_at_work", "phase_now", "phases", "redoing", "redoing_once"]
-
 _CATEGORY: Final = "phase"
 _LOOKED_AT: Final = 100
 """Transitions and events of the same category among which the project's own are looked for."""
 
 
-async def phase_now(workspace: Workspace, timeline: Timeline) -> Phase:
+async def phase_now(workspace: Workspace, timeline: Timeline) -> CurrentPhase:
     """In which phase this session works, as the timeline stands."""
     if workspace.policy.phase is not None:
-        return Phase(workspace.policy.phase, "setting")
+        return CurrentPhase(workspace.policy.phase, "setting")
     steps = await _steps(workspace, timeline)
     if not steps:
-        return Phase()
-    return Phase(steps[-1].number, "checkpoint" if steps[-1].sealed else "transition")
+        return CurrentPhase()
+    return CurrentPhase(steps[-1].number, "checkpoint" if steps[-1].sealed else "transition")
 
 
 async def phase_at_work(workspace: Workspace, reach: Reach) -> int | None:

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Ranked
-from memory_mcp.domain.views import Filters, Hit, View
+from memory_mcp.domain.search import Filters, Hit, Ranked, View
 from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreUnavailableError

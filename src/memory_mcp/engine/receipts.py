@@ -7,8 +7,6 @@ from memory_mcp.engine.recovery import forgotten_here
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError
 
-__all__ = ["pool_of", "refuse_checkpoint", "still_on_line"]
-
 
 def pool_of(workspace: Workspace, record: Record) -> Pool:
     """A record without a project in its scope is the user's."""

@@ -21,16 +21,6 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 
-__all__ = [
-    "CONFLICT",
-    "forgotten_here",
-    "in_segments",
-    "let_go",
-    "replaced",
-    "settle",
-    "settled",
-]
-
 CONFLICT: Final = (
     f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was changed. "
     "Look again with memory_head and repeat."

@@ -6,16 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
-from memory_mcp.domain.drafts import Reach
-from memory_mcp.domain.episodes import Pace
+from memory_mcp.deadlines import CallLock
+from memory_mcp.domain.deduplication import Merging, Secrets
 from memory_mcp.domain.forms import clean_name
 from memory_mcp.domain.ids import BranchName, RecordId
-from memory_mcp.domain.merging import Merging, Secrets
-from memory_mcp.domain.nudge import Icebreaker, Taking
-from memory_mcp.domain.opening import OpeningSettings
+from memory_mcp.domain.nudges import Icebreaker, Taking
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.domain.record import Origin, Reach, Record, Scope
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.sessions import OpeningSettings, Pace
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.engine.mirror import Mirror
@@ -36,7 +35,6 @@ from memory_mcp.ports import (
     Views,
 )
 from memory_mcp.text.secrets import hide_secret_name
-from memory_mcp.waiting import CallLock
 
 
 class Changes:

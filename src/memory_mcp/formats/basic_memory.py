@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from posixpath import basename, splitext
 from typing import Final
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.domain.record import Kind
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import Collector, as_texts, note_lost_fields, text_of, time_of

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 
-from memory_mcp.domain.drafts import Reach
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
-from memory_mcp.domain.record import Kind
+from memory_mcp.domain.record import Kind, Reach
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.claude_md import find_notes, find_pieces
 from memory_mcp.formats.markdown import parse_front_matter
 from memory_mcp.formats.values import Collector, fields_of, note_lost_fields, text_of, time_of

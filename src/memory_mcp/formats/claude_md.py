@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from posixpath import basename
 from typing import Final
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import Collector, is_markdown, note_lost_fields
 

@@ -7,8 +7,8 @@ its title and its moment, as claude-mem itself knows it again.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.domain.record import Kind
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.values import (
     Collector,
     Fields,

@@ -4,8 +4,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Protocol, cast
 
-from memory_mcp.domain.moving import LeftOut, Material, Parsed
-from memory_mcp.domain.shown import GENERATED
+from memory_mcp.domain.sessions import GENERATED
+from memory_mcp.domain.transfer import LeftOut, Material, Parsed
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.sources import OWN_EXPORT, SOURCES
 from memory_mcp.formats.values import is_markdown, refuse_broken_json

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats import claude_mem
 from memory_mcp.formats.values import (
     Collector,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.values import Collector, Fields, as_items, fields_of, is_markdown, text_of
 
 _TYPES: Final = ("entity", "relation")

@@ -23,11 +23,11 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.forms import reason_of
-from memory_mcp.domain.given import without_null
 from memory_mcp.domain.ids import BranchName, RecordId, month_of
-from memory_mcp.domain.moving import (
+from memory_mcp.domain.json_input import without_null
+from memory_mcp.domain.record import SCHEMA_VERSION, Reach, Record, iso
+from memory_mcp.domain.transfer import (
     EXPORT_FORMAT,
     EXPORT_VERSION,
     Export,
@@ -37,7 +37,6 @@ from memory_mcp.domain.moving import (
     Parsed,
     SourceFile,
 )
-from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.markdown import split_front_matter
 from memory_mcp.formats.values import Fields, fields_of, parse_json, refuse_too_many_items

@@ -7,7 +7,7 @@ from posixpath import basename
 from typing import Any, Final, cast
 
 from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
-from memory_mcp.domain.moving import ForeignMemory, LeftOut, Material, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, SourceFile
 from memory_mcp.errors import InvalidRequestError
 
 Fields = Mapping[str, Any]

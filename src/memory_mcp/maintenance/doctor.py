@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from memory_mcp.bootstrap.views import view_findings
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import ROOT, RecordId
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import absorb, current
@@ -21,8 +21,6 @@ from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold
 from memory_mcp.transfer.import_memories import import_findings
 from memory_mcp.trust.erasing import waiting_note, waiting_to_be_erased
-
-__all__ = ["doctor"]
 
 
 async def doctor(workspace: Workspace, *, repair: bool = False) -> list[Finding]:

@@ -18,15 +18,13 @@ from memory_mcp.domain.limits import (
     LEASE_SECONDS,
 )
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.vectors import Passage
+from memory_mcp.domain.search import Passage
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.ranking.analysis import text_to_encode
-
-__all__ = ["encode_all", "keep_encoded", "unencoded"]
 
 _LOG: Final = logging.getLogger("memory_mcp.encode")
 

@@ -9,17 +9,15 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.maintenance.encode import unencoded
 from memory_mcp.search.find import find_here
-
-__all__ = ["Probe", "probe"]
 
 _QUESTION: Final = "Where does the kitten like to nap?"
 _ANSWER: Final = "Our cat sleeps on the warm windowsill."

@@ -7,7 +7,6 @@ from typing import Final
 
 from memory_mcp.deduplication.decide import decided, twins
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import LANGUAGE_SECONDS_MAX
 from memory_mcp.domain.outcomes import (
@@ -20,8 +19,8 @@ from memory_mcp.domain.outcomes import (
     Rejected,
 )
 from memory_mcp.domain.profile import field_of
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import View
+from memory_mcp.domain.record import Draft, Record, Writing
+from memory_mcp.domain.search import View
 from memory_mcp.engine.cleaning import cleaned, own_words
 from memory_mcp.engine.head import current, known_memory, view_on, writing
 from memory_mcp.engine.pending import pending_note
@@ -35,8 +34,6 @@ from memory_mcp.text.gate import Chatter, should_create
 from memory_mcp.text.merge import Decision, Insert, Merge, Refuse, Skip
 from memory_mcp.text.secrets import Redacted
 from memory_mcp.trust.strangers import mention_strangers
-
-__all__ = ["NOTHING_LEFT", "RECALLED", "add_memory"]
 
 _TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
 NOTHING_LEFT: Final = "is nothing but a secret, which is not kept."

@@ -5,7 +5,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Forgotten, Skipped
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import View
+from memory_mcp.domain.search import View
 from memory_mcp.engine.cleaning import cleaned_text
 from memory_mcp.engine.head import current, known_memory, memory_named, view_on, writing
 from memory_mcp.engine.pending import pending_note
@@ -17,8 +17,6 @@ from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.profile.sync import profile_again, profile_before
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
 from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
-
-__all__ = ["forget_memory"]
 
 
 async def forget_memory(

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.deduplication.decide import rejection, twins
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import (
     Added,
     AddOutcome,
@@ -13,9 +12,9 @@ from memory_mcp.domain.outcomes import (
     Rejected,
     Skipped,
 )
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.cleaning import cleaned, own_words
 from memory_mcp.engine.head import view_of, view_on, write_together, writing
 from memory_mcp.engine.pending import pending_note
@@ -24,8 +23,6 @@ from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.memories.add import NOTHING_LEFT, RECALLED
 from memory_mcp.text.drafts import build_record, check_draft
 from memory_mcp.text.secrets import Redacted
-
-__all__ = ["project_identity", "set_identity"]
 
 _LOOKED_AT: Final = 20
 

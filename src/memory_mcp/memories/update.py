@@ -6,10 +6,9 @@ from typing import Final
 from memory_mcp.bootstrap.views import render_where_shown
 from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft
 from memory_mcp.domain.outcomes import Added, AddOutcome
 from memory_mcp.domain.profile import LABELS, field_of
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cleaning import cleaned, cleaned_text
 from memory_mcp.engine.head import current, known_memory, view_on, writing
 from memory_mcp.engine.pending import pending_note
@@ -19,8 +18,6 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import profile_sync, zone_named
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
-
-__all__ = ["update_memory"]
 
 _AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again."
 

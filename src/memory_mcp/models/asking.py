@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from memory_mcp.deadlines import patience
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.domain.limits import (
     EMBED_PAUSE_SECONDS_MAX,
@@ -20,7 +21,6 @@ from memory_mcp.domain.limits import (
     REMOTE_CONNECT_SECONDS_MAX,
 )
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.waiting import patience
 
 if TYPE_CHECKING:
     import httpx

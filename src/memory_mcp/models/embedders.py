@@ -25,7 +25,7 @@ from memory_mcp.domain.limits import (
     EMBED_RETRY_SECONDS,
     EMBED_SECONDS_MAX,
 )
-from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.domain.search import Chunk, Passage, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.asking import Asking, Errand
 

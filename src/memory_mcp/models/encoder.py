@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from memory_mcp.domain.limits import PIECES_MAX, PIECES_OVERLAP
-from memory_mcp.domain.vectors import Chunk, Passage, QueryVectors
+from memory_mcp.domain.search import Chunk, Passage, QueryVectors
 from memory_mcp.models.manifest import GRAPH, INPUT, MEAN, OUTPUT, TOKENIZER
 
 _WORDS: Final = frozenset(

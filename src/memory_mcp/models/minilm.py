@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
-from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.domain.search import Passage, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.manifest import NO_EXTRA, Manifest, add_anew, damaged
 

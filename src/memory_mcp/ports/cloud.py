@@ -16,8 +16,8 @@ from memory_mcp.domain.cloud import (
     Tally,
     Test,
 )
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Finding
 
 
 class Outbox(Protocol):

@@ -10,12 +10,18 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Neighbour
-from memory_mcp.domain.vectors import Passage, ReadVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import (
+    Candidate,
+    Corpus,
+    Filters,
+    Neighbour,
+    Passage,
+    ReadVectors,
+    View,
+)
 
 
 class IndexContent(Protocol):

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from memory_mcp.domain.language import Classification, Judgement
-from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.domain.deduplication import Classification, Judgement
+from memory_mcp.domain.search import Passage, QueryVectors
 
 
 class LanguageModel(Protocol):

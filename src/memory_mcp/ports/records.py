@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.domain.timeline import Head
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import Ended, InboxEvent, WentBack
-from memory_mcp.domain.nudge import Cleared, Nudge, Taking, WaitingNudges
-from memory_mcp.domain.shown import Lying, Page
+from memory_mcp.domain.nudges import Cleared, Nudge, Taking, WaitingNudges
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.sessions import Ended, InboxEvent, Lying, Page, WentBack
 from memory_mcp.rendered import Rendered, Watched
 
 

@@ -17,7 +17,7 @@ from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import PROFILE_CATEGORY, Profile, ProfileFact, field_of
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters, Hit, View
+from memory_mcp.domain.search import Filters, Hit, View
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
@@ -36,17 +36,6 @@ from memory_mcp.text.profile import (
     read_memory,
     suggest_user_scope,
 )
-
-__all__ = [
-    "profile_again",
-    "profile_before",
-    "profile_sync",
-    "read_profile",
-    "rejected_facts",
-    "standing_hits",
-    "user_profile",
-    "zone_named",
-]
 
 _FACTS: Final = Filters(category=PROFILE_CATEGORY, kinds=frozenset({"fact"}), durable=True)
 _SAYING: Final = Filters(kinds=SPEAKING_KINDS, durable=True)

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Nearness
-from memory_mcp.domain.vectors import Passage, QueryVectors
+from memory_mcp.domain.search import Nearness, Passage, QueryVectors
 
 _INT8_MAX: Final = 127
 _SIGN_COSINE: Final = math.sqrt(2 / math.pi)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from memory_mcp.domain import limits
 from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters
+from memory_mcp.domain.search import Filters
 from memory_mcp.ranking.dates import find_dates
 from memory_mcp.ranking.terms import find_pieces, fold, phase_term, split_terms
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from memory_mcp.domain.closeout import REASON
-from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import CHARS_PER_TOKEN
+from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.outcomes import REASON
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarmed
 

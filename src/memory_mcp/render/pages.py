@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import Happened
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.shown import GENERATED, MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX
+from memory_mcp.domain.sessions import GENERATED, MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX
 from memory_mcp.render.block import Block, Shelf, ShelfLine, fill_shelves, one_line
 
 MARK: Final = f"{GENERATED} and written anew: edits are lost. -->"

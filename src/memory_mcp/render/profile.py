@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from memory_mcp.domain.cutting import cut
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.profile import Field, Profile
 
 PROFILE_CHARS_MAX: Final = 240

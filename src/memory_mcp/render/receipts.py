@@ -7,11 +7,8 @@ A `*_fields` function takes the outcome of one use case and gives the fields of 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, assert_never
 
-from memory_mcp.domain.closeout import Closeout
-from memory_mcp.domain.consolidation import Consolidated, Consolidation
-from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import IMPORTANCE_USUAL
-from memory_mcp.domain.moving import Imported, LeftOut, Touch
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
     Added,
     AddOutcome,
@@ -20,6 +17,9 @@ from memory_mcp.domain.outcomes import (
     BacktrackOutcome,
     Captured,
     CheckpointOutcome,
+    Closeout,
+    Consolidated,
+    Consolidation,
     Contradiction,
     Decided,
     Declined,
@@ -38,10 +38,10 @@ from memory_mcp.domain.outcomes import (
     TrustReport,
     Waited,
 )
-from memory_mcp.domain.phases import PhaseMoved, Phases
 from memory_mcp.domain.record import Record, iso
-from memory_mcp.domain.timeline import Checkpoint
-from memory_mcp.domain.views import Hit
+from memory_mcp.domain.search import Hit
+from memory_mcp.domain.timeline import Checkpoint, PhaseMoved, Phases
+from memory_mcp.domain.transfer import Imported, LeftOut, Touch
 
 Fields = dict[str, Any]
 

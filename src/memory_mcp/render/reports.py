@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_mcp.domain.cloud import Tally
-from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_USUAL
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
     CheckpointState,
     Happened,

@@ -9,17 +9,24 @@ from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CANDIDATES_MAX
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour, Ranked
-from memory_mcp.domain.vectors import QueryVectors, ReadVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import (
+    Candidate,
+    Corpus,
+    Fields,
+    Filters,
+    Nearness,
+    Neighbour,
+    QueryVectors,
+    Ranked,
+    ReadVectors,
+    View,
+)
 from memory_mcp.engine.reading import beside, together
 from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.ranking.order import rank
 from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
 from memory_mcp.ranking.spelling import suggest_terms
-
-__all__ = ["Matches", "find_here"]
 
 _LOOKED_AROUND: Final = 20
 """For how many of the candidates their neighbours are looked at too."""

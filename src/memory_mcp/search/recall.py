@@ -15,8 +15,8 @@ from memory_mcp.domain.limits import (
     REMOTE_OVERFETCH,
 )
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, Hit
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters, Hit
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import lets_in
@@ -26,8 +26,6 @@ from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.ranking.question import matches_filters
 from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
 from memory_mcp.sync.pull import look_around
-
-__all__ = ["Recalled", "cloud_profile", "recall"]
 
 _SPARE_SECONDS: Final = 0.2
 """Of the deadline: for judging what was found."""

@@ -5,10 +5,10 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalised
-from memory_mcp.domain.opening import OpeningSettings
 from memory_mcp.domain.outcomes import Found, Skipped
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.views import Filters, Hit, View, Wish
+from memory_mcp.domain.search import Filters, Hit, View, Wish
+from memory_mcp.domain.sessions import OpeningSettings
 from memory_mcp.engine.head import current, view_of, view_on
 from memory_mcp.engine.pending import kept_out, unseen
 from memory_mcp.engine.reading import beside, hits_of, newest, require_records, together
@@ -29,8 +29,6 @@ from memory_mcp.trust.strangers import (
     view_on_strangers,
     with_strangers_hits,
 )
-
-__all__ = ["recalled_for", "search_memories"]
 
 _UNPLACED = (
     "{} matching memories of another machine are not shown: they, or the line they were written "

@@ -21,12 +21,12 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError, create_model
 from pydantic_core import to_json
 
-from memory_mcp.domain.given import Given
+from memory_mcp.deadlines import within
+from memory_mcp.domain.json_input import Given
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import without_empty
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
-from memory_mcp.waiting import within
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.branches.checkpoint import refused_checkpoint
 from memory_mcp.branches.closeout import cleaned_closeout
-from memory_mcp.domain.closeout import Closeout, ClosingDecision
-from memory_mcp.domain.given import Given
-from memory_mcp.domain.outcomes import Preview
+from memory_mcp.domain.json_input import Given
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Preview
 from memory_mcp.engine.workspace import Caller, Workspace
 from memory_mcp.render.receipts import closeout_text, preview_text, trust_text
 from memory_mcp.server.calls import with_deadline

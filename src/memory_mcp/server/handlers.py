@@ -46,8 +46,8 @@ from mcp_types import (
 
 from memory_mcp.domain.limits import COMPLETIONS_MAX
 from memory_mcp.domain.record import MEMORY_KINDS, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters
 from memory_mcp.engine.head import current, view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Workspace, reads_refused

@@ -15,16 +15,16 @@ from uuid import uuid4
 from anyio import CancelScope
 from mcp.server import MCPServer
 
-from memory_mcp import __version__, use_cases
+from memory_mcp import __version__, bootstrap, maintenance, sessions, sync
 from memory_mcp.build import build
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
-from memory_mcp.ending import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.subscriptions import Telling
 from memory_mcp.server.tools import default_tools, toolset
+from memory_mcp.shutdown import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
 from memory_mcp.text.drafts import check_branch
 
 Transport = Literal["stdio", "sse", "streamable-http"]
@@ -81,7 +81,7 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
         upkeep = asyncio.create_task(_catch_up(built.workspace, leaving, enabled=settings.enabled))
         beside = [
             asyncio.create_task(work(built.workspace, leaving))
-            for work in (_mirror, _encode, _work_off, use_cases.keep_rendered)
+            for work in (_mirror, _encode, _work_off, bootstrap.keep_rendered)
         ]
         told = telling.keep_telling(built.workspace, leaving)
         beside.append(asyncio.create_task(told))
@@ -165,7 +165,7 @@ async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, enabled: bo
     if not enabled:
         return
     try:
-        await use_cases.catch_up(workspace, stop_between_batches)
+        await sessions.catch_up(workspace, stop_between_batches)
     except MemoryMcpError as error:
         _LOG.warning("%s", error)
     except _EndingError:
@@ -176,7 +176,7 @@ async def _mirror(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Deliver to the cloud beside the calls. A session that writes nothing delivers nothing."""
     if workspace.mirrored and not workspace.policy.meta:
         try:
-            await use_cases.keep_mirrored(workspace, leaving)
+            await sync.keep_mirrored(workspace, leaving)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
 
@@ -184,13 +184,13 @@ async def _mirror(workspace: Workspace, leaving: asyncio.Event) -> None:
 async def _encode(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
     if workspace.policy.enabled and not workspace.policy.meta:
-        await use_cases.keep_encoded(workspace, leaving)
+        await maintenance.keep_encoded(workspace, leaving)
 
 
 async def _work_off(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Work off what hooks left, beside the calls."""
     if workspace.policy.enabled and not workspace.policy.meta:
-        await use_cases.keep_worked_off(workspace, leaving)
+        await sessions.keep_worked_off(workspace, leaving)
 
 
 def _is_not_sse_noise(record: logging.LogRecord) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from mcp_types import Prompt, PromptArgument
 
-from memory_mcp import use_cases
+from memory_mcp import branches, engine, sessions
 from memory_mcp.branches.get import valid_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
 from memory_mcp.domain.outcomes import HeadReport, Preview, Skipped
@@ -94,7 +94,7 @@ class _Prompt:
 async def _session_start(workspace: Workspace, given: Given) -> str:
     task = given.get("task", "").strip()[:QUERY_CHARS_MAX]
     tokens = CONTEXT_TOKENS_DEFAULT if task else workspace.policy.opening.bootstrap_tokens
-    match await use_cases.memory_context(workspace, task, tokens):
+    match await sessions.memory_context(workspace, task, tokens):
         case Block(text=text):
             asked = f"\n\nThe task: {task}" if task else ""
             return _HOW_TO_WORK.format(recalled=text) + asked
@@ -103,13 +103,13 @@ async def _session_start(workspace: Workspace, given: Given) -> str:
 
 
 async def _consolidate_session(workspace: Workspace, _given: Given) -> str:
-    if skipped := use_cases.writes_refused(workspace):
+    if skipped := engine.writes_refused(workspace):
         return skipped.reason
     return _CONSOLIDATE
 
 
 async def _close_phase(workspace: Workspace, given: Given) -> str:
-    if skipped := use_cases.writes_refused(workspace):
+    if skipped := engine.writes_refused(workspace):
         return skipped.reason
     phase = given.get("phase", "").strip() or _as_text(workspace.policy.phase)
     if phase and not phase.isdecimal():
@@ -135,7 +135,7 @@ async def _review_backtrack(workspace: Workspace, given: Given) -> str:
     unknown = "."
     if to:
         try:
-            outlook = await use_cases.preview_backtrack(workspace, to)
+            outlook = await branches.preview_backtrack(workspace, to)
         except InvalidRequestError as error:
             unknown = f" to {to!r}. {error}"
         else:
@@ -145,7 +145,7 @@ async def _review_backtrack(workspace: Workspace, given: Given) -> str:
                     return _REVIEW.format(to=to, preview=shown, token=outlook.token)
                 case Skipped(reason):
                     return reason
-    match await use_cases.memory_head(workspace):
+    match await branches.memory_head(workspace):
         case HeadReport() as report:
             head = render_context([head_text(report)], (), 0).text
             return _WHERE_TO.format(unknown=unknown, head=head)

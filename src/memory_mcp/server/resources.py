@@ -11,11 +11,11 @@ from urllib.parse import quote, unquote
 
 from mcp_types import Annotations, Resource, ResourceTemplate
 
-from memory_mcp import use_cases
+from memory_mcp import branches, profile, sessions
 from memory_mcp.bootstrap.history import happened
 from memory_mcp.branches.get import valid_checkpoints, whole_checkpoint, whole_memory
-from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.record import iso
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.workspace import Workspace
@@ -79,16 +79,16 @@ class _ResourceById(_Listed):
 
 async def _context(workspace: Workspace) -> str:
     return outcome_text(
-        await use_cases.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
+        await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
     )
 
 
 async def _head(workspace: Workspace) -> str:
-    return outcome_text(await use_cases.memory_head(workspace))
+    return outcome_text(await branches.memory_head(workspace))
 
 
 async def _profile(workspace: Workspace) -> str:
-    return outcome_text(await use_cases.user_profile(workspace))
+    return outcome_text(await profile.user_profile(workspace))
 
 
 async def _history(workspace: Workspace) -> str:

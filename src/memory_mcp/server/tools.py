@@ -21,17 +21,15 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import to_json
 
-from memory_mcp import use_cases
-from memory_mcp.domain.consolidation import ToConsolidate
-from memory_mcp.domain.drafts import Draft, Reach
-from memory_mcp.domain.episodes import Turn
-from memory_mcp.domain.given import Given, spoken
-from memory_mcp.domain.hook_limits import PROMPT_SECONDS_MAX
+from memory_mcp import branches, memories, search, sessions, trust
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.limits import RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import Branched, Preview, Skipped
+from memory_mcp.domain.json_input import Given, spoken
+from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
+from memory_mcp.domain.outcomes import Branched, Preview, Skipped, ToConsolidate
 from memory_mcp.domain.record import Approval as RecordApproval
-from memory_mcp.domain.views import Filters, Wish
+from memory_mcp.domain.record import Draft, Reach
+from memory_mcp.domain.search import Filters, Wish
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.receipts import (
@@ -121,9 +119,7 @@ async def add_memory(
         reach=scope,
     )
     workspace = workspace_for(ctx)
-    return _receipt(
-        workspace, added_fields(await use_cases.add_memory(workspace, draft, gate=gate))
-    )
+    return _receipt(workspace, added_fields(await memories.add_memory(workspace, draft, gate=gate)))
 
 
 async def search_memories(
@@ -161,7 +157,7 @@ async def search_memories(
         until=_aware(until),
     )
     wish = Wish(min_score=min_score, diverse=diverse)
-    found = await use_cases.search_memories(workspace_for(ctx), query, filters, limit, wish)
+    found = await search.search_memories(workspace_for(ctx), query, filters, limit, wish)
     return answer(found_fields(found, why=why, keys=bool(key)))
 
 
@@ -179,7 +175,7 @@ async def memory_context(
     Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
     return prose(
-        outcome_text(await use_cases.memory_context(workspace_for(ctx), task, budget_tokens, since))
+        outcome_text(await sessions.memory_context(workspace_for(ctx), task, budget_tokens, since))
     )
 
 
@@ -193,7 +189,7 @@ async def update_memory(
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
     workspace = workspace_for(ctx)
-    outcome = await use_cases.update_memory(workspace, memory_id, content, title, reason)
+    outcome = await memories.update_memory(workspace, memory_id, content, title, reason)
     return _receipt(workspace, added_fields(outcome))
 
 
@@ -208,7 +204,7 @@ async def forget_memory(
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
     workspace = workspace_for(ctx)
-    outcome = await use_cases.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
+    outcome = await memories.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
     return _receipt(workspace, forgotten_fields(outcome))
 
 
@@ -258,10 +254,10 @@ async def memory_head(
         case AcceptedElicitation(data=NotAsked()):
             pass
         case AcceptedElicitation(data=TrustChoice(choice="trust")):
-            await use_cases.trust_project(workspace)
+            await trust.trust_project(workspace)
         case _:
-            use_cases.leave_untrusted(workspace)
-    return prose(outcome_text(await use_cases.memory_head(workspace)))
+            trust.leave_untrusted(workspace)
+    return prose(outcome_text(await branches.memory_head(workspace)))
 
 
 async def checkpoint(
@@ -300,13 +296,13 @@ async def checkpoint(
     if pending and decision:
         return answer(
             checkpoint_fields(
-                await use_cases.decide(workspace, pending, decision, summary, again=again)
+                await branches.decide(workspace, pending, decision, summary, again=again)
             )
         )
     approval, summary = _read_approval(answered, summary, auto=workspace.policy.approval == "auto")
     if approval == "skipped":
         return answer({"success": True, "status": approval, "message": "Skipped by the user."})
-    sealed = await use_cases.checkpoint(
+    sealed = await branches.checkpoint(
         workspace, summary, phase, again=again, approval=approval, closeout=closeout
     )
     workspace.conversations.handed_on(workspace.caller.conversation)
@@ -364,9 +360,9 @@ async def backtrack(
             if not mode and workspace.policy.approval == "auto":
                 choice = "continue"
     if choice:
-        outcome = await use_cases.backtrack(workspace, to, choice, lesson=lesson, token=token)
+        outcome = await branches.backtrack(workspace, to, choice, lesson=lesson, token=token)
     else:
-        outcome = await use_cases.preview_backtrack(workspace, to, lesson)
+        outcome = await branches.preview_backtrack(workspace, to, lesson)
     fields = backtrack_fields(outcome)
     if lesson.strip() and isinstance(outcome, Preview):
         fields["message"] += " Give the lesson again with it."
@@ -383,14 +379,14 @@ async def switch_branch(
     """Put this session on another branch of the memory, or begin one."""
     workspace = workspace_for(ctx)
     match await (
-        use_cases.fork(workspace, name, at) if create else use_cases.switch(workspace, name)
+        branches.fork(workspace, name, at) if create else branches.switch(workspace, name)
     ):
         case Branched(branch, begun):
             conversation = workspace.caller.conversation
             if conversation is None:
                 return answer(_left_where_it_is(branch, begun, created=create))
             workspace.conversations.put_on(conversation, branch)
-            await use_cases.note_branch(workspace.at(branch))
+            await sessions.note_branch(workspace.at(branch))
             message = f"This session is on branch {branch} now."
             return answer({"success": True, "branch": branch, "at": begun, "message": message})
         case Skipped(reason):
@@ -434,7 +430,7 @@ async def episodic_capture(
     and waits by itself if it is too early.
     """
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
-    outcome = await use_cases.episodic_capture(workspace_for(ctx), given, turn, final=final)
+    outcome = await sessions.episodic_capture(workspace_for(ctx), given, turn, final=final)
     return answer(episode_fields(outcome))
 
 
@@ -464,7 +460,7 @@ async def consolidate(
         final=final,
     )
     workspace = workspace_for(ctx)
-    outcome = await use_cases.consolidate(workspace, given)
+    outcome = await sessions.consolidate(workspace, given)
     if history_entry or memory_update or given.insights:
         workspace.conversations.handed_on(workspace.caller.conversation)
     return answer(consolidation_fields(outcome))
@@ -483,7 +479,7 @@ async def prompt_context(
     said = ""
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
-            said = await use_cases.prompt_context(workspace_for(ctx), prompt, session_id)
+            said = await sessions.prompt_context(workspace_for(ctx), prompt, session_id)
     except MemoryMcpError as error:
         _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory

@@ -12,8 +12,6 @@ from memory_mcp.errors import StoreError, StoreUnavailableError
 from memory_mcp.sync.push import note_forgotten
 from memory_mcp.transfer.import_memories import complete_import
 
-__all__ = ["catch_up", "reindex"]
-
 _LOG: Final = logging.getLogger("memory_mcp")
 
 

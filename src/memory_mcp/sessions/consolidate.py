@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Final
 
-from memory_mcp.domain.consolidation import Consolidated, Consolidation, ToConsolidate
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.outcomes import Consolidated, Consolidation, Skipped, ToConsolidate
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.cleaning import kept_text
 from memory_mcp.engine.head import view_of, view_on, write_together, writing
 from memory_mcp.engine.pending import pending_note

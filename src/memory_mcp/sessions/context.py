@@ -29,8 +29,6 @@ from memory_mcp.sessions.delta import changed_since
 from memory_mcp.sessions.nudges import brought_up
 from memory_mcp.trust.strangers import mention_strangers
 
-__all__ = ["memory_context"]
-
 _UNTOLD = "What is new since {} cannot be told (something came late): this is the whole opening."
 _CLOUD = "What the cloud makes of it (derived, may be stale)"
 

@@ -12,7 +12,7 @@ from typing import Final
 from memory_mcp.bootstrap.opening import Frame
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import InvalidRequestError
@@ -20,8 +20,6 @@ from memory_mcp.render.block import Section
 from memory_mcp.render.receipts import pluralise
 from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold
-
-__all__ = ["changed_since"]
 
 CHANGES_MAX: Final = 2_000
 """Records since a moment that are read to say what is new; whoever was away longer begins anew."""

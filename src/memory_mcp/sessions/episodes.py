@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from memory_mcp.domain.episodes import Turn
 from memory_mcp.domain.ids import ROOT, time_of
 from memory_mcp.domain.outcomes import Captured, EpisodeOutcome, Waited
 from memory_mcp.domain.record import TOLD, Record
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.cleaning import clean
 from memory_mcp.engine.head import current, view_on, writing
 from memory_mcp.engine.pending import pending_note
@@ -50,8 +50,6 @@ from memory_mcp.text.episodes import (
     select_turns_since,
     summarise_turns,
 )
-
-__all__ = ["episodic_capture"]
 
 _TURN_MAX: Final = 999_999_999
 _TODAY_MAX: Final = 2_000

@@ -15,10 +15,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple, assert_never
 
-from memory_mcp.domain import hook_limits
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import Compacted, Ended, InboxEvent, WentBack, WorkedOff
-from memory_mcp.domain.outcomes import Captured
+from memory_mcp.domain import limits
+from memory_mcp.domain.outcomes import Captured, Finding
+from memory_mcp.domain.sessions import Compacted, Ended, InboxEvent, WentBack, WorkedOff
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Caller, Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
@@ -28,8 +27,6 @@ from memory_mcp.sessions.episodes import episodic_capture
 from memory_mcp.sessions.moved_back import GIVEN_UP, moved_back_since
 from memory_mcp.text.drafts import check_branch
 from memory_mcp.text.transcript import read_turns
-
-__all__ = ["inbox_findings", "keep_worked_off", "work_off"]
 
 _LOG: Final = logging.getLogger("memory_mcp.inbox")
 _LOOK_SECONDS: Final = 30.0
@@ -176,9 +173,9 @@ def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
 
 def _old(workspace: Workspace, dropped: InboxEvent) -> bool:
     if isinstance(dropped.event, WentBack):
-        kept = timedelta(hours=hook_limits.REWOUND_HOURS_MAX)
+        kept = timedelta(hours=limits.REWOUND_HOURS_MAX)
     elif isinstance(dropped.event, Compacted):
-        kept = timedelta(days=hook_limits.SUMMARY_DAYS_MAX)
+        kept = timedelta(days=limits.SUMMARY_DAYS_MAX)
     else:
-        kept = timedelta(days=hook_limits.EVENT_DAYS_MAX)
+        kept = timedelta(days=limits.EVENT_DAYS_MAX)
     return workspace.clock.now() - dropped.event.at > kept

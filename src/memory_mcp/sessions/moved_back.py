@@ -8,8 +8,6 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Workspace
 
-__all__ = ["GIVEN_UP", "moved_back_since"]
-
 GIVEN_UP: Final = "it was said on a road that the branch has left since"
 
 

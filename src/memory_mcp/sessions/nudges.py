@@ -10,15 +10,21 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import Cleared, Icebreaker, Left, Nudge, NudgeId, Taking, WaitingNudges
+from memory_mcp.domain.nudges import (
+    Cleared,
+    Icebreaker,
+    Left,
+    Nudge,
+    NudgeId,
+    Taking,
+    WaitingNudges,
+)
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.cleaning import clean, cleaned_text
 from memory_mcp.engine.workspace import Opening, Workspace, reads_refused, writes_refused
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.text.drafts import check_nudge
-
-__all__ = ["add_nudge", "brought_up", "clear_nudges", "waiting_nudges"]
 
 _HEADING: Final = "Left for the user by a program: bring it up once"
 _LONGEST: Final = Section(_HEADING, facts=("x" * limits.NUDGE_CHARS_MAX,), firm=True)

@@ -12,11 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
-from memory_mcp.domain import hook_limits, limits
-from memory_mcp.domain.cutting import cut
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain import limits
+from memory_mcp.domain.normalise import cut, normalised
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import hits_of, newest
 from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, reads_refused
@@ -25,8 +24,6 @@ from memory_mcp.ranking.question import parse_question
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.search.find import find_here
 from memory_mcp.sessions.nudges import brought_up
-
-__all__ = ["note_branch", "prompt_context"]
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
@@ -57,9 +54,7 @@ async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str
         sections.append(Section("Written on the way that was left", facts=left))
     sections += await _greeting(workspace, given)
     found = await _found(workspace, prompt, view, given, session)
-    budget = (
-        hook_limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
-    )
+    budget = limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
     block = render_context((), [*sections, Section(_HEADING, found)], budget - 1)
     if not block.shown:
         return ""
@@ -96,8 +91,8 @@ async def _greeting(workspace: Workspace, given: ShownMemories) -> list[Section]
     if given.greeted:
         return []
     try:
-        async with asyncio.timeout(hook_limits.PROMPT_NUDGE_SECONDS_MAX):
-            sections = await brought_up(workspace, (), hook_limits.PROMPT_TOKENS_MAX)
+        async with asyncio.timeout(limits.PROMPT_NUDGE_SECONDS_MAX):
+            sections = await brought_up(workspace, (), limits.PROMPT_TOKENS_MAX)
     except TimeoutError:
         return []
     given.greeted = True
@@ -108,7 +103,7 @@ async def _found(
     workspace: Workspace, prompt: str, view: View, given: ShownMemories, session: str
 ) -> Sequence[Record]:
     """The memories that are more likely meant than not, best first."""
-    text = normalised(prompt[: hook_limits.PROMPT_CHARS_MAX]).strip()
+    text = normalised(prompt[: limits.PROMPT_CHARS_MAX]).strip()
     if text.startswith(("/", "!", "#")):  # a command, a shell's line, a note for CLAUDE.md
         return ()
     says = _says(text, view.now)
@@ -116,15 +111,15 @@ async def _found(
         return ()
     matches = await find_here(_here_alone(workspace), text, view, Filters())
     shown = await workspace.inbox.shown(session) if session else frozenset[str]()
-    fits = [place for place in matches.ranked if place.score >= hook_limits.PROMPT_SCORE_MIN]
-    if says == "few" and (len(fits) > 1 or any(f.score < hook_limits.PROMPT_FEW_MIN for f in fits)):
+    fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
+    if says == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
     likely = [place for place in fits if place.id not in given and place.id not in shown]
-    hits, _ = await hits_of(likely, matches.home, view, 2 * hook_limits.PROMPT_HITS_MAX)
+    hits, _ = await hits_of(likely, matches.home, view, 2 * limits.PROMPT_HITS_MAX)
     own = workspace.named(session) or workspace.origin().session
     records = [hit.record for hit in hits if not own or hit.record.origin.session != own]
     records.sort(key=lambda record: record.kind == "episode")  # what holds says more than a story
-    return records[: hook_limits.PROMPT_HITS_MAX]
+    return records[: limits.PROMPT_HITS_MAX]
 
 
 def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
@@ -132,13 +127,13 @@ def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
 
     A whole question may have few of them, if what it asks for is one memory alone.
     """
-    words = len(text.split()) >= hook_limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
+    words = len(text.split()) >= limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
     asked = parse_question(text, now)
     if not words or asked.only_stop_words:
         return "little"
-    if len(asked.terms) >= hook_limits.PROMPT_TERMS_MIN:
+    if len(asked.terms) >= limits.PROMPT_TERMS_MIN:
         return "enough"
-    few = text.endswith(_ASKS) and len(asked.terms) >= hook_limits.PROMPT_TERMS_FEW
+    few = text.endswith(_ASKS) and len(asked.terms) >= limits.PROMPT_TERMS_FEW
     return "few" if few else "little"
 
 

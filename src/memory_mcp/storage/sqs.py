@@ -45,7 +45,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudge import (
+from memory_mcp.domain.nudges import (
     Cleared,
     Nudge,
     Taking,

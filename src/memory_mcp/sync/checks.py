@@ -13,8 +13,6 @@ from memory_mcp.domain.ids import time_of
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
 
-__all__ = ["check_record", "check_records"]
-
 _AHEAD: Final = timedelta(days=1)
 """Clocks differ, and some are set to another day; no more than that."""
 

@@ -21,8 +21,6 @@ from memory_mcp.storage.supermemory.documents import record_of
 from memory_mcp.sync.checks import check_record
 from memory_mcp.sync.push import note_forgotten
 
-__all__ = ["TakenIn", "look_around", "put_in_place"]
-
 _FIRST: Final = ("checkpoint", "move", "tombstone")
 """The kinds that say what holds, and where."""
 

@@ -44,8 +44,6 @@ from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteRejectedErr
 from memory_mcp.storage.supermemory.backoff import after_failure, confirm_in, may_ask, pause
 from memory_mcp.storage.supermemory.documents import document_of
 
-__all__ = ["deliver", "drain", "note_forgotten"]
-
 _LOOK_SECONDS_MIN: Final = 0.05
 _LOOK_SECONDS_MAX: Final = 0.25
 """While waiting: another session may be delivering what is pending."""

@@ -19,8 +19,6 @@ from memory_mcp.sync.pull import TakenIn, look_around
 from memory_mcp.sync.push import deliver, drain, note_forgotten
 from memory_mcp.trust.erasing import PendingErasure, erase_waiting, waiting_to_be_erased
 
-__all__ = ["Synced", "erase_forgotten_elsewhere", "keep_mirrored", "sync", "sync_status"]
-
 _LOG: Final = logging.getLogger("memory_mcp")
 
 _TOGETHER_SECONDS: Final = 0.1

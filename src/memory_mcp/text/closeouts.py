@@ -14,13 +14,13 @@ from datetime import date
 from typing import Final, Literal
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.closeout import Closeout
-from memory_mcp.domain.consolidation import ToConsolidate
-from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import digest
+from memory_mcp.domain.outcomes import Closeout, ToConsolidate
 from memory_mcp.domain.record import (
+    Draft,
     Record,
+    Writing,
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.drafts import build_on_timeline, build_record, check_text

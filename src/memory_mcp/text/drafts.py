@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft, Writing
 from memory_mcp.domain.forms import BRANCH_PATTERN
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import (
@@ -17,11 +16,13 @@ from memory_mcp.domain.record import (
     DURABLE_KINDS,
     REJECTED,
     TOLD,
+    Draft,
     Kind,
     Layer,
     Lineage,
     Record,
     Scope,
+    Writing,
 )
 from memory_mcp.errors import InvalidRequestError
 

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from memory_mcp.domain.cutting import cut
-from memory_mcp.domain.drafts import Writing
-from memory_mcp.domain.episodes import Pace, Turn
 from memory_mcp.domain.ids import RecordId, time_of
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
-from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.record import Origin, Record, Scope
+from memory_mcp.domain.normalise import cut, digest
+from memory_mcp.domain.record import Origin, Record, Scope, Writing
+from memory_mcp.domain.sessions import Pace, Turn
 from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled

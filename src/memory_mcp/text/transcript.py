@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
-from memory_mcp.domain.episodes import Turn
+from memory_mcp.domain.sessions import Turn
 
 _Entry = Mapping[str, Any]
 

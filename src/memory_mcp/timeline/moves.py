@@ -9,8 +9,6 @@ from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, Se
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Checkpoint, GivenUp, Line, Segment, Timeline
 
-__all__ = ["advance", "fold", "place", "placed_as"]
-
 
 def fold(records: Iterable[Record], onto: Timeline | None = None) -> Timeline:
     """The timeline after all the moves among these records, and after what all of them tell."""

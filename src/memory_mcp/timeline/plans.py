@@ -21,20 +21,6 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 
-__all__ = [
-    "START",
-    "Backtrack",
-    "PhaseAgain",
-    "Restore",
-    "forgotten_by",
-    "named_once",
-    "phase_again",
-    "plan_backtrack",
-    "plan_restore",
-    "require_branch",
-    "target_checkpoint",
-]
-
 START: Final = "start"
 """The target before the first checkpoint: everything on the timeline is left."""
 

@@ -18,9 +18,7 @@ from collections.abc import Iterable, Mapping
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import View
-
-__all__ = ["reachable", "visible"]
+from memory_mcp.domain.search import View
 
 
 def reachable(record: Record, view: View) -> bool:

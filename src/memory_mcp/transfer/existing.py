@@ -8,8 +8,8 @@ from typing import Final
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters, View
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace

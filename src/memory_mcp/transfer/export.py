@@ -7,19 +7,16 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.moving import Export
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import PROFILE_CATEGORY
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Reach, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.transfer import Export
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import require_records
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
-
-__all__ = ["Chosen", "choose_export", "exported", "unreadable"]
 
 _EVERY: Final = 1_000_000_000
 """More than any pool holds: an export has no limit."""

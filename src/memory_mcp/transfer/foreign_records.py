@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.drafts import Draft, Reach
+from memory_mcp.domain.deduplication import Secrets
 from memory_mcp.domain.ids import RecordId, made_id
-from memory_mcp.domain.merging import Secrets
-from memory_mcp.domain.moving import ForeignMemory, LeftOut
+from memory_mcp.domain.record import Draft, Reach
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut
 from memory_mcp.engine.cleaning import clean
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
@@ -18,8 +18,6 @@ from memory_mcp.text.drafts import check_draft
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
 from memory_mcp.text.secrets import Redacted
 from memory_mcp.text.sentences import number_title, split_pieces
-
-__all__ = ["Adopted", "Adopting"]
 
 _UNDATED: Final = datetime.fromisoformat("2000-01-01T00:00:00Z")
 """In the ids of what has no time of its own: a file's time would change when it is copied."""

@@ -13,11 +13,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.domain.drafts import Reach
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.moving import Imported, Parsed
-from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.outcomes import Finding, Skipped
+from memory_mcp.domain.record import Reach, Record
+from memory_mcp.domain.transfer import Imported, Parsed
 from memory_mcp.engine.head import current
 from memory_mcp.engine.recovery import forgotten_here
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
@@ -30,8 +28,6 @@ from memory_mcp.errors import (
 from memory_mcp.profile.sync import profile_sync
 from memory_mcp.sync.pull import put_in_place
 from memory_mcp.transfer.plan import Advance, Plan, planned
-
-__all__ = ["complete_import", "import_findings", "import_memories", "preview_import"]
 
 _LATER: Final = "It could not be taken back: the next command completes it."
 

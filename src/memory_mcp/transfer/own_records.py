@@ -13,18 +13,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memory_mcp.domain.drafts import Reach
+from memory_mcp.domain.deduplication import Secrets
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, made_id, time_of
-from memory_mcp.domain.merging import Secrets
-from memory_mcp.domain.moving import LeftOut, OwnExport
-from memory_mcp.domain.record import TOLD, Lineage, Record, Scope
+from memory_mcp.domain.record import TOLD, Lineage, Reach, Record, Scope
+from memory_mcp.domain.transfer import LeftOut, OwnExport
 from memory_mcp.engine.cleaning import clean
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.secrets import Redacted
 from memory_mcp.timeline.moves import fold
 from memory_mcp.transfer.existing import FORGOTTEN, Beside, Here
-
-__all__ = ["Arriving", "at_home", "placed_here", "refuse_the_root", "with_history"]
 
 Place = tuple[SegmentId, BranchName, Scope, Lineage]
 

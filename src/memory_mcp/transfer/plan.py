@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory_mcp.deduplication.decide import rejection
-from memory_mcp.domain.drafts import Reach, Writing
-from memory_mcp.domain.moving import Imported, LeftOut, OwnExport, Parsed, Touch
-from memory_mcp.domain.record import Kind, Origin, Record
+from memory_mcp.domain.record import Kind, Origin, Reach, Record, Writing
+from memory_mcp.domain.transfer import Imported, LeftOut, OwnExport, Parsed, Touch
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.sync.checks import check_records
 from memory_mcp.text.drafts import build_record
@@ -34,8 +33,6 @@ from memory_mcp.transfer.own_records import (
     refuse_the_root,
     with_history,
 )
-
-__all__ = ["Advance", "Plan", "planned"]
 
 Advance = Callable[[int, int], None]
 

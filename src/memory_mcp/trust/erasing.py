@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.bootstrap.views import render_where_shown
-from memory_mcp.domain.cutting import cut
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.recovery import let_go
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
-
-__all__ = ["PendingErasure", "erase_waiting", "waiting_note", "waiting_to_be_erased"]
 
 _TITLE_CHARS: Final = 80
 

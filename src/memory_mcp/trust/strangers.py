@@ -14,25 +14,12 @@ from memory_mcp.domain.ids import MAIN, RecordId
 from memory_mcp.domain.limits import STRANGERS_SEARCHED_MAX
 from memory_mcp.domain.outcomes import TrustReport
 from memory_mcp.domain.record import MEMORY_KINDS
+from memory_mcp.domain.search import Filters, Hit, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.domain.views import Filters, Hit, View
 from memory_mcp.engine.head import follow_files, rebuild_head
 from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
 from memory_mcp.timeline.moves import fold
-
-__all__ = [
-    "as_project",
-    "leave_untrusted",
-    "mention_strangers",
-    "present_strangers",
-    "revoke_trust",
-    "strangers_note",
-    "trust_project",
-    "trust_report",
-    "view_on_strangers",
-    "with_strangers_hits",
-]
 
 PLACE: Final = "this repository; not written on this machine and not trusted"
 

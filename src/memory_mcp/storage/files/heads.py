@@ -30,13 +30,14 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.forms import cycle_in, printable, reason_of
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
+from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, without_empty
-from memory_mcp.domain.strict_json import load_json
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import (
     ConflictError,
@@ -47,7 +48,6 @@ from memory_mcp.errors import (
 from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.trust import Owned, digest_of
-from memory_mcp.waiting import waiting_for
 
 
 def history_line(record: Record) -> bytes:

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 from filelock import FileLock, Timeout
 
 from memory_mcp.disk import Disk, unavailable
+from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import (
     IMPORT_BYTES_MAX,
     IMPORT_FILES_MAX,
@@ -30,9 +31,8 @@ from memory_mcp.domain.limits import (
     IMPORT_OWN_TIMES,
     IMPORT_VALUES_MAX,
 )
-from memory_mcp.domain.moving import LeftOut, Material, SourceFile
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
-from memory_mcp.domain.strict_json import load_json
+from memory_mcp.domain.transfer import LeftOut, Material, SourceFile
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 from memory_mcp.locations import roots_around
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links

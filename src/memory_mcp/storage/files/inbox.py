@@ -22,9 +22,9 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from memory_mcp.disk import LITTER, Disk, unavailable
-from memory_mcp.domain import hook_limits
-from memory_mcp.domain.findings import Finding
-from memory_mcp.domain.inbox import EVENT, Ended, InboxEvent, WentBack
+from memory_mcp.domain import limits
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.sessions import EVENT, Ended, InboxEvent, WentBack
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
@@ -41,7 +41,7 @@ _ASIDE: Final = "aside"
 _ASIDE_MAX: Final = 100
 """Enough to see what goes wrong; what is no event beyond that is removed."""
 _LITTER_SECONDS_MIN: Final = 3_600
-_SESSION_SECONDS_MAX: Final = hook_limits.EVENT_DAYS_MAX * 86_400
+_SESSION_SECONDS_MAX: Final = limits.EVENT_DAYS_MAX * 86_400
 """A session that was silent for longer is hardly resumed; it would be given things again."""
 
 
@@ -145,7 +145,7 @@ class LocalInbox:
                 raise self._disk.unavailable(error, path, "read") from error
             except (ValueError, RecursionError):
                 self._aside(name)
-            if own >= hook_limits.EVENTS_AT_ONCE_MAX:
+            if own >= limits.EVENTS_AT_ONCE_MAX:
                 break
         self._tidy()
         return found
@@ -210,7 +210,7 @@ def _read(path: Path) -> InboxEvent:
         ValueError: it is none.
     """
     found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_size > hook_limits.EVENT_BYTES_MAX:
+    if not stat.S_ISREG(found.st_mode) or found.st_size > limits.EVENT_BYTES_MAX:
         raise ValueError("it is no plain file, or too large")
     try:
         return InboxEvent(path.name, EVENT.validate_json(path.read_bytes()))
@@ -223,6 +223,6 @@ def _end_of(ended: Ended, trees: Collection[str]) -> bytes | None:
     if not is_transcript(ended.transcript_path, ended.session, trees):
         return None
     try:
-        return read_tail(ended.transcript_path, hook_limits.TRANSCRIPT_BYTES_MAX)[0]
+        return read_tail(ended.transcript_path, limits.TRANSCRIPT_BYTES_MAX)[0]
     except (OSError, ValueError):
         return None

@@ -31,7 +31,7 @@ from filelock import FileLock, Timeout
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import is_record_id
-from memory_mcp.domain.nudge import (
+from memory_mcp.domain.nudges import (
     Cleared,
     Nudge,
     Taking,

@@ -20,12 +20,12 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.forms import printable, reason_of
 from memory_mcp.domain.ids import RecordId, is_record_id, month_of
+from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
-from memory_mcp.domain.strict_json import load_json
 from memory_mcp.errors import (
     InvalidRequestError,
     NewerSchemaError,

@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 from memory_mcp import rendered
 from memory_mcp.disk import LITTER, Disk
 from memory_mcp.domain.limits import VIEW_BYTES_MAX
-from memory_mcp.domain.shown import (
+from memory_mcp.domain.sessions import (
     GENERATED,
     GITIGNORED,
     PAGES,

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import aiosqlite
 
+from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.forms import printable
 from memory_mcp.domain.limits import (
@@ -32,7 +33,6 @@ from memory_mcp.domain.limits import (
     STATEMENT_SECONDS_MAX,
 )
 from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
-from memory_mcp.waiting import waiting_for
 
 _DAMAGE: Final = (
     "Could not decode to UTF-8",

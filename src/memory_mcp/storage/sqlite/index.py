@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.disk import ANY_SETTING
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import (
     ID_BEGINNING_CHARS_MIN,
     ID_END_CHARS_MIN,
@@ -19,9 +18,9 @@ from memory_mcp.domain.ids import (
     SegmentId,
 )
 from memory_mcp.domain.limits import QUERY_TERMS_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Neighbour
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Corpus, Fields, Filters, Neighbour, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, Make, Rows
 from memory_mcp.storage.sqlite.queries import (

@@ -35,9 +35,9 @@ from memory_mcp.domain.cloud import (
     Tally,
     Undelivered,
 )
-from memory_mcp.domain.findings import Finding
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.errors import StoreDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, Make
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.record import iso
-from memory_mcp.domain.search import Candidate, Fields, Neighbour
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Fields, Filters, Neighbour, View
 
 Values = dict[str, str | int | None]
 

@@ -14,8 +14,7 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Record, iso
-from memory_mcp.domain.search import Fields
-from memory_mcp.domain.vectors import Chunk, Passage
+from memory_mcp.domain.search import Chunk, Fields, Passage
 
 VECTORS: Final = """
 -- vectors are bytes, see `domain.vectors`; those of different embedders are never compared

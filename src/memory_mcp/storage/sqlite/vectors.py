@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import iso
-from memory_mcp.domain.search import Candidate
-from memory_mcp.domain.vectors import Chunk, Passage, ReadVectors
-from memory_mcp.domain.views import Filters, View
+from memory_mcp.domain.search import Candidate, Chunk, Filters, Passage, ReadVectors, View
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.queries import (
     CANDIDATE,

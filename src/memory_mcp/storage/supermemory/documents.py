@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memory_mcp.domain.cloud import RemoteDocument, Stored
+from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
-from memory_mcp.domain.strict_json import load_json
 
 NOTHING: Final = "none"
 """Stands for no category and no segment in the flat fields."""

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from memory_mcp.domain.cutting import cut
+from memory_mcp.deadlines import patience
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.domain.limits import (
     REMOTE_ANSWER_BYTES_MAX,
@@ -29,7 +29,7 @@ from memory_mcp.domain.limits import (
     REMOTE_CONNECT_SECONDS_MAX,
     REMOTE_ERROR_CHARS_MAX,
 )
-from memory_mcp.domain.normalise import message_line
+from memory_mcp.domain.normalise import cut, message_line
 from memory_mcp.errors import (
     RemoteBlockedError,
     RemoteError,
@@ -37,7 +37,6 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
 )
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX
-from memory_mcp.waiting import patience
 
 Json = dict[str, Any]
 

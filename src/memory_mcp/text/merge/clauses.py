@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from memory_mcp.domain.merging import Updated
+from memory_mcp.domain.deduplication import Updated
 from memory_mcp.text.merge.compare import compare_sentences
 from memory_mcp.text.merge.lexicon import lexicon
 from memory_mcp.text.merge.reading import Sentence, Word, read_sentence

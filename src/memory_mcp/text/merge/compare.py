@@ -13,14 +13,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-from memory_mcp.domain.merging import (
-    Different,
-    Extended,
-    Restated,
-    Unsure,
-    Updated,
-    Verdict,
-)
+from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.text.merge.doubts import compare_titles, find_doubt
 from memory_mcp.text.merge.lexicon import lexicon, stem
 from memory_mcp.text.merge.reading import NOT, Sentence, Word

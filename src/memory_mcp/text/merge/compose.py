@@ -18,13 +18,12 @@ from functools import reduce
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from memory_mcp.domain.drafts import Writing
+from memory_mcp.domain.deduplication import Different, Restated, Unsure, Verdict
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.merging import Different, Restated, Unsure, Verdict
 from memory_mcp.domain.normalise import folded
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.views import View
+from memory_mcp.domain.record import Record, Writing
+from memory_mcp.domain.search import View
 from memory_mcp.text.merge.compare import LESS, compare_if_near
 from memory_mcp.text.merge.reading import Word, read_sentence
 from memory_mcp.text.sentences import fold_words, split_lines, split_sentences, strip_mark

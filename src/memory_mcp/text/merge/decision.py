@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from memory_mcp.domain.merging import Merging
+from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.normalise import folded
 from memory_mcp.domain.outcomes import Similar
 from memory_mcp.domain.profile import field_of

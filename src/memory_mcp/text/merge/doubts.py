@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from memory_mcp.domain.merging import Different, Extended, Restated, Unsure, Updated, Verdict
+from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import code_words, folded
 from memory_mcp.text.merge.lexicon import lexicon
 from memory_mcp.text.merge.reading import Sentence, Word, read_sentence

@@ -14,14 +14,7 @@ from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Final
 
-from memory_mcp.domain.merging import (
-    Different,
-    Extended,
-    Restated,
-    Unsure,
-    Updated,
-    Verdict,
-)
+from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import folded
 from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_sentences
 from memory_mcp.text.merge.doubts import compare_titles

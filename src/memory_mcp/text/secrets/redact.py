@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Final
 
-from memory_mcp.domain.merging import Secrets
+from memory_mcp.domain.deduplication import Secrets
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.text.secrets.extents import EXTENTS, Extent
 from memory_mcp.text.secrets.values import find_in_tables, name_hints

@@ -23,21 +23,6 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.record import Frozen, iso
 
-__all__ = [
-    "Cleared",
-    "Icebreaker",
-    "Left",
-    "Nudge",
-    "NudgeId",
-    "Taking",
-    "WaitingNudges",
-    "best_first",
-    "flaw",
-    "id_from",
-    "nudge_of",
-    "strange_keys",
-]
-
 NudgeId = NewType("NudgeId", str)
 """A UUIDv7 in its canonical text form."""
 

@@ -1,11 +1,12 @@
-"""What somebody gave as JSON: null says what leaving it out says, at every depth."""
+"""JSON from outside: files that anybody may have written, and forms that a model filled in."""
 
+import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, model_validator
 
-__all__ = ["Given", "spoken", "without_null"]
+from memory_mcp.domain.limits import JSON_VALUES_MAX
 
 
 def without_null(value: object) -> object:
@@ -43,3 +44,38 @@ class Given(BaseModel):
     @classmethod
     def _drop_null(cls, given: Any) -> Any:
         return without_null(given)
+
+
+_OPENS_OR_PARTS: Final = (b"[", b"{", b",")
+
+
+def load_json(data: bytes, values_max: int = JSON_VALUES_MAX) -> Any:
+    """What the JSON says.
+
+    Raises:
+        ValueError: it is no JSON in UTF-8, says something twice, or holds more than `values_max`
+            values: read, they take up to forty times the room that they take in the file.
+        RecursionError: it is nested too deeply.
+    """
+    if sum(map(data.count, _OPENS_OR_PARTS)) > values_max:
+        raise ValueError(f"holds more than {values_max:,} values")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"no UTF-8 at byte {error.start:,}") from error
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        where = f"at line {error.lineno}, column {error.colno}"
+        raise ValueError(f"no JSON: {error.msg} {where}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("says something twice")
+    return fields
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")

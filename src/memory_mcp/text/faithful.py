@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
 
-__all__ = ["invented", "unfaithful"]
-
 _GRAMMAR: Final = frozenset(
     """
     a an the and also of in on at is are am be been has have it its they their this that who which

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from memory_mcp.domain.drafts import Reach
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.record import Kind, Record, Scope
+from memory_mcp.domain.record import Kind, Reach, Record, Scope
 
 EXPORT_FORMAT: Final = "memory-mcp"
 EXPORT_VERSION: Final = 1
