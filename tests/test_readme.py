@@ -61,7 +61,7 @@ def test_no_other_module_reads_the_environment() -> None:
 
     # one tells numpy to use one thread, one hands its environment to the server that it starts;
     # a hook is done before `settings` could be imported, and reads some of the same variables
-    assert sorted(found) == ["build.py", "demo.py", "hook.py"]
+    assert sorted(found) == ["build.py", "demo.py", "run.py"]
 
 
 @pytest.mark.parametrize("link", dict.fromkeys(re.findall(r"\]\(([^)#:]+)\)", README)))
