@@ -12,7 +12,7 @@ from typing import Final
 
 __all__ = ["Fake", "fake_cloud"]
 
-_TESTS: Final = Path(__file__).resolve().parent.parent / "tests"
+_TESTS: Final = Path(__file__).resolve().parent.parent / "tests" / "support"
 
 
 class Fake:

@@ -22,6 +22,7 @@ from typing import IO, Any, Final
 
 import pytest
 from messages_api import Json, MessagesApi, Seen, text_of
+from paths import ROOT
 from platformdirs import user_cache_path
 
 __all__ = [
@@ -33,7 +34,6 @@ PACKAGE: Final = "@anthropic-ai/claude-code"
 VERSION: Final = "2.1.329"
 """What the tests were made with; npm would choose an older one for an older Node."""
 
-ROOT: Final = Path(__file__).parents[2]
 PLUGIN: Final = ROOT / "integrations" / "claude-code"
 SERVER: Final = "mcp__plugin_memory-mcp_memory"
 """How Claude Code calls the plugin's server; its tools follow after two more underscores."""

@@ -21,7 +21,7 @@ KEY = {"Authorization": "Bearer sm_test"}
 
 @pytest.fixture
 def client(cloud: Cloud) -> Generator[httpx.Client]:
-    with httpx.Client(base_url=cloud.url, headers=KEY, timeout=10) as client:
+    with httpx.Client(base_url=cloud.url, headers=KEY, timeout=60) as client:
         yield client
 
 

@@ -147,14 +147,14 @@ async def test_one_renders_at_a_time(world: World) -> None:
             await asyncio.sleep(0.01)
             inside -= 1
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await asyncio.gather(*(render() for _ in range(3)))
 
 
 async def test_processes_take_turns_as_well(tmp_path: Path) -> None:
     """The lock is the file's, not the process's; whoever waits too long says so."""
     one, other = local_views(tmp_path), local_views(tmp_path)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async with one.alone():
             with pytest.raises(StoreUnavailableError, match=r"held for 0\.5 s by another process"):
                 async with other.alone():

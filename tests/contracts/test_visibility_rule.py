@@ -66,7 +66,7 @@ async def compare(
     filters=FILTERS,
     query=QUERIES,
 )
-@settings(max_examples=depth(40, 500))
+@settings(max_examples=depth(15, 500))
 async def test_every_query_agrees_with_the_pure_rule_on_any_records(
     part: int,
     new_index: Callable[[], SearchIndex],

@@ -10,12 +10,14 @@ from queue import Queue
 from threading import Thread
 from typing import Final
 
+from paths import SUPPORT
+
 __all__ = ["Crew", "crew_on"]
 
 ANSWER_SECONDS_MAX: Final = 60
 """How long a worker may say nothing before the test gives up on it: no measure of speed."""
 
-FAKES: Final = str(Path(__file__).parent.parent)
+FAKES: Final = str(SUPPORT)
 """Where the tests' own adapters are; pytest finds them by itself, a process must be told."""
 
 

@@ -163,7 +163,7 @@ async def test_a_kill_between_the_note_and_the_record_leaves_nothing_that_matter
     assert cloud.posted == {kept.id: 1}
 
 
-@pytest.mark.parametrize("arrived", [False, True])
+@pytest.mark.parametrize("arrived", [pytest.param(False, marks=pytest.mark.nightly), True])
 async def test_what_a_killed_process_was_handing_over_is_there_once(
     arrived: bool,  # noqa: FBT001  # the parameter's name is what is asked
     tmp_path: Path,

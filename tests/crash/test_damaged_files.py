@@ -42,7 +42,11 @@ DAMAGES: dict[str, tuple[Damage, type[StoreError], str]] = {
 }
 
 damaged_in_every_way = pytest.mark.parametrize(
-    ("damage", "error", "advice"), DAMAGES.values(), ids=DAMAGES.keys()
+    ("damage", "error", "advice"),
+    [
+        pytest.param(*case, id=name, marks=pytest.mark.nightly if number % 5 else ())
+        for number, (name, case) in enumerate(DAMAGES.items())
+    ],
 )
 
 

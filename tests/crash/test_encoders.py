@@ -75,6 +75,7 @@ async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     await doctor_is_content(workspace)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(depth(1, 4)))
 async def test_everything_is_encoded_when_encoding_processes_are_killed(
     seed: int, tmp_path: Path

@@ -40,7 +40,7 @@ from memory_mcp.storage.files.imports import JOURNAL_FILE
 
 pytestmark = pytest.mark.anyio
 
-STRIDE: Final = depth(15, 1)
+STRIDE: Final = depth(31, 1)
 """By default every so many steps one is cut."""
 
 TEXTS: Final = [f"learnt elsewhere {number} {WORD}" for number in range(3)]

@@ -97,6 +97,7 @@ def test_a_kill_at_any_step_leaves_the_rest_to_the_next_and_nothing_twice(tmp_pa
             return
 
 
+@pytest.mark.nightly
 def test_processes_that_work_together_and_are_killed_do_each_event_once(tmp_path: Path) -> None:
     """The lock goes with its process; nobody does what another has done."""
     make_project(tmp_path)

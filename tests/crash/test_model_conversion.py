@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from depth import depth
+from paths import SUPPORT
 from power import FailingDisk, FullDisk, PowerCut
 from tiny_model import opened, silent, tiny_store, tiny_vendor
 
@@ -78,7 +79,7 @@ async def test_a_killed_conversion_is_no_model_and_blocks_nobody(tmp_path: Path)
     recipe = tiny_vendor(tmp_path / "vendor")
     here = Path(__file__).parent
     with subprocess.Popen(  # noqa: ASYNC220  # nothing else waits for this loop
-        [sys.executable, "-c", _WORKER, str(tmp_path), str(here.parent), str(here)],
+        [sys.executable, "-c", _WORKER, str(tmp_path), str(SUPPORT), str(here)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as worker:  # fmt: skip
         assert worker.stdout is not None

@@ -161,6 +161,7 @@ def tell(crew: list[subprocess.Popen[str]]) -> list[str]:
     return [text for line in lines if (text := line.removeprefix("shown "))]
 
 
+@pytest.mark.nightly
 async def test_of_processes_that_begin_together_one_shows_the_best(tmp_path: Path) -> None:
     """Round after round: never two, never none, and nothing is left for the next."""
     make_project(tmp_path)

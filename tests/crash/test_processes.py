@@ -89,6 +89,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(depth(1, 4)))
 async def test_nothing_acknowledged_is_lost_when_processes_are_killed_in_the_middle(
     seed: int, tmp_path: Path

@@ -133,7 +133,7 @@ async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_w
     await operation.begin(template)
     async with opened(template) as built:
         before = await see(built.workspace)
-    for full_after in itertools.count(0, depth(7, 1)):
+    for full_after in itertools.count(0, depth(15, 1)):
         root = tmp_path / f"full-{full_after}"
         copy_project(template, root)
         disk = FullDisk(full_after)

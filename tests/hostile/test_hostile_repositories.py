@@ -46,7 +46,7 @@ def launcher() -> Generator[Launcher]:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(c, id=c.name, marks=[pytest.mark.nightly] if c.slow or number % 6 else [])
+        pytest.param(c, id=c.name, marks=[pytest.mark.nightly] if c.slow or number % 33 else [])
         for number, c in enumerate(CASES)
     ],
 )

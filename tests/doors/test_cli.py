@@ -1,0 +1,304 @@
+"""The command line: every command, for a person and for a program."""
+
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from command_line import Run, as_json, complaint
+from doors import files_with, head_file, records, trust
+
+
+def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
+    """The two commands everybody tries first."""
+    later = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    status, out, error = run(
+        "add", "Orders live in\nPostgreSQL.", "--kind", "decision", "--title", "Orders",
+        "--category", "storage", "--tag", "db", "--tag", "sql", "--importance", "5", "--pinned",
+        "--phase", "2", "--expires", later,
+    )  # fmt: skip
+    (record,) = records(project)
+    assert (status, error) == (0, "")
+    assert out == f"Stored.\n{record['id']}\n"
+    assert record["origin"] == {"by": "user", "client": "cli"}
+    assert record["expires_at"] == f"{later}T00:00:00.000Z"
+
+    status, out, error = run("search", "orders")
+    assert (status, error) == (0, "")
+    assert out == (
+        "1.00 Orders: Orders live in\n     PostgreSQL.\n"
+        f"     [decision, storage, db, sql] {record['id']}\n(lexical)\n"
+    )
+    found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
+                    "--kind", "decision", "--phase", "2", "--limit", "1")  # fmt: skip
+    assert [r["memoryId"] for r in found["results"]] == [record["id"]]
+
+
+def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
+    """`memory-mcp search` alone is a question too."""
+    run("add", "First.")
+    run("add", "Second.")
+    _, out, _ = run("search")
+    assert out.index("Second.") < out.index("First.")
+    assert out.endswith("(newest)\n")
+    status, out, _ = run("search", "flamingo")
+    assert (status, out) == (0, "No visible memory matches.\n(lexical)\n")
+    assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."
+
+
+@pytest.mark.parametrize("text", ["Größe: 🦩\n\n- a\n", "a\n\tb", "{}", "  x"], ids=ascii)
+def test_a_dash_reads_the_text_from_stdin_unchanged(run: Run, project: Path, text: str) -> None:
+    """Long texts come through pipes, and no shell may touch them."""
+    status, _, _ = run("add", "-", stdin=text)
+
+    assert status == 0
+    assert [record["content"] for record in records(project)] == [text]
+
+
+def test_text_that_is_no_utf_8_is_refused_rather_than_altered(run: Run, project: Path) -> None:
+    """A file of another encoding would be stored with holes, and nobody would notice."""
+    status, _, error = run("add", "-", stdin="Größe".encode("latin-1"))
+
+    assert status == 1
+    assert "content holds half a surrogate pair at position 2" in error
+    assert records(project) == []
+
+
+def test_update_and_forget(run: Run, project: Path) -> None:
+    """What is wrong is corrected, what must not be there is erased."""
+    run("add", "Port 8000.")
+    (first,) = records(project)
+    status, out, _ = run("update", first["id"], "-", stdin="Port 9000.")
+    second = records(project)[1]["id"]
+    assert (status, out) == (0, f"Stored.\n{second}\n")
+    status, out, _ = run("forget", second, "--hide", "--reason", "closed")
+    assert (status, out.splitlines()[1]) == (0, second)
+    run("add", "The key is zebra-42.")
+    key = as_json(run, "search", "zebra")["results"][0]["memoryId"]
+    assert as_json(run, "forget", key)["message"] == "Erased for good."
+    assert files_with(project.parent, "zebra-42") == []
+    assert "No memory" in complaint(run, "forget", key)
+
+
+def test_a_user_memory_is_found_from_another_project(run: Run, tmp_path: Path) -> None:
+    """`--scope user` holds everywhere; `--project` looks from elsewhere."""
+    (tmp_path / "other").mkdir()
+    run("add", "Short commits.", "--scope", "user", "--kind", "preference")
+    run("add", "Only here.")
+    other = ("--project", str(tmp_path / "other"))
+    assert [r["content"] for r in as_json(run, *other, "search")["results"]] == ["Short commits."]
+    assert "is no folder" in complaint(run, "--project", str(tmp_path / "none"), "head")
+
+
+def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
+    """Seal, go on, look, go back, restore: the whole main job without an agent."""
+    run("add", "Orders live in PostgreSQL.")
+    sealed = as_json(run, "checkpoint", "Storage chosen", "--phase", "1")
+    name = sealed["checkpointId"]
+    assert sealed["status"] == "approved", "whoever types it is the user"
+    run("add", "Sessions live in Redis.")
+    head = as_json(run, "head")
+    assert head["checkpoints"] == [
+        {"id": name, "phase": 1, "status": "valid", "summary": "Storage chosen", "wouldHide": 1}
+    ]
+    assert (head["memories"], head["branch"], head["branches"]) == (2, "main", ["main"])
+
+    status, out, _ = run("backtrack", "phase 1", "--mode", "continue", "--lesson", "No Redis.")
+    line = next(iter(re.findall(r"line-\d{8}-\d{6}", out)))
+    assert status == 0
+    assert out.startswith(f"Back at {name}: 1 memory hidden.")
+    assert "\n- Sessions live in Redis.\n" in out
+    text = run("head")[1]
+    stands = f"Project {head['project']}, branch main, phase 1 is sealed."
+    assert text.startswith(f"{stands} Last checkpoint: {name}.")
+    assert f"- {line}: 1 memory" in text
+    assert as_json(run, "head")["lines"] == [{"id": line, "memories": 1}]
+    assert as_json(run, "backtrack", line, "--mode", "continue")["restored"] == line
+    assert head_file(project)["head_checkpoint"] == name
+
+
+def test_without_a_mode_a_pipe_is_told_what_it_would_do(run: Run) -> None:
+    """Nobody is there to ask, and nothing is guessed."""
+    run("checkpoint", "One", "--phase", "1")
+    run("add", "Sessions live in Redis.")
+    status, out, _ = run("backtrack", "1", "--json")
+    shown = json.loads(out)
+    assert (status, shown["status"], shown["hidden"]) == (1, "undecided", 1)
+    assert run("backtrack", "1")[0] == 1
+    assert json.loads(run("backtrack", "1", "--mode", "abort", "--json")[1])["status"] == "aborted"
+    run("add", "Redis needs three nodes.")
+    status, out, _ = run("backtrack", "1", "--mode", "forget", "--confirm", shown["confirm"])
+    assert status == 1
+    assert out.startswith("The memory changed since you were asked.")
+    said = as_json(run, "backtrack", "1", "--mode", "forget")
+    assert said["erased"] == 2
+
+
+def test_a_pending_checkpoint_is_decided_here_too(run: Run, project: Path) -> None:
+    """An agent left it; the person decides at the terminal."""
+    name = _left_pending(project)
+    assert as_json(run, "head")["pending"] == [{"id": name, "phase": 1, "summary": "One"}]
+    edited = as_json(
+        run, "checkpoint", "--pending", name, "--decision", "edit", "Storage chosen"
+    )  # fmt: skip
+    assert (edited["checkpointId"], edited["status"]) == (name, "approved")
+    assert "Storage chosen" in run("head")[1]
+    skipped = _left_pending(project, 2)
+    status, out, _ = run("checkpoint", "--pending", skipped, "--decision", "skip")
+    assert (status, out) == (1, f"Skipped: no checkpoint was made.\n{skipped}\n")
+    assert "No pending checkpoint" in complaint(run, "checkpoint", "--pending", skipped)
+
+
+def _left_pending(project: Path, phase: int = 1) -> str:
+    """A checkpoint of an agent whose client cannot ask; its name."""
+    asked = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from memory_mcp import branches\n"
+        "from memory_mcp.config.settings import read_settings\n"
+        "from memory_mcp.build import open_workspace\n"
+        "async def ask():\n"
+        "    async with open_workspace(read_settings(), start=Path(sys.argv[1])) as built:\n"
+        "        said = await branches.checkpoint(built.workspace, 'One', int(sys.argv[2]),\n"
+        "                                    again=False, approval='pending')\n"
+        "        print(said.checkpoint.id)\n"
+        "asyncio.run(ask())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked, str(project), str(phase)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_a_phase_sealed_before_is_refused_unless_it_is_meant(run: Run) -> None:
+    """The same rule as for agents."""
+    run("checkpoint", "One", "--phase", "1")
+    status, out, _ = run("checkpoint", "One", "--phase", "1")
+    assert status == 1
+    assert out.startswith("Phase 1 is sealed already by phase1-")
+    assert run("checkpoint", "One", "--phase", "1", "--again")[0] == 0
+
+
+def test_a_decision_needs_the_checkpoint_that_it_is_about(run: Run) -> None:
+    """It would seal a new one, while the one that waits goes on waiting."""
+    status, _, said = run("checkpoint", "--decision", "save", "Summary")
+    assert status != 0
+    assert "name it with --pending ID" in said
+    assert "none yet" in run("head")[1]
+
+
+def test_branches_from_the_command_line(run: Run) -> None:
+    """`--branch` may stand before or after the command."""
+    run("checkpoint", "Base", "--phase", "1")
+    status, out, _ = run("fork", "try", "--at", "1")
+    assert (status, out) == (
+        0, "Branch try begun. Work on it with --branch try (MEMORY_BRANCH).\n",
+    )  # fmt: skip
+    run("--branch", "try", "add", "On the branch.")
+    run("add", "On main.")
+    there = as_json(run, "search", "--branch", "try")["results"]
+    here = as_json(run, "search")["results"]
+    assert [r["content"] for r in there] == ["On the branch.", "Base"]
+    assert [r["content"] for r in here] == ["On main.", "Base"]
+    assert "No branch 'tri'. Did you mean 'try'?" in complaint(run, "--branch", "tri", "head")
+    assert "cannot be a name" in complaint(run, "--branch", "../x", "head")
+    assert as_json(run, "fork", "here")["branch"] == "here"
+
+
+def test_context_prints_what_a_session_would_get(run: Run) -> None:
+    """The same block as the tool's, with its cost for programs."""
+    run("add", "Tabs.", "--kind", "preference")
+    _, text, _ = run("context", "--task", "indent", "--budget-tokens", "100")
+    said = as_json(run, "context", "--task", "indent", "--budget-tokens", "100")
+    assert text == said["context"] + "\n"
+    assert "- Tabs. [" in text
+    assert said["tokens"] == -(-len(said["context"]) // 4) <= 100
+    assert said["shown"] == 1
+    assert "budget_tokens is 5" in complaint(run, "context", "--budget-tokens", "5")
+
+
+def test_reindex_takes_in_what_another_clone_brought(run: Run, project: Path) -> None:
+    """Merging two folders by copying and reindexing gives the union, in a trusted project."""
+    trust(project)
+    run("add", "Told here.")
+    other = project.parent / "other"
+    other.mkdir()
+    run("--project", str(other), "add", "Told in the other clone.")
+    for path in (other / ".claude" / "memory").rglob("*.json"):
+        home = project / ".claude" / "memory" / path.parent.name / path.name
+        home.parent.mkdir(exist_ok=True, parents=True)
+        home.write_bytes(path.read_bytes())
+    assert run("reindex")[1] == "2 records indexed, 0 late forgets completed.\n"
+    assert as_json(run, "reindex")["indexed"] == 2
+    found = [r["content"] for r in as_json(run, "search")["results"]]
+    assert found == ["Told in the other clone.", "Told here."]
+
+
+def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
+    run: Run, project: Path
+) -> None:
+    """The exit status is for scripts: 1 if memories are at stake."""
+    run("add", "Told here.")
+    assert run("doctor") == (
+        0,
+        (
+            "Search: lexical. By words: the newest memory is found by its own.\n"
+            "Everything is as it must be.\n"
+        ),
+        "",
+    )
+    assert as_json(run, "doctor")["message"] == "Everything is as it must be."
+    month = next((project / ".claude" / "memory").glob("*-*"))
+    (month / ".x.json.0123abcd.tmp").write_text("{")
+    status, out, _ = run("doctor")
+    assert status == 0
+    assert out.startswith("should: ")
+    assert "`memory-mcp doctor --repair` removes it.\n" in out
+    assert out.endswith("1 finding(s), 0 mended.\n")
+    out = run("doctor", "--repair")[1]
+    assert out.startswith("mended: ")
+    assert out.endswith("1 finding(s), 1 mended.\n")
+    (month / f"{records(project)[0]['id']}.json").write_text("{")
+    status, out, _ = run("doctor", "--json")
+    assert status == 1
+    assert {f["code"] for f in json.loads(out)["findings"]} >= {"record-unreadable"}
+
+
+# What a program gets from the command line: always JSON on stdout, always the same keys.
+
+
+def test_an_empty_list_is_there_and_empty(run: Run) -> None:
+    """`jq '.results[]'` must find nothing, not fail."""
+    assert as_json(run, "search", "flamingo")["results"] == []
+    assert as_json(run, "doctor")["findings"] == []
+    head = as_json(run, "head")
+    lists = ("branches", "checkpoints", "invalidated", "pending", "lines", "warnings")
+    assert [head[name] for name in lists] == [["main"], [], [], [], [], []]
+    assert "phase" not in head, "a null says nothing"
+
+
+_WRONG = {
+    "no such command": ("serach",),
+    "no such option": ("search", "--limt", "3"),
+    "no number": ("search", "--limit", "many"),
+    "nothing to add": ("add",),
+    "no such transport": ("serve", "--transport", "x"),
+}
+
+
+@pytest.mark.parametrize("arguments", _WRONG.values(), ids=_WRONG)
+def test_wrong_usage_is_json_too(run: Run, arguments: tuple[str, ...]) -> None:
+    """A program that made the mistake reads stdout; a person sees the usage on stderr."""
+    status, out, error = run("--json", *arguments)
+    said = json.loads(out)
+    assert (status, error) == (2, "")
+    assert said["success"] is False
+
+    status, out, error = run(*arguments)
+    assert (status, out) == (2, "")
+    assert error.startswith("usage: memory-mcp")
+    assert said["error"] in error

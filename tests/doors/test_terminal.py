@@ -1,0 +1,249 @@
+"""The command line on a terminal, where somebody can be asked."""
+
+import json
+import os
+import re
+import sys
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from signal import SIGINT, Signals
+from typing import IO, Final
+
+import pytest
+from command_line import Run
+from doors import head_file
+from forked import start
+from paths import SUPPORT
+
+if sys.platform == "win32":
+    pytest.skip("pseudo-terminals are POSIX's", allow_module_level=True)
+
+import pty
+
+QUESTION = "[continue/forget/abort]"
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_a_terminal(
+    *arguments: str,
+    answer: str | Signals | None = None,
+    question: str = QUESTION,
+    meanwhile: Callable[[], object] = lambda: None,
+    out: IO[bytes] | None = None,
+) -> tuple[int, str]:
+    """Runs the command on a terminal of its own and answers once it asks; status and screen.
+
+    `out`: where its stdout leads instead.
+    """
+    ours, theirs = pty.openpty()
+    streams = theirs, out.fileno() if out else theirs, theirs
+    running = start(arguments, streams, {**os.environ, "TERM": "xterm-256color"})
+    os.close(theirs)
+    screen = ""
+    # a command that waits for ever must fail its test, not stop all of them
+    watchdog = threading.Timer(180, running.kill)
+    watchdog.start()
+    while chunk := _read(ours):
+        screen += chunk
+        if answer is not None and question in screen:
+            meanwhile()
+            if isinstance(answer, Signals):
+                running.send_signal(answer)
+            else:
+                os.write(ours, answer.encode())
+            answer = None
+    status = running.wait()
+    watchdog.cancel()
+    os.close(ours)
+    return status, screen.replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> str:
+    """What came next; nothing once the other side is closed (Linux says so with an error)."""
+    try:
+        return os.read(terminal, 65_536).decode()
+    except OSError:
+        return ""
+
+
+@pytest.fixture
+def left(run: Run, project: Path) -> Path:
+    """Phase 1 sealed, one memory after it, in the project's folder."""
+    run("checkpoint", "One", "--phase", "1")
+    run("add", "Sessions live in Redis.")
+    return project
+
+
+def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
+    """A typing error must not decide anything."""
+    status, screen = on_a_terminal("backtrack", "1", answer="maybe\n Forget \n")
+
+    assert status == 0
+    assert "This hides 1 memory that came after:\n- Sessions live in Redis." in screen
+    assert screen.count(QUESTION) == 2
+    assert "1 record erased" in _STYLE.sub("", screen)
+    assert head_file(left)["forgotten"] != []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("\x04", marks=pytest.mark.nightly, id="Ctrl-D"),
+        pytest.param(SIGINT, id="Ctrl-C"),
+    ],
+)
+def test_leaving_the_question_unanswered_changes_nothing(left: Path, answer: str | Signals) -> None:
+    """Ctrl-D and Ctrl-C mean: leave it. Neither is worth a traceback."""
+    before = head_file(left)
+    status, screen = on_a_terminal("backtrack", "1", answer=answer)
+
+    assert status == (130 if answer is SIGINT else 1)
+    assert "Traceback" not in screen
+    assert head_file(left) == before
+
+
+def test_the_answer_holds_only_for_what_was_shown(run: Run, left: Path) -> None:
+    """The user agreed to erase one memory; an agent added another while the question stood."""
+    before = head_file(left)
+    status, screen = on_a_terminal(
+        "backtrack", "1", answer="forget\n", meanwhile=lambda: run("add", "Redis needs nodes.")
+    )
+
+    assert status == 1
+    assert "The memory changed since you were asked." in screen
+    assert "This hides 2 memories that came after" in _STYLE.sub("", screen)
+    assert head_file(left) == before
+
+
+def test_json_asks_nobody(left: Path) -> None:
+    """A program may well run on a terminal."""
+    status, screen = on_a_terminal("backtrack", "1", "--json")
+
+    assert status == 1
+    assert '"status": "undecided"' in screen
+    assert "\x1b" not in screen
+    assert head_file(left)["forgotten"] == []
+
+
+def test_the_words_of_a_memory_are_printed_as_they_are(run: Run) -> None:
+    """Square brackets, colons, numbers and addresses in a memory are its own."""
+    text = "Use [bold]lists[/bold] like [1, 2] :smile: at https://example.org/[x] in 2026."
+    run("add", text)
+    status, screen = on_a_terminal("search", "lists")
+
+    assert status == 0
+    assert text in screen
+    assert "\x1b" not in screen
+
+
+@pytest.mark.usefixtures("left")
+def test_a_long_job_shows_its_progress_and_tidies_it_up() -> None:
+    """The bar is for the one who waits, not for the log."""
+    status, screen = on_a_terminal("reindex")
+
+    assert status == 0
+    assert "Indexing" in screen
+    assert _STYLE.sub("", screen).rstrip().endswith("late forgets completed.")
+
+
+_LONG: Final = 8 * "Redis needs [1, 2] nodes :smile: " + "at most."
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        (),
+        pytest.param(("-",), marks=pytest.mark.nightly),
+        pytest.param(("--history",), marks=pytest.mark.nightly),
+    ],
+    ids=" ".join,
+)
+def test_an_export_goes_where_stdout_leads(
+    run: Run, tmp_path: Path, target: tuple[str, ...]
+) -> None:
+    """`memory-mcp export > backup.json`, typed at a terminal: a bar must not draw it to itself."""
+    run("add", _LONG)
+    backup = tmp_path / "backup.json"
+    with backup.open("wb") as file:
+        status, screen = on_a_terminal("export", *target, out=file)
+
+    assert status == 0
+    assert [record["content"] for record in json.loads(backup.read_bytes())["records"]] == [_LONG]
+    assert "nodes" not in screen
+
+
+def test_an_export_on_the_screen_is_json(run: Run) -> None:
+    """It may be copied from there: neither wrapped, nor with a bar in its midst."""
+    run("add", _LONG)
+    status, screen = on_a_terminal("export")
+
+    assert status == 0
+    assert json.loads(screen)["records"][0]["content"] == _LONG
+
+
+@pytest.mark.nightly
+def test_the_demo_shows_tables() -> None:
+    """What a newcomer sees first."""
+    status, screen = on_a_terminal("demo")
+
+    assert status == 0
+    shown = _STYLE.sub("", screen)
+    assert re.search(r"score.*kind.*memory", shown)
+    assert "Recalled after the restore" in shown
+
+
+_KEY_WANTED = "Key for https://api.supermemory.ai (not shown): "
+
+
+def test_a_key_is_typed_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal is looked at, scrolled back and shared."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.MemoryKeyring")
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    status, screen = on_a_terminal("login", answer="sm_zebra\n", question=_KEY_WANTED)
+
+    assert status == 0
+    assert "is in the system's keyring (keyrings MemoryKeyring)" in _STYLE.sub("", screen)
+    assert "zebra" not in screen
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["\x04", SIGINT, pytest.param("\n", marks=pytest.mark.nightly)],
+    ids=["Ctrl-D", "Ctrl-C", "nothing"],
+)
+def test_leaving_the_key_out_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str | Signals
+) -> None:
+    """Whoever thinks better of it is not asked again, and an older key stays."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    status, screen = on_a_terminal("login", answer=answer, question=_KEY_WANTED)
+
+    assert status == (130 if answer is SIGINT else 1)
+    assert "Traceback" not in screen
+    assert "No key was given" in screen or "Interrupted" in screen
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_adding_a_model_shows_how_far_it_is(tmp_path: Path) -> None:
+    """Somebody who waits for 90 MB wants to know; what was not fetched is said in the end."""
+    empty = tmp_path / "m.whl"
+    with zipfile.ZipFile(empty, "w") as wheel:
+        wheel.writestr("model/model.safetensors", b"x" * 3_000_000)
+    status, screen = on_a_terminal("models", "add", "minilm", "--from", str(empty))
+
+    assert status == 1
+    assert "minilm: model.safetensors" in screen
+    assert "3.0/3.0 MB" in screen
+    assert "its SHA-256 must be" in screen
+
+
+def test_ctrl_c_ends_what_waits_for_a_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once: the event loop's own handler would wait for the end of the input."""
+    monkeypatch.setenv("MEMORY_PHAES", "1")  # so that it says something before it reads
+    status, screen = on_a_terminal("add", "-", answer=SIGINT, question="Did you mean")
+
+    assert status == 130
+    assert "Traceback" not in screen
+    assert list(project.rglob("*.json")) == []

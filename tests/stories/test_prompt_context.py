@@ -1,0 +1,346 @@
+"""Recall at a prompt: what bears on it, once, and nothing for all the others."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import Era, add, agent, machine_dir, read, records
+from dropping import HEADING, Drop
+from fakes import called, fake_workspace
+from hooked import SESSION, hook
+from inbox_in_memory import MemoryInbox
+from mcp import Client
+from nudges_in_memory import SlowNudges
+
+from memory_mcp import memories, search, sessions
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain import limits
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.engine.workspace import Policy, Workspace
+from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.fence import OPEN
+from memory_mcp.hooks.files import read_session
+from memory_mcp.render.block import count_tokens
+from memory_mcp.server.tools import default_tools, prompt_context
+
+pytestmark = pytest.mark.anyio
+
+
+REDIS = "Login sessions are kept in PostgreSQL, because Redis lost them at every restart."
+ASKS = "Where do we keep the login sessions, Redis or PostgreSQL?"
+OTHERS = (
+    "The shop sells coffee beans in three roasts, and tea since last spring.",
+    "Invoices are numbered by year and never reused, as the tax office demands.",
+    "Deploys run on Fridays only after the smoke tests have passed twice.",
+)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """A server as the plugin starts it."""
+    return replace(settings, toolsets=("session", "hooks"), session="written-before")
+
+
+async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
+    """What Claude Code would show the model with this prompt."""
+    said = json.loads(await read(client, "prompt_context", prompt=prompt, session_id=session))
+    if not said:
+        return ""
+    assert list(said) == ["hookSpecificOutput"]
+    assert said["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    return said["hookSpecificOutput"]["additionalContext"]
+
+
+async def filled(workspace: Workspace, *more: str) -> Workspace:
+    for text in (REDIS, *OTHERS, *more):
+        await memories.add_memory(workspace, Draft(content=text))
+    return workspace
+
+
+def inbox_of(workspace: Workspace) -> MemoryInbox:
+    assert isinstance(workspace.inbox, MemoryInbox)
+    return workspace.inbox
+
+
+async def test_a_prompt_brings_what_bears_on_it_once_in_a_session(
+    settings: Settings, era: Era
+) -> None:
+    """Fenced, with the id that leads to the whole of it; the next session hears it again."""
+    async with agent(settings, era) as client:
+        id_ = await add(client, REDIS)
+        for text in OTHERS:
+            await add(client, text)
+        first = await prompted(client, ASKS)
+        again = await prompted(client, ASKS)
+        other = await prompted(client, ASKS, "another")
+
+    assert first.splitlines() == [
+        OPEN,
+        "## From memory, for this prompt",
+        f"- {REDIS} [{id_}]",
+        "</memory>",
+    ]
+    assert again == ""
+    assert other == first
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/clear", "/memory-mcp:remember login sessions PostgreSQL Redis restart",
+        "! grep login sessions PostgreSQL Redis", "# login sessions PostgreSQL Redis", "", "  ",
+        "ok", "go on", "sessions?", "PostgreSQL", "thanks, that is it",
+        "Write a poem about the sea and the wind in autumn",
+        "rename the variable foo to total everywhere", '{"a": 1}', "null", "\ud800",
+    ],
+)  # fmt: skip
+async def test_most_prompts_bring_nothing(prompt: str) -> None:
+    """What is shown is paid for with each prompt after it."""
+    workspace = await filled(fake_workspace())
+
+    assert await sessions.prompt_context(workspace, prompt, SESSION) == ""
+
+
+async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) -> None:
+    """It is text, whatever it looks like."""
+    async with agent(settings, "auto") as client:
+        for prompt in ('{"a": 1}', "null", "[1]", "3"):
+            assert await prompted(client, prompt) == ""
+
+
+async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
+    """However long the memories are, and however many bear on the prompt."""
+    more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]
+    workspace = await filled(fake_workspace(), *more)
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
+
+    assert said
+    assert count_tokens(said) <= limits.PROMPT_TOKENS_MAX
+
+
+async def test_what_the_session_read_when_it_began_or_wrote_itself_is_not_repeated() -> None:
+    """It is in its context already."""
+    workspace = fake_workspace()
+    added = await memories.add_memory(workspace, Draft(content=REDIS))
+    inbox_of(workspace).read_at_start["one"] = frozenset({getattr(added, "record").id})  # noqa: B009
+
+    assert await sessions.prompt_context(workspace, ASKS, "one") == ""
+    assert await sessions.prompt_context(workspace, ASKS, "a-session") == "", (
+        "FakeProvenance wrote it"
+    )
+    assert REDIS in await sessions.prompt_context(workspace, ASKS, "two")
+
+
+async def test_what_a_hook_printed_is_known_to_the_server(
+    settings: Settings, project: Path
+) -> None:
+    """The hook notes what it showed; it is another process."""
+    async with agent(settings, "auto") as client:
+        await add(client, REDIS, kind="decision")
+        said = ""
+        for _ in range(200):
+            opened = hook("session-start", {}, project, MEMORY_USER=settings.user)
+            said = opened["hookSpecificOutput"]["additionalContext"]
+            if REDIS in said:
+                break
+            await asyncio.sleep(0.05)  # it is rendered beside the calls
+
+        assert REDIS in said
+        assert await prompted(client, ASKS) == ""
+        assert REDIS in await prompted(client, ASKS, "another")
+
+
+async def test_what_is_hidden_or_off_is_not_recalled() -> None:
+    """A prompt is a read path like any other."""
+    workspace = await filled(fake_workspace())
+    (hit, *_) = (await _found(workspace)).hits
+    await memories.forget_memory(workspace, hit.record.id, "", erase=False)
+
+    assert await sessions.prompt_context(workspace, ASKS, SESSION) == ""
+    off = replace(workspace, policy=Policy(enabled=False))
+    assert await sessions.prompt_context(off, ASKS, SESSION) == ""
+
+
+async def _found(workspace: Workspace) -> Any:
+    from memory_mcp.domain.search import Filters  # noqa: PLC0415
+
+    return await search.search_memories(workspace, ASKS, Filters(), 3)
+
+
+async def test_a_meta_session_is_given_what_it_may_read() -> None:
+    """It reads without leaving a trace."""
+    workspace = replace(await filled(fake_workspace()), policy=Policy(meta=True))
+
+    assert REDIS in await sessions.prompt_context(workspace, ASKS, SESSION)
+
+
+async def test_the_first_prompt_brings_up_the_nudge_that_waits(
+    settings: Settings, drop: Drop
+) -> None:
+    """Once in a session, and another one in the session after it."""
+    drop("tea.txt", "Is there any tea left?\n")
+    async with agent(settings, "auto") as client:
+        first = await prompted(client, "/head")
+        later = await prompted(client, "hello there my friend")
+        drop("milk.txt", "Is there any milk left?\n")
+        same = await prompted(client, "and now to something else")
+        cleared = await prompted(client, "good morning to you", "after /clear")
+
+    assert first.splitlines() == [OPEN, HEADING, "- Is there any tea left?", "</memory>"]
+    assert later == same == ""
+    assert "milk" in cleared
+
+
+async def test_a_slow_queue_keeps_no_prompt_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes in the end is shown with the next prompt."""
+    monkeypatch.setattr(limits, "PROMPT_NUDGE_SECONDS_MAX", 0.01)
+    workspace = replace(await filled(fake_workspace()), nudges=SlowNudges())
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
+
+    assert REDIS in said
+    assert HEADING not in said
+
+
+async def test_a_record_after_clear_names_the_session_it_was_written_in(
+    settings: Settings, project: Path
+) -> None:
+    """The process stays, and its environment names the session that it was started for."""
+    async with agent(settings, "auto") as client:
+        await prompted(client, "good morning to you", "the-second")
+        id_ = await add(client, REDIS)
+
+    assert [each["origin"]["session"] for each in records(project) if each["id"] == id_] == [
+        "the-second"
+    ]
+
+
+async def test_going_back_is_told_once_with_what_was_written_since() -> None:
+    """Only what that session wrote, and only after that point; the user decides."""
+    workspace = fake_workspace()
+    before = await memories.add_memory(workspace, Draft(content="Orders are kept in MariaDB."))
+    since = workspace.clock.now()
+    assert since == getattr(before, "record").created_at  # noqa: B009
+    await memories.add_memory(
+        workspace, Draft(content="Sessions are kept in Redis.", title="Sessions")
+    )
+    event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
+    inbox_of(workspace).drop({**event, "since": since.isoformat()})
+    other = await sessions.prompt_context(workspace, "go on", "another")
+    first = await sessions.prompt_context(workspace, "go on", "a-session")
+
+    assert other == ""
+    assert first.startswith("The user went back to an earlier point of this conversation")
+    assert "- Sessions [" in first
+    assert count_tokens(first) <= limits.PROMPT_TOKENS_MAX
+    assert await sessions.prompt_context(workspace, "go on", "a-session") == ""
+
+
+async def test_going_back_where_nothing_was_written_is_not_worth_a_word() -> None:
+    """Nothing in memory is touched by it."""
+    workspace = await filled(fake_workspace())
+    event = {"event": "rewound", "session": SESSION, "at": workspace.clock.now().isoformat()}
+    inbox_of(workspace).drop({**event, "since": workspace.clock.now().isoformat()})
+
+    assert await sessions.prompt_context(workspace, "go on", SESSION) == ""
+    assert inbox_of(workspace).raw == {}
+
+
+async def test_whatever_fails_the_prompt_goes_on(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty object is an answer that changes nothing."""
+
+    async def broken(*_: object) -> str:
+        raise StoreUnavailableError("the disk is gone")
+
+    async def endless(*_: object) -> str:
+        await asyncio.sleep(60)
+        return "never"
+
+    async with agent(settings, "auto") as client:
+        for fault in (broken, endless):
+            monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 0.05)
+            monkeypatch.setattr(sessions, "prompt_context", fault)
+            assert await prompted(client, ASKS) == ""
+
+
+async def test_what_is_remembered_of_sessions_is_bounded() -> None:
+    """A server may run for months."""
+    workspace = fake_workspace()
+    prompts = workspace.conversations.prompts
+    for number in range(1_100):
+        prompts.of(str(number)).note("an id")
+    given = prompts.of("1099")
+    for number in range(1_100):
+        given.note(str(number))
+
+    assert "an id" not in prompts.of("5")
+    assert "1099" in given
+    assert "5" not in given
+
+
+def test_the_model_is_told_that_the_tool_is_none_of_its_own() -> None:
+    """It is offered with a toolset only, and its description sends the model elsewhere."""
+    assert "prompt_context" not in [tool.name for tool in default_tools()]
+    assert (prompt_context.__doc__ or "").startswith("Called by hooks")
+
+
+# What a prompt brings depends on its session, and on how much the prompt says.
+
+
+async def test_what_a_session_was_given_is_known_to_the_server_after_this_one(
+    settings: Settings,
+) -> None:
+    """A session that is resumed has it in its context."""
+    async with agent(settings, "auto") as client:
+        await add(client, REDIS)
+        for text in OTHERS:
+            await add(client, text)
+        assert REDIS in await prompted(client, ASKS)
+    async with agent(settings, "auto") as client:
+        assert await prompted(client, ASKS) == ""
+        assert REDIS in await prompted(client, ASKS, "another")
+
+
+async def test_a_short_question_brings_the_one_memory_that_it_means() -> None:
+    """Two words that tell much; without a question mark, or with two that fit, nothing."""
+    jwt = "We sign tokens of the API with JWT, because there is no session store to run."
+    workspace = await filled(fake_workspace(), jwt, "The worker Pixie renders invoices at night.")
+
+    assert "Pixie" in await sessions.prompt_context(workspace, "What does Pixie render?", "one")
+    assert await sessions.prompt_context(workspace, "render it with Pixie", "two") == ""
+    assert await sessions.prompt_context(workspace, "Why was it so?", "three") == ""
+    await filled(workspace, "The worker Pixie renders thumbnails of every upload too.")
+    assert await sessions.prompt_context(workspace, "What does Pixie render?", "four") == ""
+
+
+async def test_what_holds_comes_before_what_happened() -> None:
+    """An episode repeats the words of a prompt, and says less."""
+    workspace = await filled(fake_workspace())
+    turns = [
+        Turn("user", "Where do we keep the login sessions, in Redis or in PostgreSQL?"),
+        Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
+    ]
+    other = called(workspace, conversation="earlier")
+    await sessions.episodic_capture(other, turns, None, final=True)
+    said = await sessions.prompt_context(workspace, ASKS, SESSION)
+
+    assert said.splitlines()[2].startswith(f"- {REDIS}")
+
+
+async def test_hooks_hear_where_the_session_is(settings: Settings, project: Path) -> None:
+    """Also after `/clear`, when the session has another name and the server is the same."""
+    settings = replace(settings, toolsets=("branches", "hooks"))
+    machine = str(machine_dir(project))
+    async with agent(settings, "auto") as client:
+        await prompted(client, "good morning to you", "one")
+        assert read_session(machine, "one") == {}
+        await client.call_tool("switch_branch", {"name": "try", "create": True})
+        await prompted(client, "good morning to you", "two")
+
+    assert read_session(machine, "one") == {"branch": "try"}
+    assert read_session(machine, "two") == {"branch": "try"}
