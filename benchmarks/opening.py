@@ -78,8 +78,8 @@ async def _with_sections(built: Built, number: int) -> None:
 
 
 async def _cost(table: Table, workspace: Workspace, size: int) -> None:
-    block = await bootstrap.bootstrap(workspace)
-    taken = [await _timed(bootstrap.bootstrap(workspace)) for _ in range(_TIMES)]
+    block = await bootstrap.build_bootstrap(workspace)
+    taken = [await _timed(bootstrap.build_bootstrap(workspace)) for _ in range(_TIMES)]
     corpus = Corpus(seed=11)
     for _ in range(3):
         await memories.add_memory(workspace, corpus.draft())

@@ -28,7 +28,7 @@ FILTERS: Final = {
 }
 _TASK: Final = "rotate the login token of a session"
 _READS: Final[dict[str, Callable[[Workspace], Awaitable[object]]]] = {
-    "memory_head": branches.memory_head,
+    "memory_head": branches.report_head,
     "memory_context": lambda workspace: sessions.memory_context(
         workspace, "", CONTEXT_TOKENS_DEFAULT
     ),

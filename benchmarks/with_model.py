@@ -63,7 +63,7 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
         pass
     lend_model(folder, model_home)
     async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
-        if await maintenance.unencoded(built.workspace):
+        if await maintenance.count_unencoded(built.workspace):
             passages = await _passages(built)
             for pool in built.workspace.pools:
                 await _give(pool, passages)

@@ -96,3 +96,13 @@ def _over(task: asyncio.Future[Any]) -> None:
     _left.discard(task)
     if not task.cancelled() and (error := task.exception()) is not None:
         _LOG.warning("after its deadline a call failed: %s", error)
+
+
+async def wait_for_first(*waits: Awaitable[object], seconds: float | None = None) -> None:
+    """Wait until the first of these is done, or that long; the others are cancelled."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

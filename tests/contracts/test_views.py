@@ -202,6 +202,20 @@ async def test_what_fell_for_the_user_leaves_their_other_projects(tmp_path: Path
     }  # fmt: skip
 
 
+async def test_a_page_that_is_withdrawn_says_no_more_than_it_is_told(tmp_path: Path) -> None:
+    """CLAUDE.md references it; the other pages are for people and stay."""
+    views = local_views(tmp_path)
+    await views.withdraw(f"{GENERATED} -->\nAsk.\n")
+    assert await texts(views) == {}
+    pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
+    await views.write(Shown(pages, (bootstrap(await views.watch()),)))
+    await views.withdraw(f"{GENERATED} -->\nAsk.\n")
+    found = await texts(views)
+
+    assert found["session-context.md"] == f"{GENERATED} -->\nAsk.\n"
+    assert (found["MEMORY.md"], await views.hold("main")) == (PAGE, True)
+
+
 async def test_a_copy_of_a_project_does_not_hold(tmp_path: Path) -> None:
     """It says what it was made from, and that is the other project, which may live on."""
     views = local_views(tmp_path / "one")

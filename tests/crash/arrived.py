@@ -16,7 +16,7 @@ from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import tally_of
 from memory_mcp.storage.supermemory.documents import document_of
-from memory_mcp.sync.push import deliver
+from memory_mcp.sync.push import deliver_claim
 
 __all__ = [
     "drained",
@@ -67,7 +67,7 @@ async def handed_over(built: Built) -> None:
     clock = known if isinstance(known, FakeClock) else later(built)
     for _ in range(5):
         for pool in built.workspace.pools:
-            while await deliver(pool):
+            while await deliver_claim(pool):
                 pass
         clock.advance(timedelta(seconds=6))
 
@@ -79,7 +79,7 @@ async def drained(built: Built) -> Tally:
     for _ in range(HOURS_MAX):
         clock.advance(timedelta(hours=1))
         for pool in built.workspace.pools:
-            while await deliver(pool):
+            while await deliver_claim(pool):
                 pass
     return await tally_of(built.workspace)
 

@@ -78,7 +78,7 @@ async def work(root: Path, url: str, name: str) -> None:
         workspace = built.workspace
         beside.create_task(sessions.catch_up(workspace))
         beside.create_task(sync.keep_mirrored(workspace, asyncio.Event()))
-        begun = await branches.fork(workspace, name, "")
+        begun = await branches.fork_branch(workspace, name, "")
         assert isinstance(begun, Branched)
         workspace = workspace.at(begun.branch)
         writer = Writer(workspace, name)

@@ -108,7 +108,7 @@ async def _begin_with_an_age(root: Path) -> None:
 
 async def _decide(workspace: Workspace) -> object:
     pending = (await head_of(workspace)).pending
-    return await branches.decide(
+    return await branches.decide_checkpoint(
         workspace, pending[0].id if pending else "gone", "save", "", again=False
     )
 
@@ -168,7 +168,7 @@ async def _begin_closing(root: Path) -> None:
 
 async def _skip(workspace: Workspace) -> object:
     pending = (await head_of(workspace)).pending
-    return await branches.decide(
+    return await branches.decide_checkpoint(
         workspace, pending[0].id if pending else "gone", "skip", "", again=False
     )
 
@@ -258,7 +258,7 @@ OPERATIONS: Final = (
         hides=(_PLANNED,),
     ),
     Operation("decide", _decide, late=(f"carts work {WORD}",)),
-    Operation("fork", lambda workspace: branches.fork(workspace, "experiment", "")),
+    Operation("fork", lambda workspace: branches.fork_branch(workspace, "experiment", "")),
     Operation(
         "backtrack, continuing",
         lambda workspace: branches.backtrack(workspace, "phase 1", "continue"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mcp import maintenance, search
-from memory_mcp.branches import memory_head
+from memory_mcp.branches import report_head
 from memory_mcp.build import Built, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
@@ -101,7 +101,7 @@ async def found(workspace: Workspace, query: str = "") -> list[Record]:
 
 async def head_of(workspace: Workspace) -> HeadReport:
     """What `memory_head` reports."""
-    report = await memory_head(workspace)
+    report = await report_head(workspace)
     assert isinstance(report, HeadReport)
     return report
 
@@ -189,8 +189,8 @@ def told(built: Built) -> list[str]:
 
 async def doctor_is_content(workspace: Workspace) -> None:
     """What the doctor finds it can repair, and then it finds nothing."""
-    await maintenance.doctor(workspace, repair=True)
-    found = await maintenance.doctor(workspace)
+    await maintenance.run_doctor(workspace, repair=True)
+    found = await maintenance.run_doctor(workspace)
     assert found == [], found
 
 

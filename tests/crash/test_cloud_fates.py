@@ -30,8 +30,8 @@ from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.pending import tally_of
 from memory_mcp.memories import forget_memory
-from memory_mcp.sync.pull import look_around
-from memory_mcp.sync.push import deliver
+from memory_mcp.sync.pull import pull
+from memory_mcp.sync.push import deliver_claim
 from memory_mcp.text.drafts import build_tombstone
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +92,7 @@ async def test_of_two_hand_overs_in_one_go_the_first_counts_when_the_second_is_r
     """With extraction, memories and what only moves the head go separately."""
     async with mirrored(make_project(tmp_path), cloud.url, extraction=True) as built:
         memories = [await remembered(built, f"orders have {n} lines") for n in range(2)]
-        await branches.fork(built.workspace, "experiment", "")
+        await branches.fork_branch(built.workspace, "experiment", "")
         refusals = iter([False, True])
         cloud.faults.next("429", where=lambda m, p: hands_over(m, p) and next(refusals, False))
         await handed_over(built)
@@ -113,7 +113,7 @@ async def test_what_is_forgotten_before_its_lost_answer_is_cleared_up_is_removed
         cloud.faults.next(kind, where=hands_over)
         record = await remembered(built, "the password is in the safe")
         clock = later(built)
-        await deliver(built.workspace.project)
+        await deliver_claim(built.workspace.project)
         assert (record.id in project_documents(cloud, built)) == (kind == "lost")
         await forget(built, record)
         for _ in range(5):
@@ -133,10 +133,10 @@ async def test_what_another_clone_forgot_is_removed_although_its_answer_was_lost
         cloud.faults.next("lost", where=hands_over)
         record = await remembered(built, "the password is in the safe")
         clock = later(built)
-        await deliver(built.workspace.project)
+        await deliver_claim(built.workspace.project)
         await _forgotten_elsewhere(built, record)
         clock.advance(timedelta(seconds=30))
-        await deliver(built.workspace.project)
+        await deliver_claim(built.workspace.project)
     async with mirrored(tmp_path, cloud.url) as built:
         await drained(built)
 
@@ -181,14 +181,14 @@ async def test_a_session_that_slept_past_its_lease_sends_nothing_of_it(
     async with mirrored(tmp_path, cloud.url) as sleeper, mirrored(tmp_path, cloud.url) as other:
         cloud.faults.next("reset", where=hands_over)
         record = await remembered(sleeper, "orders rest in PostgreSQL")
-        await deliver(sleeper.workspace.project)
+        await deliver_claim(sleeper.workspace.project)
         clock = later(sleeper, timedelta(seconds=10))
         mirror_of(other).clock = clock
         cloud.faults.next("lost-hang", where=gets)
         asleep = anyio.Event()
 
         async def sleep() -> None:
-            await deliver(sleeper.workspace.project)
+            await deliver_claim(sleeper.workspace.project)
             asleep.set()
 
         with anyio.fail_after(30):
@@ -223,7 +223,7 @@ async def test_looks_that_were_not_answered_do_not_make_a_document_count_as_lost
         cloud.faults.next(*unanswered, where=lists)
         for _ in range(60):
             clock.advance(timedelta(minutes=10))
-            await deliver(built.workspace.project)
+            await deliver_claim(built.workspace.project)
             if cloud.faults.injected["503"] == 40:
                 break
         for _ in range(3):
@@ -268,7 +268,7 @@ async def test_what_is_on_its_way_out_is_not_taken_in_again(tmp_path: Path, clou
         await built.workspace.project.erase(
             {record.id}
         )  # late on a line that was given up: no tombstone
-        await look_around(built.workspace, built.workspace.project, whole=True)
+        await pull(built.workspace, built.workspace.project, whole=True)
 
         assert await built.workspace.project.records.ids() == {kept.id}
         await handed_over(built)

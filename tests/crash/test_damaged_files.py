@@ -132,7 +132,7 @@ async def test_a_damaged_head_says_so_and_is_rebuilt_once_it_is_set_aside(
 
     async with opened(tmp_path) as built:
         if error is NewerSchemaError:  # nothing of ours is broken, so the doctor keeps away from it
-            assert [f.code for f in await maintenance.doctor(built.workspace, repair=True)] == [
+            assert [f.code for f in await maintenance.run_doctor(built.workspace, repair=True)] == [
                 "head-newer"
             ]
             assert path.read_bytes() == wreck

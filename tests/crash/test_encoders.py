@@ -50,7 +50,7 @@ async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
     workspace = with_meaning(built, model := FakeEmbedder())
     await sessions.catch_up(workspace)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await maintenance.unencoded(workspace):
+        while await maintenance.count_unencoded(workspace):
             await maintenance.encode_all(workspace)
             await asyncio.sleep(0.1)
     meaning = workspace.project.meaning

@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Added, Backtracked, Rejected
 from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.storage.files.trust import ERASED_FILE, LocalErased
-from memory_mcp.transfer.export import Chosen
+from memory_mcp.transfer.export import ExportSelection
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +78,7 @@ async def test_a_memory_on_main_is_seen_without_the_files_of_the_feature(tmp_pat
 
     assert await texts(right) == {"orders rest in PostgreSQL", "written on main"}
     async with opened(right) as built:
-        assert await maintenance.doctor(built.workspace) == []
+        assert await maintenance.run_doctor(built.workspace) == []
         await seal(built.workspace, "sealed in the clone", phase=2)
         await add(built.workspace, "after it")
     check_out(right, {**records(right), **feature})  # the feature is merged
@@ -118,8 +118,8 @@ async def test_a_file_that_git_took_away_is_not_written_again(tmp_path: Path) ->
     check_out(root, main)
     async with opened(root) as built:
         await sessions.catch_up(built.workspace)
-        await branches.memory_head(built.workspace)
-        await maintenance.doctor(built.workspace, repair=True)
+        await branches.report_head(built.workspace)
+        await maintenance.run_doctor(built.workspace, repair=True)
 
         assert records(root) == main
         await add(built.workspace, "written on main")
@@ -158,9 +158,9 @@ async def test_a_running_server_exports_nothing_that_git_brought_back(tmp_path: 
         before = records(root)
         await memories.forget_memory(built.workspace, secret.record.id, "", erase=True)
         check_out(root, {**records(root), **before})
-        chosen = await transfer.choose_export(built.workspace, ("project",), history=True)
-        assert isinstance(chosen, Chosen)
-        left = [record.content async for record in transfer.exported(chosen)]
+        chosen = await transfer.select_export(built.workspace, ("project",), history=True)
+        assert isinstance(chosen, ExportSelection)
+        left = [record.content async for record in transfer.read_selected(chosen)]
         assert not any("Zanzibar" in content for content in left)
 
 

@@ -211,7 +211,9 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
         with built.workspace.journal.alone():
             await built.workspace.journal.note(records)
             await memories.forget_memory(built.workspace, RecordId(records[0].id), "", erase=True)
-        assert [f.code for f in await maintenance.doctor(built.workspace)] == ["import-unfinished"]
+        assert [f.code for f in await maintenance.run_doctor(built.workspace)] == [
+            "import-unfinished"
+        ]
         assert await transfer.complete_import(built.workspace) == len(TEXTS)
         left = {record.content for record in await all_records(built)}
     assert records[0].content not in left
@@ -226,7 +228,7 @@ async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> No
             await first.workspace.journal.note([])
             assert await transfer.complete_import(second.workspace) == 0
             await sessions.catch_up(second.workspace)
-            assert await maintenance.doctor(second.workspace) == []
+            assert await maintenance.run_doctor(second.workspace) == []
             assert first.workspace.journal.waiting()
 
 

@@ -60,7 +60,7 @@ async def test_a_session_starts_with_the_very_bootstrap() -> None:
     """One use case, however it is asked for."""
     workspace = await shop()
     block = await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
-    head = await branches.memory_head(workspace)
+    head = await branches.report_head(workspace)
     assert isinstance(block, Block)
     assert isinstance(head, HeadReport)
 

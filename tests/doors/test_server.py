@@ -301,7 +301,7 @@ async def test_a_bug_is_not_told_to_the_model(
     async def broken(_: object) -> None:
         raise RuntimeError("a path, a key, a memory")
 
-    monkeypatch.setattr("memory_mcp.branches.memory_head", broken)
+    monkeypatch.setattr("memory_mcp.branches.report_head", broken)
     async with agent(settings, era) as client:
         said = await failed(client, "memory_head")
 

@@ -51,14 +51,14 @@ async def _use(settings: Settings) -> None:
         workspace = built.workspace
         for step in (
             lambda: sessions.catch_up(workspace),
-            lambda: branches.memory_head(workspace),
+            lambda: branches.report_head(workspace),
             lambda: sessions.memory_context(workspace),
             lambda: search.search_memories(workspace, "sessions orders cache", Filters(), 10),
             lambda: memories.add_memory(workspace, Draft("The build runs on two cores.")),
             lambda: _seal(workspace, "The build is settled.", None),
             lambda: branches.preview_backtrack(workspace, "1"),
-            lambda: bootstrap.render_if_behind(workspace),
-            lambda: maintenance.doctor(workspace, repair=True),
+            lambda: bootstrap.render_if_stale(workspace),
+            lambda: maintenance.run_doctor(workspace, repair=True),
         ):
             with anyio.fail_after(STEP_SECONDS_MAX):
                 try:

@@ -103,7 +103,7 @@ async def _in_context(workspace: Workspace, seen: list[Entry]) -> None:
 async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
     branch, now = workspace.caller.branch, workspace.clock.now()
     here = model.on(branch)
-    report = await branches.memory_head(workspace)
+    report = await branches.report_head(workspace)
     assert isinstance(report, HeadReport)
     seen = [e for e in model.holds(here, now) if e.nature == "memory"]
     assert report.memories == sum(e.segment is not None for e in seen)

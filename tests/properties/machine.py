@@ -178,7 +178,9 @@ class CoherentMemory(RuleBasedStateMachine):
         asked = waiting[pick % len(waiting)]
         word = self.word() if decision == "edit" else asked.word
         done = self.run(
-            branches.decide(self.workspace, asked.id, decision, f"sealed {word}", again=True)
+            branches.decide_checkpoint(
+                self.workspace, asked.id, decision, f"sealed {word}", again=True
+            )
         )
         assert isinstance(done, Decided)
         self.model.decide(asked.id, "skipped" if decision == "skip" else "approved", word)
@@ -191,7 +193,7 @@ class CoherentMemory(RuleBasedStateMachine):
         at = None if here or not valid else valid[pick % len(valid)]
         name = f"side-{len(self.model.tips)}"
         before = self.workspace.caller.branch
-        done = self.run(branches.fork(self.workspace, name, at.id if at else ""))
+        done = self.run(branches.fork_branch(self.workspace, name, at.id if at else ""))
         assert isinstance(done, Branched)
         self.workspace = self.workspace.at(done.branch)
         self.model.fork(before, name, at)

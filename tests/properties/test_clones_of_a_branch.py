@@ -43,7 +43,7 @@ class Project:
     )
 
     async def step(self, what: str, number: int) -> None:
-        report = await branches.memory_head(self.workspace)
+        report = await branches.report_head(self.workspace)
         assert isinstance(report, HeadReport)
         points = [*(s.checkpoint.id for s in report.checkpoints), "start"]
         lines = [state.line.id for state in report.lines]

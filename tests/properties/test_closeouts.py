@@ -44,7 +44,9 @@ class Story:
                 await self.seal("pending" if act == "pending" else "approved")
             case "skip":
                 for asked in timeline.pending(here)[:1]:
-                    await branches.decide(self.workspace, asked.id, "skip", "", again=False)
+                    await branches.decide_checkpoint(
+                        self.workspace, asked.id, "skip", "", again=False
+                    )
                     self.skipped.add(asked.id)
             case "back":
                 names = ["start", *(c.id for c in timeline.valid(here))]
@@ -117,7 +119,7 @@ def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
                 for act, number in acts:
                     await story.do(act, number)
                     await story.check()
-                assert await maintenance.doctor(workspace) == []
+                assert await maintenance.run_doctor(workspace) == []
             finally:
                 await close_workspace(workspace)
 

@@ -93,7 +93,7 @@ async def test_checkpoints_keep_their_order_when_the_head_is_made_anew(tmp_path:
     second = real_workspace(tmp_path, clock)
     names.append(await sealed(second, "three"))
 
-    report = await branches.memory_head(second)
+    report = await branches.report_head(second)
     assert isinstance(report, HeadReport)
     assert [state.checkpoint.id for state in report.checkpoints] == names
     history = (tmp_path / "project/.state/history.jsonl").read_text("utf-8").splitlines()

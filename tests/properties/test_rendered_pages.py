@@ -76,7 +76,7 @@ class World:
         assert not self.behind or what in ("add", "user", "history", "seal")
 
     async def _given_up(self, what: str, number: int, count: int) -> None:
-        report = await branches.memory_head(self.workspace)
+        report = await branches.report_head(self.workspace)
         assert isinstance(report, HeadReport)
         if what in ("back", "erase-road") and report.checkpoints:
             to = report.checkpoints[number % len(report.checkpoints)].checkpoint.id
@@ -104,7 +104,7 @@ class World:
 
     async def compared(self) -> None:
         if self.behind:
-            await bootstrap.render_if_behind(self.workspace)
+            await bootstrap.render_if_stale(self.workspace)
         if not self.views.pages:
             return
         seen = await self.seen()

@@ -79,7 +79,7 @@ class World:
                 await self.given_up(what, number)
 
     async def given_up(self, what: str, number: int) -> None:
-        report = await branches.memory_head(self.workspace)
+        report = await branches.report_head(self.workspace)
         assert isinstance(report, HeadReport)
         choices = {
             "restore": [each.line.id for each in report.lines],
@@ -104,7 +104,7 @@ class World:
 
     async def opening(self) -> tuple[list[str], str]:
         """The opening without what it cost, and the token to go on from."""
-        block = await bootstrap.bootstrap(self.workspace)
+        block = await bootstrap.build_bootstrap(self.workspace)
         return [line for line in block.text.splitlines() if " tokens, " not in line], block.since
 
 

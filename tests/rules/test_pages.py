@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from project_story import page, told
 
 from memory_mcp import bootstrap
-from memory_mcp.bootstrap.history import happened
+from memory_mcp.bootstrap.views import read_history
 from memory_mcp.domain.outcomes import Happened
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block
@@ -127,7 +127,7 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
         await bootstrap.render_views(story.workspace)
         text = page(tmp_path / "project", "HISTORY.md")
         held = page(tmp_path / "project")
-        whole = await happened(story.workspace, 10)
+        whole = await read_history(story.workspace, 10)
 
     assert text.count(day) == 1
     assert f"## {day}\n\nWe chose a till. [" in text

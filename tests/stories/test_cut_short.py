@@ -78,7 +78,7 @@ async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
         decided, *_ = await found(workspace, "what carries the orders")
         opened = await sessions.memory_context(workspace)
         again = await memories.add_memory(workspace, Draft("No mails yet"))
-        head = await branches.memory_head(workspace)
+        head = await branches.report_head(workspace)
     finally:
         await close_workspace(workspace)
 

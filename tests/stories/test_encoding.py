@@ -103,7 +103,7 @@ async def test_two_sessions_encode_each_record_once(
         await until_encoded(workspace)
 
     assert model.encoded + other_model.encoded == Counter(texts)
-    assert await maintenance.unencoded(other) == 0
+    assert await maintenance.count_unencoded(other) == 0
     await close_workspace(other)
 
 
@@ -123,7 +123,7 @@ async def test_what_a_killed_session_was_at_is_taken_over_after_its_lease(
     await add(workspace, "memory number 3")
 
     assert await maintenance.encode_all(workspace) == 1
-    assert await maintenance.unencoded(workspace) == 3
+    assert await maintenance.count_unencoded(workspace) == 3
     assert (await recalled(workspace, "number 1"))[0] == "memory number 1"
     clock.advance(LEASE_OVER)
     assert await maintenance.encode_all(workspace) == 3
@@ -145,7 +145,7 @@ async def test_a_meta_session_makes_no_vectors(
 
     assert (await recalled(meta, "automobile"))[0] == "Ann drives a red car."
     assert not meta_model.encoded
-    assert await maintenance.unencoded(meta) == 1
+    assert await maintenance.count_unencoded(meta) == 1
     await close_workspace(meta)
 
 
@@ -176,7 +176,7 @@ async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
 
     assert await maintenance.encode_all(workspace) == 17
     assert sum(model.encoded.values()) == 17
-    assert await maintenance.unencoded(workspace) == 3
+    assert await maintenance.count_unencoded(workspace) == 3
 
 
 @pytest.mark.parametrize("refused", ["number 0", "number 7", "number 19"])
@@ -189,7 +189,7 @@ async def test_a_text_that_the_model_refuses_keeps_no_other_from_being_encoded(
     model.refused = f"{refused} "
 
     assert await maintenance.encode_all(workspace) == 19
-    assert await maintenance.unencoded(workspace) == 1
+    assert await maintenance.count_unencoded(workspace) == 1
 
 
 # Encoding when something is wrong, or over: a model that fails, a session that leaves.
@@ -254,7 +254,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await maintenance.unencoded(workspace) == 60
+    assert await maintenance.count_unencoded(workspace) == 60
     now = workspace.clock.now()
     assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 
@@ -294,7 +294,7 @@ async def test_encoding_brings_an_index_that_is_gone_back_first(
         else:
             path.write_bytes(b"garbage " * 2_000)
 
-    assert await maintenance.unencoded(workspace) == 5
+    assert await maintenance.count_unencoded(workspace) == 5
     assert await maintenance.encode_all(workspace) == 5
     assert len(await recalled(workspace, "number")) == 5
 
@@ -318,8 +318,8 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     async with encoding(newer):
         await until(gone)
 
-    assert await maintenance.unencoded(newer) == 0
-    assert await maintenance.unencoded(workspace) == 1
+    assert await maintenance.count_unencoded(newer) == 0
+    assert await maintenance.count_unencoded(workspace) == 1
     for each in (newer.project, newer.user):
         await each.index.aclose()
     await index.aclose()

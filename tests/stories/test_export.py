@@ -118,14 +118,14 @@ async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> Non
     folder.rename(tmp_path / "elsewhere")
 
     with pytest.raises(StoreUnavailableError, match="there is not one record"):
-        await transfer.choose_export(workspace, BOTH, history=False)
+        await transfer.select_export(workspace, BOTH, history=False)
     await close_workspace(workspace)
 
 
 async def test_a_memory_that_is_off_exports_nothing() -> None:
     """As every other read."""
     workspace = fake_workspace(policy=Policy(enabled=False))
-    assert isinstance(await transfer.choose_export(workspace, BOTH, history=False), Skipped)
+    assert isinstance(await transfer.select_export(workspace, BOTH, history=False), Skipped)
 
 
 # the command

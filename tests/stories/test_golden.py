@@ -41,10 +41,10 @@ async def test_what_has_changed_since() -> None:
     """What a resumed session reads instead: nothing of what was given up but ids."""
     story = a_story()
     await story.phase_one()
-    then = (await bootstrap.bootstrap(story.workspace)).since
+    then = (await bootstrap.build_bootstrap(story.workspace)).since
     golden("since-nothing.md", await text(story, since=then))
     await story.phase_two()
-    later = (await bootstrap.bootstrap(story.workspace)).since
+    later = (await bootstrap.build_bootstrap(story.workspace)).since
     golden("since-new.md", await text(story, since=then))
     story.clock.advance(timedelta(minutes=1))
     await branches.backtrack(

@@ -115,7 +115,7 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
         await trust.trust_project(built.workspace)
     let_in = await synced(desk)
 
-    assert (done.taken_in.records, asked.taken_in.records) == (0, 0)
+    assert (done.pulled.records, asked.pulled.records) == (0, 0)
     assert "memory-mcp trust" in asked.kept_out
     assert "evil" not in context
     assert "Short commits, please." in context
@@ -123,7 +123,7 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
     assert f"Nothing that other machines wrote to the cloud at {cloud.url}" in head
     assert kept == before
     assert report.cloud == cloud.url
-    assert let_in.taken_in.records == len((of_the_project, of_the_user))
+    assert let_in.pulled.records == len((of_the_project, of_the_user))
     assert let_in.kept_out == ""
 
 
@@ -192,7 +192,7 @@ async def test_a_tombstone_from_the_cloud_hides_and_erases_nothing(
     for provider in ("auto", "local"):
         async with open_workspace(replace(desk, provider=provider)) as built:
             await sessions.reindex(built.workspace)
-            await maintenance.doctor(built.workspace, repair=True)
+            await maintenance.run_doctor(built.workspace, repair=True)
 
     assert [waiting.id for waiting in done.waiting] == ids
     assert {name: data for name, data in files(desk).items() if name in before} == before
@@ -219,7 +219,7 @@ async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     stones = [r for r in records(folder(desk)) if r["kind"] == "tombstone"]
     assert [ids[0] in stone["erases"] for stone in stones] == [True, True]
     async with open_workspace(desk) as built:
-        assert await maintenance.doctor(built.workspace) == []
+        assert await maintenance.run_doctor(built.workspace) == []
 
 
 async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Cloud) -> None:
@@ -270,7 +270,7 @@ async def test_an_outbox_that_is_damaged_lets_nothing_be_erased(
     for repair in (False, True, True):
         async with open_workspace(desk) as built:
             await sessions.catch_up(built.workspace)
-            await maintenance.doctor(built.workspace, repair=repair)
+            await maintenance.run_doctor(built.workspace, repair=repair)
             await sessions.reindex(built.workspace)
 
     assert {name: data for name, data in files(desk).items() if name in before} == before
@@ -493,7 +493,7 @@ async def test_a_listing_that_turns_in_a_circle_ends(desk: Settings, at: str) ->
     ):
         trust_cloud(liar.url, desk.home or "")
         pool = built.workspace.project
-        done = await pull.look_around(built.workspace, pool)
+        done = await pull.pull(built.workspace, pool)
         assert pool.mirror is not None
         seen_until = await pool.mirror.outbox.seen_until()
         now = built.workspace.clock.now().isoformat()
@@ -547,5 +547,5 @@ async def test_a_document_that_no_tool_would_have_stored_is_named_and_not_stored
 
     done = await synced(desk, pull_all=True)
 
-    assert done.taken_in.unreadable == (record.id,)
+    assert done.pulled.unreadable == (record.id,)
     assert files(desk) == before

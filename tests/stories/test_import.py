@@ -334,7 +334,7 @@ async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> N
     left = await branches.backtrack(there, "phase2-20260131-143022", "continue")
     assert isinstance(left, Backtracked)
     assert "Carts rest in cookies" in await contents(there)
-    assert await maintenance.doctor(there) == []
+    assert await maintenance.run_doctor(there) == []
     for workspace in (here, there):
         await close_workspace(workspace)
 
@@ -354,7 +354,7 @@ async def test_histories_become_one_as_two_clones_do(tmp_path: Path) -> None:
         "mail works",
         "Mail has a footer",
     } == set(seen)
-    assert await maintenance.doctor(there) == []
+    assert await maintenance.run_doctor(there) == []
     for workspace in (here, there):
         await close_workspace(workspace)
 

@@ -146,9 +146,9 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
         await workspace.heads.replace(cut, expected=head.revision)
 
-        found = await maintenance.doctor(workspace, repair=True)
+        found = await maintenance.run_doctor(workspace, repair=True)
         assert {f.code for f in found} >= {"records-unwritten", "forget-unfinished"}
-        assert await maintenance.doctor(workspace) == []
+        assert await maintenance.run_doctor(workspace) == []
         assert await workspace.project.records.get(decision.id) == decision
         assert await workspace.project.records.get(issue.id) is None
     finally:

@@ -370,7 +370,7 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
-            patched.setattr("memory_mcp.branches.backtrack.work_off", branches.memory_head)
+            patched.setattr("memory_mcp.branches.backtrack.work_off", branches.report_head)
             await branches.backtrack(workspace, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 
@@ -442,6 +442,8 @@ async def test_what_waits_on_is_a_finding() -> None:
     workspace = fake_workspace()
     ended(workspace, *SAID)
     async with workspace.inbox.alone():  # somebody is at it, and does not come to an end
-        (finding,) = [f for f in await maintenance.doctor(workspace) if f.code == "inbox-waiting"]
+        (finding,) = [
+            f for f in await maintenance.run_doctor(workspace) if f.code == "inbox-waiting"
+        ]
 
     assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")

@@ -279,13 +279,13 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         found = await search.search_memories(here.workspace, "flamingo invoices", Filters(), 5)
         assert isinstance(found, Found)
         assert list(found.hits) == []
-        assert [finding.code for finding in await maintenance.doctor(here.workspace)] == [
+        assert [finding.code for finding in await maintenance.run_doctor(here.workspace)] == [
             "erasing-waits"
         ]
         erased = await sync.erase_forgotten_elsewhere(here.workspace)
         assert [gone.id for gone in erased.erased] == [added.record.id]
         assert added.record.id not in await here.workspace.project.records.ids()
-        assert not await maintenance.doctor(here.workspace)
+        assert not await maintenance.run_doctor(here.workspace)
 
 
 async def _synchronised(built: Built, *, pull_all: bool = False) -> None:

@@ -139,7 +139,7 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
     for settings in (desk, laptop):
         await synced(settings, push_all=True)
     async with open_workspace(laptop) as built:
-        waits = (await sync.sync_status(built.workspace)).waiting
+        waits = (await sync.report_sync(built.workspace)).waiting
         erased = (await sync.erase_forgotten_elsewhere(built.workspace)).erased
     assert [each.id for each in erased] == [each.id for each in waits] == [redis]
     for settings in (desk, laptop, desk, laptop):
@@ -149,8 +149,10 @@ async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
         assert settings.project_dir is not None
         assert files_with(settings.project_dir.parent, "in Redis") == []
         async with open_workspace(settings) as built:
-            assert [f.code for f in await maintenance.doctor(built.workspace)] == ["forgotten-left"]
-            report = await branches.memory_head(built.workspace)
+            assert [f.code for f in await maintenance.run_doctor(built.workspace)] == [
+                "forgotten-left"
+            ]
+            report = await branches.report_head(built.workspace)
             assert isinstance(report, HeadReport)
             assert [state.memories for state in report.lines] == [1]
 

@@ -46,7 +46,7 @@ def folder(settings: Settings) -> Path:
     return settings.project_dir
 
 
-async def erased_by_the_user(settings: Settings) -> sync.Synced:
+async def erased_by_the_user(settings: Settings) -> sync.SyncReport:
     """As `memory-mcp sync --erase` does it."""
     async with open_workspace(settings) as built:
         return await sync.erase_forgotten_elsewhere(built.workspace)
@@ -61,7 +61,7 @@ def kept_of(settings: Settings) -> Path:
 async def content(settings: Settings) -> bool:
     """Whether the doctor finds everything as it must be."""
     async with open_workspace(settings) as built:
-        return await maintenance.doctor(built.workspace) == []
+        return await maintenance.run_doctor(built.workspace) == []
 
 
 async def test_a_memory_of_another_machine_is_found_and_taken_in_under_its_own_id(
@@ -135,7 +135,7 @@ async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_era
         assert await recalled(other, "door code") == []
         head = await read(other, "memory_head")
     async with open_workspace(laptop) as built:
-        codes = [finding.code for finding in await maintenance.doctor(built.workspace)]
+        codes = [finding.code for finding in await maintenance.run_doctor(built.workspace)]
     await synced(laptop, push_all=True)
     still = files_with(folder(laptop), "4711")
     erased = await erased_by_the_user(laptop)
@@ -211,7 +211,7 @@ async def test_a_lost_store_comes_back_from_the_cloud_as_it_was(
     trust_cloud(cloud.url, tmp_path / "desk" / "home")
     restored = await synced(desk, pull_all=True)
 
-    assert restored.taken_in.records == len(before)
+    assert restored.pulled.records == len(before)
     assert records(tmp_path / "desk") == before
     assert await content(desk)
     async with agent(desk, era) as client:
@@ -291,7 +291,7 @@ async def test_a_changed_document_is_left_there_and_named(
     kept(cloud)[bad].content = "Orders live nowhere."
     done = await synced(laptop, pull_all=True)
 
-    assert done.taken_in.unreadable == (bad,)
+    assert done.pulled.unreadable == (bad,)
     assert [record["id"] for record in records(folder(laptop))] == [good]
 
 
@@ -343,5 +343,5 @@ async def test_a_container_that_was_named_holds_the_project_whatever_it_is_calle
 
     assert set(cloud.namespaces()) == {tag, "cc_u-ada_p-none"}
     assert len(cloud.documents("cc_u-ada_p-none")) == 1
-    assert (done.taken_in.records, done.taken_in.unreadable) == (2, ())
+    assert (done.pulled.records, done.pulled.unreadable) == (2, ())
     assert "note-1" in cloud.documents(tag)

@@ -61,12 +61,12 @@ async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(
     assert early.notes == (NOT_ENCODED.format(4),)
     assert CAR not in await recalled(workspace, "automobile")
 
-    assert await maintenance.unencoded(workspace) == 4
+    assert await maintenance.count_unencoded(workspace) == 4
     assert await maintenance.encode_all(workspace) == 4
     found = await search(workspace, "automobile")
     assert found.hits[0].record.content == CAR
     assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
-    assert await maintenance.unencoded(workspace) == 0
+    assert await maintenance.count_unencoded(workspace) == 0
 
 
 async def test_a_new_memory_among_encoded_ones_is_found_and_counted(workspace: Workspace) -> None:
@@ -182,7 +182,7 @@ async def test_a_new_model_encodes_all_anew_and_says_so_meanwhile(
     assert sorted(newer.encoded.elements()) == sorted((CAR, *OTHERS))
     assert (await recalled(changed, "automobile"))[0] == CAR
     assert (await recalled(workspace, "automobile"))[0] == CAR, "who still has the old one uses it"
-    assert await maintenance.unencoded(workspace) == 0
+    assert await maintenance.count_unencoded(workspace) == 0
     await close_workspace(changed)
 
 
@@ -233,7 +233,7 @@ async def test_rooms_without_a_model_search_as_ever(workspace: Workspace) -> Non
 
     found = await search(plain, "car")
     assert (found.mode, found.notes, found.degraded) == ("lexical", (), "")
-    assert await maintenance.unencoded(plain) == await maintenance.encode_all(plain) == 0
+    assert await maintenance.count_unencoded(plain) == await maintenance.encode_all(plain) == 0
 
 
 # Recall by meaning when something is wrong: the words are left, and the answer says why.
@@ -290,7 +290,7 @@ async def test_a_model_that_was_asked_for_and_is_not_there_says_what_to_do(
         await maintenance.keep_encoded(
             workspace, asyncio.Event()
         )  # ends at once, with nothing leased
-    assert await maintenance.unencoded(workspace) == 1
+    assert await maintenance.count_unencoded(workspace) == 1
     await close_workspace(workspace)
 
 

@@ -49,7 +49,7 @@ async def filled_workspace(each: int, **fields: Any) -> tuple[Workspace, FakeClo
     """A workspace in memory with so many records of each kind that has a section."""
     clock, ids = FakeClock(), FakeIds()
     workspace, scribe = fake_workspace(clock, ids), Scribe(clock, ids)
-    await branches.memory_head(workspace)
+    await branches.report_head(workspace)
     keys = {"closeout": "phase:shop:1:issues", "summary": "gardener:shop:s:checkpoint"}
     durable = ("identity", "preference", "lesson")
     for number in range(each):
@@ -148,7 +148,7 @@ async def real(
     clock, ids = FakeClock(), FakeIds()
     policy = Policy(opening=opening or OpeningSettings())
     workspace = real_workspace(folder, clock, ids, policy=policy)
-    await branches.memory_head(workspace)
+    await branches.report_head(workspace)
     yield workspace, Scribe(clock, ids)
     await close_workspace(workspace)
 

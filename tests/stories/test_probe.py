@@ -34,9 +34,9 @@ async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Works
 async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
     """The newest memory is found by its own words."""
     plain = real_workspace(tmp_path)
-    empty = await maintenance.probe(plain)
+    empty = await maintenance.probe_recall(plain)
     await add(plain, "Orders live in PostgreSQL.")
-    proved = await maintenance.probe(plain)
+    proved = await maintenance.probe_recall(plain)
     await close_workspace(plain)
 
     assert (empty.mode, empty.findings) == ("lexical", ())
@@ -47,9 +47,9 @@ async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
 async def test_a_model_is_proved_by_a_question_it_has_never_seen(workspace: Workspace) -> None:
     """The right one of two sentences, by figures; what is not encoded yet is said too."""
     await add(workspace, "Orders live in PostgreSQL.")
-    behind = await maintenance.probe(workspace)
+    behind = await maintenance.probe_recall(workspace)
     await maintenance.encode_all(workspace)
-    proved = await maintenance.probe(workspace)
+    proved = await maintenance.probe_recall(workspace)
 
     assert proved.mode == "semantic"
     assert "the right one is nearer" in proved.proof
@@ -63,7 +63,7 @@ async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
 ) -> None:
     """An outage must not pass for recall by meaning."""
     model.failing = "The model is on holiday."
-    probed = await maintenance.probe(workspace)
+    probed = await maintenance.probe_recall(workspace)
 
     assert probed.mode == "lexical"
     assert [(f.code, f.what) for f in probed.findings] == [
@@ -75,7 +75,7 @@ async def test_a_model_that_knows_nothing_is_found_out(tmp_path: Path) -> None:
     """It answers in the right form; only a question whose answer is known shows it."""
     wrong = FakeEmbedder(synonyms=(("revenue", "kitten"), ("quarterly", "nap"), ("grew", "like")))
     workspace = meaningful(tmp_path, wrong)
-    probed = await maintenance.probe(workspace)
+    probed = await maintenance.probe_recall(workspace)
     await close_workspace(workspace)
 
     assert [finding.code for finding in probed.findings] == ["probe-failed"]
@@ -93,9 +93,9 @@ async def test_damaged_vectors_are_named_and_made_anew(
         db.execute("UPDATE vector_whole SET pooled = zeroblob(length(pooled)) WHERE number = 1")
     db.close()
 
-    damaged = await maintenance.probe(workspace)
+    damaged = await maintenance.probe_recall(workspace)
     await sessions.reindex(workspace)
     await maintenance.encode_all(workspace)
 
     assert [finding.code for finding in damaged.findings] == ["vectors-damaged"]
-    assert (await maintenance.probe(workspace)).findings == ()
+    assert (await maintenance.probe_recall(workspace)).findings == ()

@@ -266,7 +266,7 @@ async def test_memory_that_is_off_or_meta_writes_no_fact(workspace: Workspace) -
     await memories.add_memory(off, Draft("My name is Ada.", reach="user"))
 
     assert await stored(workspace) == []
-    assert await profile.user_profile(off) == await branches.memory_head(off)
+    assert await profile.user_profile(off) == await branches.report_head(off)
 
 
 async def test_a_fact_is_nothing_to_merge_a_memory_into(workspace: Workspace) -> None:
@@ -395,7 +395,7 @@ async def test_erasing_leaves_no_byte_of_what_was_drawn_from_it(
     assert await lines(workspace) == ["City: Osaka"]
     context = await sessions.memory_context(workspace, "who", 500)
     assert "Zebulon" not in str(context)
-    assert await maintenance.doctor(workspace) is not None
+    assert await maintenance.run_doctor(workspace) is not None
 
 
 async def test_a_clone_that_learns_of_the_forget_erases_the_facts_as_well(
@@ -615,7 +615,7 @@ async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
 async def test_facts_are_not_found_beside_their_sources(workspace: Workspace) -> None:
     """Three memories of one name are three results, and the head counts what was remembered."""
     await say(workspace, "My name is Ada and I live in Berlin.")
-    report = await branches.memory_head(workspace)
+    report = await branches.report_head(workspace)
 
     assert await found(workspace) == await found(workspace, "ada name city berlin")
     assert await found(workspace) == ["My name is Ada and I live in Berlin."]

@@ -39,10 +39,72 @@ def showing(project: Path, text: str) -> list[str]:
     return [n for n in names if n.endswith(".md") or n.startswith("rendered/")]
 
 
+async def rendered_anew(project: Path) -> None:
+    """Wait until the server has rendered what holds now."""
+    async with asyncio.timeout(20):
+        while True:
+            found = rendered.read(str(machine_dir(project)), "main")
+            if found is not None and rendered.still_holds(found):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_a_session_right_after_a_backtrack_reads_nothing_of_what_was_left(
+    settings: Settings, era: Era, project: Path
+) -> None:
+    """A move does not wait for rendering: until then a session is sent to the server."""
+
+    def opening() -> str:
+        answer = hook(
+            "session-start", {}, project, MEMORY_USER=settings.user, MEMORY_HOME=str(settings.home)
+        )
+        return context_of(answer, "SessionStart")
+
+    async with agent(settings, era) as client:
+        await seal(client, "Storage chosen", phase=1)
+        gone = await add(client, "Carts rest in cookies.", kind="decision")
+        await rendered_anew(project)
+        assert gone in page(project, "session-context.md")
+        assert gone in opening()
+        await call(client, "backtrack", to="phase 1", mode="continue")
+        opened = opening()
+        context = page(project, "session-context.md")
+
+    assert opened == ASK_FIRST
+    assert gone not in context
+    assert "Call the tool `memory_context`" in context
+    assert showing(project, gone) == [], "the server renders at the latest when it ends"
+
+
+async def test_a_backtrack_on_another_branch_leaves_the_page_of_main(tmp_path: Path) -> None:
+    """CLAUDE.md is about main, where nothing was left."""
+    async with told(tmp_path) as story:
+        await story.phase_one()
+        await branches.fork_branch(story.workspace, "try/redis", "")
+        await bootstrap.render_views(story.workspace)
+        project = tmp_path / "project"
+        before = page(project, "session-context.md")
+        await branches.backtrack(story.workspace.at(BranchName("try/redis")), "start", "continue")
+
+        assert page(project, "session-context.md") == before
+
+
+async def test_a_backtrack_that_forgets_renders_before_it_answers(tmp_path: Path) -> None:
+    """Nothing may show the text that was erased when the call returns."""
+    async with told(tmp_path) as story:
+        await story.phase_one()
+        await story.phase_two()
+        await bootstrap.render_views(story.workspace)
+        assert showing(tmp_path / "project", "cookies") != []
+        await branches.backtrack(story.workspace, "phase 1", "forget")
+
+        assert showing(tmp_path / "project", "cookies") == []
+
+
 async def test_files_follow_what_is_added_and_what_is_given_up(
     settings: Settings, era: Era, project: Path
 ) -> None:
-    """A real server: what it added is there when it ended, what it hid was gone at the answer."""
+    """A real server: files follow a move in a moment; what was corrected is gone at the answer."""
     async with agent(settings, era) as client:
         await add(client, "Orders rest in PostgreSQL.", kind="decision")
         await seal(client, "Storage chosen", phase=1)
@@ -53,8 +115,10 @@ async def test_files_follow_what_is_added_and_what_is_given_up(
     async with agent(settings, era) as client:
         gone = await add(client, "Carts rest in cookies.", kind="decision")
         left = await call(client, "backtrack", to="phase 1", mode="continue")
+        await rendered_anew(project)
         assert showing(project, gone) == []
         await call(client, "backtrack", to=left["line"], mode="continue")
+        await rendered_anew(project)
         assert showing(project, "Carts rest in cookies.") == sorted(RENDERED)
         await call(client, "update_memory", memory_id=gone, content="Carts rest in files.")
         assert showing(project, "cookies") == []
@@ -156,7 +220,7 @@ async def test_a_session_that_writes_nothing_renders_nothing(policy: Policy) -> 
     await Story(workspace, FakeClock(), FakeIds()).say("Orders rest in PostgreSQL.")
     quiet = another_session(workspace, policy=policy)
     assert await bootstrap.render_views(quiet) == ()
-    assert await bootstrap.render_if_behind(quiet) == ()
+    assert await bootstrap.render_if_stale(quiet) == ()
     await bootstrap.keep_rendered(quiet, asyncio.Event())
 
     assert await workspace.views.lying() == []
@@ -182,7 +246,7 @@ async def test_what_others_wrote_is_rendered_too(tmp_path: Path) -> None:
         other.clock.advance(timedelta(minutes=6))
         await other.say("Carts rest in cookies.")
         assert showing(tmp_path / "project", "cookies") == []
-        await bootstrap.render_if_behind(story.workspace)
+        await bootstrap.render_if_stale(story.workspace)
 
         assert len(showing(tmp_path / "project", "cookies")) == len(RENDERED)
 
@@ -290,8 +354,10 @@ async def test_a_restore_brings_it_back_into_the_files(tmp_path: Path) -> None:
         story.clock.advance(timedelta(minutes=1))
         left = await branches.backtrack(story.workspace, "phase 1", "continue")
         assert isinstance(left, Backtracked)
+        await bootstrap.render_if_stale(story.workspace)
         assert "cookies" not in page(project) + page(project, "HISTORY.md")
         await branches.backtrack(story.workspace, left.line or "", "continue")
+        await bootstrap.render_if_stale(story.workspace)
 
         assert (page(project), page(project, "HISTORY.md")) == before
 
@@ -311,7 +377,7 @@ async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path
         assert "The sale ends soon." in page(tmp_path / "project")
         found = rendered.read(str(machine_dir(tmp_path / "project")), "main")
         story.clock.advance(timedelta(hours=1))
-        await bootstrap.render_if_behind(story.workspace)
+        await bootstrap.render_if_stale(story.workspace)
 
     assert found is not None
     assert "The sale" not in found["text"]

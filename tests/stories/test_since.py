@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def token(story: Story) -> str:
-    return (await bootstrap.bootstrap(story.workspace)).since
+    return (await bootstrap.build_bootstrap(story.workspace)).since
 
 
 async def changed(story: Story, since: str, budget: int = 500) -> list[str]:

@@ -177,7 +177,7 @@ async def test_it_supersedes_hides_and_erases_nothing_of_ours(
         async with open_workspace(settings) as built:
             await sessions.catch_up(built.workspace)
             await sessions.reindex(built.workspace)
-            assert await maintenance.doctor(built.workspace, repair=True) == []
+            assert await maintenance.run_doctor(built.workspace, repair=True) == []
     async with agent(settings, era) as client:
         found = places(await call(client, "search_memories", query="", limit=10))
         assert {text for text, place in found.items() if not place} == ours

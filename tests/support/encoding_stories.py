@@ -72,7 +72,7 @@ async def until_encoded(workspace: Workspace) -> None:
     """Wait until nothing is left to be encoded."""
 
     async def done() -> bool:
-        return await maintenance.unencoded(workspace) == 0
+        return await maintenance.count_unencoded(workspace) == 0
 
     await until(done)
 

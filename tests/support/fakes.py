@@ -177,14 +177,14 @@ def called(workspace: Workspace, **of: Any) -> Workspace:
 
 async def forked(workspace: Workspace, name: str, at: str) -> Workspace:
     """Begin a branch, and go on there."""
-    begun = await branches.fork(workspace, name, at)
+    begun = await branches.fork_branch(workspace, name, at)
     assert isinstance(begun, Branched), begun
     return workspace.at(begun.branch)
 
 
 async def switched(workspace: Workspace, name: str) -> Workspace:
     """Go on on that branch."""
-    there = await branches.switch(workspace, name)
+    there = await branches.switch_branch(workspace, name)
     assert isinstance(there, Branched), there
     return workspace.at(there.branch)
 

@@ -39,7 +39,7 @@ def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
     return mirrored(own, cloud, **changes)
 
 
-async def synced(settings: Settings, **how: bool) -> sync.Synced:
+async def synced(settings: Settings, **how: bool) -> sync.SyncReport:
     """Everything delivered that can be, as `memory-mcp sync` does it.
 
     What the server under test holds just then is its own to deliver: it is waited for.
@@ -59,7 +59,7 @@ def _unseen(_done: int, _total: int) -> None:
 async def pending(settings: Settings) -> int:
     """What the outboxes still hold."""
     async with open_workspace(settings) as built:
-        return (await sync.sync_status(built.workspace)).tally.pending
+        return (await sync.report_sync(built.workspace)).tally.pending
 
 
 async def eventually(holds: Callable[[], bool]) -> None:

@@ -60,10 +60,10 @@ async def exported(
     history: bool = False,
 ) -> Material:
     """What an export of this workspace holds."""
-    chosen = await transfer.choose_export(workspace, pools, history=history)
+    chosen = await transfer.select_export(workspace, pools, history=history)
     assert not isinstance(chosen, Skipped)
-    records = [record async for record in transfer.exported(chosen)]
-    assert await transfer.unreadable(chosen, {record.id for record in records}) == []
+    records = [record async for record in transfer.read_selected(chosen)]
+    assert await transfer.find_unreadable(chosen, {record.id for record in records}) == []
     return (as_json if form == "json" else as_markdown)(chosen.about, records)
 
 
@@ -112,9 +112,9 @@ def of_mem0(*texts: str, **fields: object) -> Parsed:
 
 async def contents(workspace: Workspace) -> list[str]:
     """What is visible from here, in both pools, oldest first."""
-    chosen = await transfer.choose_export(workspace, BOTH, history=False)
+    chosen = await transfer.select_export(workspace, BOTH, history=False)
     assert not isinstance(chosen, Skipped)
-    return [record.content async for record in transfer.exported(chosen)]
+    return [record.content async for record in transfer.read_selected(chosen)]
 
 
 def all_below(folder: Path) -> dict[str, bytes]:

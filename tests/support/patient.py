@@ -17,7 +17,7 @@ KEPT, LATER = "Orders live in PostgreSQL.", "Sessions live in Redis."
 async def examine(settings: Settings, *, repair: bool = False) -> dict[str, Finding]:
     """What a fresh doctor finds, by its code."""
     async with open_workspace(settings) as built:
-        found = await maintenance.doctor(built.workspace, repair=repair)
+        found = await maintenance.run_doctor(built.workspace, repair=repair)
     assert all(f.what and f.remedy for f in found), "a finding without a next step helps nobody"
     return {finding.code: finding for finding in found}
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from memory_mcp.domain.sessions import GENERATED, Lying, Page
+from memory_mcp.domain.sessions import GENERATED, PAGES, Lying, Page
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched
 
@@ -57,6 +57,10 @@ class MemoryViews:
 
     async def strike(self, page: str) -> None:
         self.struck.append(page)
+
+    async def withdraw(self, page: str) -> None:
+        if self.pages.get(PAGES[0], "").startswith(GENERATED):
+            self.pages[PAGES[0]] = page
 
     async def lying(self) -> list[Lying]:
         pages = [

@@ -1,6 +1,6 @@
-"""What opens a session, at every door and in the files that hooks and people read."""
+"""Builds the text that opens a session, and renders it into files for hooks and people."""
 
-from memory_mcp.bootstrap.opening import bootstrap
-from memory_mcp.bootstrap.views import keep_rendered, render_if_behind, render_views
+from memory_mcp.bootstrap.opening import build_bootstrap
+from memory_mcp.bootstrap.views import keep_rendered, render_if_stale, render_views
 
-__all__ = ["bootstrap", "keep_rendered", "render_if_behind", "render_views"]
+__all__ = ["build_bootstrap", "keep_rendered", "render_if_stale", "render_views"]

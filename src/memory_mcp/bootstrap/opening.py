@@ -1,7 +1,7 @@
-"""What opens a session: the same text at every door, and in the files that hooks print.
+"""Builds the bootstrap: the text that opens a session, for callers and for rendered files.
 
-Nothing here depends on the moment, but for what has expired: the same memories give the same bytes.
-What is the moment's affair (a nudge, the time) is put around it by whoever answers a caller.
+The same memories give the same bytes, until one of them expires. It holds neither the time nor a
+nudge: whoever answers a caller adds those.
 """
 
 from collections.abc import Sequence
@@ -31,18 +31,18 @@ from memory_mcp.render.sections import (
 )
 from memory_mcp.render.since import make_token
 
-_LOOKED_AT: Final = 20
+_CANDIDATES_MAX: Final = 20
 """How many of each kind compete for the budget."""
 
-_CLOSEOUTS_LOOKED_AT: Final = 200
-"""Among so many records of closed phases the open issues are looked for."""
+_CLOSEOUTS_MAX: Final = 200
+"""The newest closeouts, among which open issues are looked for."""
 
-_SUMMARIES_LOOKED_AT: Final = 40
+_SUMMARIES_MAX: Final = 40
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What every context has, whatever it is filled with."""
+class OpeningFrame:
+    """What every context has around its sections. `until`: when the first profile fact ends."""
 
     head: Head
     view: View
@@ -50,37 +50,41 @@ class Frame:
     zone: str
     figure: BudgetLine
     opening: list[str]
-    until: datetime | None = None  # when the first fact about the user ends
+    until: datetime | None = None
 
 
 @dataclass
-class Gathered:
-    """The records of each section by its name, and what could not be read."""
+class SectionRecords:
+    """The records of each section by its name, and the ids that could not be read."""
 
     found: dict[str, Sequence[Record]] = field(default_factory=dict[str, Sequence[Record]])
     unreadable: frozenset[RecordId] = frozenset()
 
     @property
     def until(self) -> datetime | None:
-        """When the first of them expires."""
+        """When the first record expires."""
         ends = [r.expires_at for each in self.found.values() for r in each if r.expires_at]
         return min(ends, default=None)
 
 
-async def bootstrap(workspace: Workspace, budget_tokens: int | None = None) -> Block:
+async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None) -> Block:
     """The text that opens a session, without a nudge and without the time.
 
     Raises:
-        StoreUnavailableError: nothing can be shown because the records' folder is not there.
+        StoreUnavailableError: the index knows memories, and there is not one record.
     """
-    frame = await frame_of(workspace)
-    opened = await gathered(workspace, frame.view, OPENING)
-    await told(workspace, frame, opened)
-    return shown_in(frame, make_sections(OPENING, opened.found), budget_tokens or _usual(workspace))
+    frame = await make_frame(workspace)
+    collected = await collect_records(workspace, frame.view, OPENING)
+    await note_missing_records(workspace, frame, collected)
+    sections = make_sections(OPENING, collected.found)
+    budget_tokens = budget_tokens or workspace.policy.opening.bootstrap_tokens
+    return render_in_frame(frame, sections, budget_tokens)
 
 
-def shown_in(frame: Frame, sections: Sequence[Section], budget_tokens: int, now: str = "") -> Block:
-    """The sections in their frame. There is room for the time, whether or not it is shown."""
+def render_in_frame(
+    frame: OpeningFrame, sections: Sequence[Section], budget_tokens: int, now: str = ""
+) -> Block:
+    """The sections in their frame. Room for the time is kept, whether or not it is shown."""
     return render_context(
         frame.opening,
         sections,
@@ -92,81 +96,79 @@ def shown_in(frame: Frame, sections: Sequence[Section], budget_tokens: int, now:
     )
 
 
-async def frame_of(workspace: Workspace) -> Frame:
+async def make_frame(workspace: Workspace) -> OpeningFrame:
     """Where the project stands, who the user is, and how much is known."""
-    ids = await together(
-        pool.index.ids() for pool in workspace.pools
-    )  # first: what comes now is news
+    # ids first: what is written while the rest is read counts as new the next time
+    ids = await together(pool.index.ids() for pool in workspace.pools)
     head = await current(workspace)
     view = view_on(workspace, head.timeline)
-    known = await read_profile(workspace, view)
+    profile = await read_profile(workspace, view)
     counts = await together(pool.index.count(view, Filters()) for pool in workspace.pools)
     since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
-    zone = known.zone if zone_named(known.zone) else ""
     phase = (await phase_now(workspace, head.timeline)).worked_on
-    opening = [_stands(workspace, head.timeline, phase)]
-    until = min((entry.until for entry in known.entries if entry.until), default=None)
-    figure = BudgetLine(sum(counts), since)
-    return Frame(head, view, profile_line(known), zone, figure, opening, until)
+    return OpeningFrame(
+        head,
+        view,
+        user=profile_line(profile),
+        zone=profile.zone if zone_named(profile.zone) else "",
+        figure=BudgetLine(sum(counts), since),
+        opening=[_describe_head(workspace, head.timeline, phase)],
+        until=min((entry.until for entry in profile.entries if entry.until), default=None),
+    )
 
 
-async def gathered(
+async def collect_records(
     workspace: Workspace,
     view: View,
     parts: Sequence[Part],
-    most: int = _LOOKED_AT,
+    limit: int = _CANDIDATES_MAX,
     reach: Reach | None = None,
-) -> Gathered:
-    """What fills each section by its kinds: the pinned, the important and the newest of them."""
-    done = Gathered()
+) -> SectionRecords:
+    """The records for each section: the pinned, the important and the newest of its kinds."""
+    collected = SectionRecords()
 
-    async def first(limit: int, *kinds: Kind, best: bool = True) -> Sequence[Record]:
-        # said so that the index need not look through the timeline for what is never there
-        outside = True if kinds and DURABLE_KINDS.issuperset(kinds) else None
-        wanted = Filters(kinds=frozenset(kinds), durable=outside, reach=reach)
+    async def load(limit: int, *kinds: Kind, best: bool = True) -> Sequence[Record]:
+        # durable kinds are never on the timeline: the index need not look through it
+        durable = True if kinds and DURABLE_KINDS.issuperset(kinds) else None
+        wanted = Filters(kinds=frozenset(kinds), durable=durable, reach=reach)
         read = await newest(workspace, view, wanted, limit, best=best)
-        done.unreadable |= read.unreadable
+        collected.unreadable |= read.unreadable
         return read.records
 
     for part in parts:
         match part.name:
             case "issues":
-                found = open_issues(await first(_CLOSEOUTS_LOOKED_AT, "closeout"))
+                found = open_issues(await load(_CLOSEOUTS_MAX, "closeout"))
             case "latest":
-                found = latest_consolidation(await first(_SUMMARIES_LOOKED_AT, "summary"))
+                found = latest_consolidation(await load(_SUMMARIES_MAX, "summary"))
             case "newest":
-                pinned = [r for r in await first(most) if r.pinned]
-                late = without_bookkeeping(await first(2 * most, best=False))[:most]
-                found = [*pinned, *sorted(late, key=_worth, reverse=True)]
+                pinned = [r for r in await load(limit) if r.pinned]
+                late = without_bookkeeping(await load(2 * limit, best=False))[:limit]
+                late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)
+                found = [*pinned, *late]
             case _ if part.kinds:
-                found = await first(most, *part.kinds)
+                found = await load(limit, *part.kinds)
             case _:
                 continue
-        done.found[part.name] = found
-    return done
+        collected.found[part.name] = found
+    return collected
 
 
-async def told(workspace: Workspace, frame: Frame, done: Gathered) -> None:
-    """Say in the frame what is missing; nothing at all must not come of a folder that is gone.
+async def note_missing_records(
+    workspace: Workspace, frame: OpeningFrame, collected: SectionRecords
+) -> None:
+    """Add to the frame how many records could not be read.
 
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
-    if not any(done.found.values()):
+    if not any(collected.found.values()):
         await require_records(workspace, frame.view)
-    if done.unreadable:
-        frame.opening.append(unreadable_note(len(done.unreadable)))
+    if collected.unreadable:
+        frame.opening.append(unreadable_note(len(collected.unreadable)))
 
 
-def _worth(record: Record) -> tuple[bool, int]:
-    return record.pinned, record.importance
-
-
-def _usual(workspace: Workspace) -> int:
-    return workspace.policy.opening.bootstrap_tokens
-
-
-def _stands(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:
+def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:
     branch = workspace.caller.branch
     sealed = timeline.valid(branch)
     at = f"last checkpoint {sealed[-1].id}" if sealed else "no checkpoint yet"

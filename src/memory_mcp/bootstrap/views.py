@@ -1,25 +1,32 @@
-"""Rendering: what holds, as files for hooks, for CLAUDE.md and for people.
+"""Renders what holds into files: for hooks, for CLAUDE.md and for people.
 
-They are derivatives, made anew after whatever was written. Whatever hides or erases renders before
-it answers; whatever only adds is rendered a moment later, beside the calls. A file that could not
-be written is a note, and never costs the call.
+They are derivatives, rendered anew after each write. What erases or corrects a memory renders
+before it answers. After anything else the files follow a moment later, beside the calls; a
+backtrack only withdraws `session-context.md` first. A file that cannot be written is a note and
+fails no call.
 """
 
 import asyncio
 import logging
 import re
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
-from memory_mcp.bootstrap.history import happened_in
-from memory_mcp.bootstrap.opening import Gathered, frame_of, gathered, shown_in, told
+from memory_mcp.bootstrap.opening import (
+    collect_records,
+    make_frame,
+    note_missing_records,
+    render_in_frame,
+)
+from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
-from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.outcomes import Finding, Happened, Skipped
+from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.sessions import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.reading import together
-from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
+from memory_mcp.engine.head import current, view_of, view_on
+from memory_mcp.engine.reading import newest, together
+from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.render.block import Block
@@ -29,19 +36,24 @@ from memory_mcp.rendered import Rendered, Watched
 
 _LOG: Final = logging.getLogger("memory_mcp.views")
 
-_TOGETHER_SECONDS: Final = 0.3
-"""Who adds one memory often adds another; rendering waits until they have paused this long."""
+_PAUSE_SECONDS: Final = 0.3
+"""Writes come in groups: rendering waits until none has come for this long."""
 
 _PAUSES_MAX: Final = 10
-"""Who never pauses is not waited for longer than this many times."""
+"""Rendering is put off by no more than this many pauses."""
 
 _BRANCHES_MAX: Final = 8
-"""So many bootstraps are kept up with what is written; on other branches a session renders it."""
+"""So many branches have their bootstrap kept up; on others a session start renders it."""
 
-_PAGE_LOOKED_AT: Final = 120
+_PAGE_CANDIDATES_MAX: Final = 120
 """How many of each kind compete for the lines of MEMORY.md."""
 
-_NAMED: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
+_HISTORY_FILTERS: Final = (
+    Filters(kinds=frozenset({"event"}), category="history", reach="project"),
+    Filters(kinds=frozenset({"checkpoint", "episode"}), reach="project"),
+)
+
+_SHOWN_ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
 
 _FAILED: Final = "The rendered files (session-context.md, MEMORY.md, …) may show the old state: {}"
 _FOREIGN: Final = (
@@ -50,9 +62,9 @@ _FOREIGN: Final = (
 
 
 async def render_views(workspace: Workspace) -> tuple[str, ...]:
-    """Write anew what the files show; what should be said about it, if it did not work.
+    """Write anew what the files show; a note if that fails.
 
-    Of two processes that do so at once the one that reads later writes later.
+    Of two processes that render at once, the one that reads later writes later.
     """
     if writes_refused(workspace):
         return ()
@@ -61,19 +73,20 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
         async with workspace.views.alone():
             count = changes.count
             watched = await workspace.views.watch()
-            foreign = await workspace.views.write(await _rendered(workspace, watched))
+            foreign = await workspace.views.write(await _render_all(workspace, watched))
             changes.shown = max(changes.shown, count)
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
-    for place in foreign:  # the doctor names it; whoever works here need not hear of it each time
+    for place in foreign:  # the doctor reports it; a receipt need not each time
         _LOG.info("%s", _FOREIGN.format(place))
     return ()
 
 
-async def render_where_shown(workspace: Workspace, pool: Pool) -> tuple[str, ...]:
-    """Render after something of this pool fell: what is the user's is shown in other projects too.
+async def render_after_removal(workspace: Workspace, pool: Pool) -> tuple[str, ...]:
+    """Render after a record of this pool was erased, hidden or corrected.
 
-    There nothing can be rendered from here. What may show it goes, and their next session renders.
+    The user's records are shown in other projects too, which cannot be rendered from here. There
+    the files that may show it are withdrawn until a session renders them.
     """
     notes = await render_views(workspace)
     if pool is workspace.user:
@@ -84,16 +97,32 @@ async def render_where_shown(workspace: Workspace, pool: Pool) -> tuple[str, ...
     return notes
 
 
-async def render_if_behind(workspace: Workspace) -> tuple[str, ...]:
-    """Render unless what lies there shows what holds: at a start, after a cut, after others wrote.
+async def withdraw_context(workspace: Workspace) -> tuple[str, ...]:
+    """Empty `session-context.md` after a move on the main branch, until it is rendered anew.
 
-    Where nobody ever looked into the memory, no file appears.
+    Hooks check the bootstrap that they print. That page is referenced by CLAUDE.md and read without
+    a check, so it must not show for a moment what the move has just left.
+    """
+    if workspace.caller.branch != MAIN:  # the page shows the main branch alone
+        return ()
+    try:
+        async with workspace.views.alone():
+            await workspace.views.withdraw(withdrawn_context_page())
+    except MemoryMcpError as error:
+        return (_FAILED.format(error),)
+    return ()
+
+
+async def render_if_stale(workspace: Workspace) -> tuple[str, ...]:
+    """Render unless the files show what holds: at a start, after a cut, after others wrote.
+
+    Where the project has no head yet, no file appears.
     """
     if writes_refused(workspace):
         return ()
     try:
         behind = workspace.project.changes.count > workspace.project.changes.shown
-        if not behind and await workspace.views.hold(*_branches(workspace)):
+        if not behind and await workspace.views.hold(*_session_branches(workspace)):
             return ()
         if await workspace.heads.read() is None:
             return ()
@@ -103,126 +132,124 @@ async def render_if_behind(workspace: Workspace) -> tuple[str, ...]:
 
 
 async def keep_rendered(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Render what any session writes, until this one ends; then once more, if it wrote since."""
+    """Render what any session writes until this one ends; then once more, if it wrote since."""
     if writes_refused(workspace):
         return
     changes = workspace.project.changes
-    gone = asyncio.ensure_future(leaving.wait())
-    said: tuple[str, ...] = ()
-    try:
-        while not leaving.is_set():
-            await _something(workspace, gone, changes.count if said else changes.shown)
-            notes = await render_if_behind(workspace)
-            for note in notes if notes != said else ():  # once, not every half minute
-                _LOG.warning("%s", note)
-            said = notes
-        if changes.count > changes.shown:
-            await render_views(workspace)
-    finally:
-        gone.cancel()
+    logged: tuple[str, ...] = ()
+    while not leaving.is_set():
+        await _wait_for_changes(workspace, leaving, changes.count if logged else changes.shown)
+        notes = await render_if_stale(workspace)
+        for note in notes if notes != logged else ():  # once, not every half minute
+            _LOG.warning("%s", note)
+        logged = notes
+    if changes.count > changes.shown:
+        await render_views(workspace)
 
 
-async def view_findings(workspace: Workspace, *, repair: bool) -> list[Finding]:
-    """What the doctor says of them: no file shows what does not hold, and none is in the way."""
+async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
+    """The doctor's findings: files that show what does not hold, are foreign or unreadable."""
     found: list[Finding] = []
     for file in await workspace.views.lying():
         if file.unreadable:
-            found.append(
-                Finding(
-                    "view-unreadable", "should", file.unreadable,
-                    "Move it away if it is no file of yours; the others are rendered without it.",
-                )
-            )  # fmt: skip
+            remedy = "Move it away if it is no file of yours; the others are rendered without it."
+            found.append(Finding("view-unreadable", "should", file.unreadable, remedy))
         elif not file.ours:
-            found.append(
-                Finding(
-                    "view-foreign", "should", _FOREIGN.format(file.place),
-                    "Move it away if the view is wanted; it is never overwritten.",
-                )
-            )  # fmt: skip
-        elif stale := await _stale_if_known(workspace, file):
-            found.append(
-                Finding(
-                    "view-stale", "must",
-                    f"{file.place} shows {len(stale)} record(s) that do not hold.",
-                    "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
-                    "server.",
-                    repaired=repair,
-                )
-            )  # fmt: skip
+            remedy = "Move it away if the view is wanted; it is never overwritten."
+            found.append(Finding("view-foreign", "should", _FOREIGN.format(file.place), remedy))
+        elif stale := await _find_stale_records(workspace, file):
+            what = f"{file.place} shows {len(stale)} record(s) that do not hold."
+            remedy = "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
+            remedy += "server."
+            found.append(Finding("view-stale", "must", what, remedy, repaired=repair))
     if repair and any(finding.repaired for finding in found):
         await render_views(workspace)
     return found
 
 
-async def _something(workspace: Workspace, gone: asyncio.Future[Literal[True]], shown: int) -> None:
-    """Until more is written here and then no more for a moment, or others may have."""
+async def read_history(workspace: Workspace, limit: int) -> Happened | Skipped:
+    """The newest of what happened on this session's branch."""
+    if skipped := reads_refused(workspace):
+        return skipped
+    return await _find_history(workspace, await view_of(workspace), limit)
+
+
+async def _find_history(workspace: Workspace, view: View, limit: int) -> Happened:
+    """History entries, checkpoints and episodes, newest first, and how many there are in all.
+
+    Of the project alone: HISTORY.md may lie in a folder that is shared.
+    """
+    found: list[Record] = []
+    total = 0
+    for filters in _HISTORY_FILTERS:
+        found += (await newest(workspace, view, filters, limit)).records
+        total += await workspace.project.index.count(view, filters)
+    found.sort(key=lambda record: record.id, reverse=True)
+    return Happened(found[:limit], total)
+
+
+async def _wait_for_changes(workspace: Workspace, leaving: asyncio.Event, shown: int) -> None:
+    """Wait until writes came and then paused, or other processes may have written."""
     changes = workspace.project.changes
-    news = asyncio.ensure_future(changes.after(shown))
-    try:
-        await asyncio.wait(
-            {news, gone}, timeout=RENDER_IDLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
-        )
-    finally:
-        news.cancel()
+    await wait_for_first(changes.after(shown), leaving.wait(), seconds=RENDER_IDLE_SECONDS_MAX)
     for _ in range(_PAUSES_MAX):
         seen = changes.count
-        await asyncio.wait({gone}, timeout=_TOGETHER_SECONDS)
-        if gone.done() or changes.count == seen:
+        await wait_for_first(leaving.wait(), seconds=_PAUSE_SECONDS)
+        if leaving.is_set() or changes.count == seen:
             break
 
 
-def _branches(workspace: Workspace) -> tuple[BranchName, ...]:
+def _session_branches(workspace: Workspace) -> tuple[BranchName, ...]:
     return tuple(dict.fromkeys((MAIN, workspace.caller.branch, *workspace.conversations.branches)))
 
 
-async def _all_branches(workspace: Workspace) -> tuple[BranchName, ...]:
-    """These, and those whose bootstrap lies ready for other sessions, if they are there still."""
-    there = (await current(workspace)).timeline.branches
-    others = [BranchName(each) for each in await workspace.views.branches() if each in there]
-    return tuple(dict.fromkeys((*_branches(workspace), *others)))[:_BRANCHES_MAX]
+async def _list_branches(workspace: Workspace) -> tuple[BranchName, ...]:
+    """The branches of this server's sessions, then others whose bootstrap is kept for sessions."""
+    existing = (await current(workspace)).timeline.branches
+    others = [BranchName(b) for b in await workspace.views.branches() if b in existing]
+    return tuple(dict.fromkeys((*_session_branches(workspace), *others)))[:_BRANCHES_MAX]
 
 
-async def _rendered(workspace: Workspace, watched: Watched) -> Shown:
-    """Everything, read after it was noted how what is read looks."""
-    branches = (
-        await _all_branches(workspace) if await workspace.views.begun() else _branches(workspace)
-    )
-    bootstraps = [await _bootstrap(workspace, branch, watched) for branch in branches]
-    if not await workspace.views.begun():
+async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
+    """All files. `watched` was taken before anything is read here."""
+    begun = await workspace.views.begun()
+    branches = await _list_branches(workspace) if begun else _session_branches(workspace)
+    bootstraps = [await _render_bootstrap(workspace, branch, watched) for branch in branches]
+    if not begun:
         return Shown({}, tuple(each for _, each in bootstraps))
     main = workspace.at(MAIN)
     view = view_on(main, (await current(main)).timeline)
-    opened = await _for_memory(main, view)
-    history = await happened_in(main, view, HISTORY_ENTRIES_MAX)
+    # of the project alone: the folder of MEMORY.md may be shared
+    memory = await collect_records(main, view, PAGE, _PAGE_CANDIDATES_MAX, reach="project")
+    history = await _find_history(main, view, HISTORY_ENTRIES_MAX)
     total = await main.project.index.count(view, Filters())
     project = workspace.scope.project or "none"
-    block, first = bootstraps[0]
-    shown = [r.expires_at for each in (*opened.found.values(), history.records) for r in each]
-    ends = [first["until"], *(end.timestamp() for end in shown if end)]
-    first["until"] = min((end for end in ends if end is not None), default=None)
+    block, of_main = bootstraps[0]
+    ends = [of_main["until"], memory.until and memory.until.timestamp()]
+    ends += [r.expires_at.timestamp() for r in history.records if r.expires_at]
+    of_main["until"] = min((end for end in ends if end is not None), default=None)
     pages: dict[Page, str] = {
         "session-context.md": context_page(block),
-        "MEMORY.md": memory_page(opened.found, total, project),
+        "MEMORY.md": memory_page(memory.found, total, project),
         "HISTORY.md": history_page(history, project),
     }
     return Shown(pages, tuple(each for _, each in bootstraps))
 
 
-async def _bootstrap(
+async def _render_bootstrap(
     workspace: Workspace, branch: BranchName, watched: Watched
 ) -> tuple[Block, Rendered]:
-    """What opens a session on the branch, with what it was made from.
+    """The bootstrap of a branch, with what it was made from.
 
-    The phase that MEMORY_PHASE names is a session's own affair; here the project's is said.
+    It names the project's phase: the one in MEMORY_PHASE is a session's own.
     """
-    there = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
-    frame = await frame_of(there)
-    opened = await gathered(there, frame.view, OPENING)
-    await told(there, frame, opened)
-    sections = make_sections(OPENING, opened.found)
-    block = shown_in(frame, sections, workspace.policy.opening.bootstrap_tokens)
-    until = min((end for end in (opened.until, frame.until) if end), default=None)
+    session = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
+    frame = await make_frame(session)
+    collected = await collect_records(session, frame.view, OPENING)
+    await note_missing_records(session, frame, collected)
+    sections = make_sections(OPENING, collected.found)
+    block = render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
+    until = min((end for end in (collected.until, frame.until) if end), default=None)
     return block, Rendered(
         branch=branch,
         revision=frame.head.revision,
@@ -234,25 +261,16 @@ async def _bootstrap(
     )
 
 
-async def _for_memory(workspace: Workspace, view: View) -> Gathered:
-    """What MEMORY.md may show: of the project alone, for its folder may be shared."""
-    return await gathered(workspace, view, PAGE, _PAGE_LOOKED_AT, reach="project")
-
-
-async def _stale_if_known(workspace: Workspace, file: Lying) -> set[RecordId]:
+async def _find_stale_records(workspace: Workspace, file: Lying) -> set[RecordId]:
+    """The records that the file shows and that do not hold on its branch."""
+    shown = {RecordId(id_) for id_ in _SHOWN_ID.findall(file.text)}
     try:
-        return await _stale(workspace, file)
+        timeline = (await current(workspace.at(MAIN))).timeline
+        branch = BranchName(file.branch or MAIN)
+        if branch not in timeline.branches:
+            return shown
+        view = view_on(workspace.at(branch), timeline)
+        seen = await together(pool.index.visible(shown, view) for pool in workspace.pools)
     except StoreError:  # an index that cannot be asked has its own finding
         return set()
-
-
-async def _stale(workspace: Workspace, file: Lying) -> set[RecordId]:
-    """The records that the file names and that do not hold where it is read."""
-    named = {RecordId(id_) for id_ in _NAMED.findall(file.text)}
-    timeline = (await current(workspace.at(MAIN))).timeline
-    branch = BranchName(file.branch or MAIN)
-    if branch not in timeline.branches:
-        return named
-    view = view_on(workspace.at(branch), timeline)
-    seen = await together(pool.index.visible(named, view) for pool in workspace.pools)
-    return named.difference(*seen)
+    return shown.difference(*seen)

@@ -1,17 +1,23 @@
 """The timeline: checkpoints, branches, backtracks, and what stands where."""
 
 from memory_mcp.branches.backtrack import Choice, backtrack, preview_backtrack
-from memory_mcp.branches.checkpoint import Decision, checkpoint, decide, fork, switch
-from memory_mcp.branches.report import memory_head
+from memory_mcp.branches.checkpoint import (
+    Decision,
+    checkpoint,
+    decide_checkpoint,
+    fork_branch,
+    switch_branch,
+)
+from memory_mcp.branches.report import report_head
 
 __all__ = [
     "Choice",
     "Decision",
     "backtrack",
     "checkpoint",
-    "decide",
-    "fork",
-    "memory_head",
+    "decide_checkpoint",
+    "fork_branch",
     "preview_backtrack",
-    "switch",
+    "report_head",
+    "switch_branch",
 ]

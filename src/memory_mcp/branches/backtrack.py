@@ -1,12 +1,12 @@
-"""Going back, after the fact and without preparation; and the way forward again."""
+"""Moves a branch back to a checkpoint, or forward again onto a line that a backtrack left."""
 
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal, assert_never
+from typing import Final, Literal
 
-from memory_mcp.bootstrap.views import render_views
+from memory_mcp.bootstrap.views import render_views, withdraw_context
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, free_name, line_id
 from memory_mcp.domain.normalise import cut
@@ -38,8 +38,8 @@ from memory_mcp.timeline.plans import (
 
 Choice = Literal["continue", "forget", "abort"]
 
-_TITLE_SHOWN: Final = 80
-"""A title is one line of the list of what was hidden."""
+_TITLE_CHARS_MAX: Final = 80
+"""A title is one line in the list of what a backtrack hides."""
 
 _LESSON_LOST: Final = (
     "The backtrack is done, but its lesson could not be stored: the disk is full or not writable. "
@@ -48,21 +48,22 @@ _LESSON_LOST: Final = (
 
 
 @dataclass(frozen=True)
-class _Outlook:
-    """A plan and what it means for the memories there are.
+class _PlannedMove:
+    """A move, its preview, and what a forget would erase.
 
-    `orders` names what tombstones among the `erases` had erased: the move goes on ordering it.
+    `erased_before` names what tombstones among the `erases` have erased: the move's record takes
+    over ordering their erasure.
     """
 
     plan: Backtrack | Restore
     preview: Preview
-    erases: frozenset[RecordId]
-    orders: frozenset[RecordId]
     forgets: frozenset[SegmentId]
+    erases: frozenset[RecordId]
+    erased_before: frozenset[RecordId]
 
 
 async def preview_backtrack(workspace: Workspace, to: str, lesson: str = "") -> Preview | Skipped:
-    """What going to `to` would hide and bring back. Changes nothing.
+    """What going to `to` would hide and bring back. Moves nothing.
 
     Raises:
         UnknownTargetError: no such checkpoint, phase or line.
@@ -70,12 +71,9 @@ async def preview_backtrack(workspace: Workspace, to: str, lesson: str = "") -> 
     """
     if skipped := writes_refused(workspace):
         return skipped
-    lesson, _ = cleaned_text(workspace, lesson)
-    check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
-    await _worked_off(
-        workspace
-    )  # else what waits would make another plan of it when it is agreed to
-    return (await _outlook(workspace, await current(workspace), to)).preview
+    _clean_lesson(workspace, lesson)
+    await _process_inbox(workspace)  # else the plan would differ once the user has agreed to it
+    return (await _plan_move(workspace, await current(workspace), to)).preview
 
 
 async def backtrack(
@@ -83,7 +81,7 @@ async def backtrack(
 ) -> BacktrackOutcome:
     """Carry out the user's choice.
 
-    `continue` hides what came after, `forget` erases it everywhere as well, `abort` does nothing.
+    `continue` hides what came after, `forget` also erases it everywhere, `abort` does nothing.
     With the token of an earlier preview nothing is done if that preview is no longer true.
 
     Raises:
@@ -92,130 +90,123 @@ async def backtrack(
     """
     if skipped := writes_refused(workspace):
         return skipped
-    lesson, notes = cleaned_text(workspace, lesson)
-    check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
-    match choice:
-        case "abort":
-            return NotMoved()
-        case "continue" | "forget":
-            pass
-        case _:
-            assert_never(choice)
-    if choice == "forget":  # what was stored and never indexed must not be left on disk
+    lesson, notes = _clean_lesson(workspace, lesson)
+    if choice == "abort":
+        return NotMoved()
+    forget = choice == "forget"
+    if forget:  # what was stored and never indexed must not be left on disk
         await workspace.project.index.catch_up()
-    await _worked_off(workspace)
+    await _process_inbox(workspace)
     try:
-        outlook, head, record = await _carried_out(
-            workspace, to, forget=choice == "forget", token=token
-        )
-    except _ChangedError as error:
+        planned, head, record = await _move_head(workspace, to, forget=forget, token=token)
+    except _StalePreviewError as error:
         return replace(error.now, changed=True)
-    erased = await _erase(workspace, outlook, head.timeline) if choice == "forget" else 0
-    left = record.move.line if record.move else None
+    erased = await _erase_forgotten(workspace, planned, head.timeline) if forget else 0
     learnt: RecordId | None = None
     if lesson.strip():
         try:
-            learnt = await _keep_lesson(workspace, lesson, head)
-        except StoreUnavailableError:  # the head was moved: no error may say that nothing was
+            learnt = await _store_lesson(workspace, lesson, head)
+        except StoreUnavailableError:  # the head has moved: the call must not fail any more
             notes += (_LESSON_LOST,)
-    notes += await render_views(workspace)
+    if forget:  # no file may show the erased text when this returns
+        notes += await render_views(workspace)
+    else:
+        notes += await withdraw_context(workspace)
     notes += await pending_note(workspace)
-    return Backtracked(outlook.preview, line=left, erased=erased, lesson=learnt, notes=notes)
+    line = record.move.line if record.move else None
+    return Backtracked(planned.preview, line=line, erased=erased, lesson=learnt, notes=notes)
 
 
-async def _worked_off(workspace: Workspace) -> None:
-    """What hooks left belongs on the line that is about to be left; what waits on is dropped."""
-    with suppress(MemoryMcpError):
+def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ...]]:
+    lesson, notes = cleaned_text(workspace, lesson)
+    check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
+    return lesson, notes
+
+
+async def _process_inbox(workspace: Workspace) -> None:
+    """Store what hooks left: it belongs to the line that is about to be left."""
+    with suppress(MemoryMcpError):  # what cannot be stored now stays in the inbox
         await work_off(workspace)
 
 
-class _ChangedError(Exception):
-    """Carries out of a plan that it is no longer what the user agreed to."""
+class _StalePreviewError(Exception):
+    """The plan is no longer what the user agreed to. Carries the present one."""
 
     def __init__(self, now: Preview) -> None:
         super().__init__()
         self.now = now
 
 
-async def _carried_out(
+async def _move_head(
     workspace: Workspace, to: str, *, forget: bool, token: str
-) -> tuple[_Outlook, Head, Record]:
-    outlook: _Outlook | None = None
+) -> tuple[_PlannedMove, Head, Record]:
+    planned: _PlannedMove | None = None
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
-        nonlocal outlook
-        outlook = await _outlook(workspace, head, to)
-        if token and token != outlook.preview.token:
-            raise _ChangedError(outlook.preview)
-        goes = outlook.plan
+        nonlocal planned
+        planned = await _plan_move(workspace, head, to)
+        if token and token != planned.preview.token:
+            raise _StalePreviewError(planned.preview)
+        way = planned.plan
+        forgets = tuple(sorted(planned.forgets)) if forget else ()
         step = Move(
-            act="restore" if isinstance(goes, Restore) else "backtrack",
+            act="restore" if isinstance(way, Restore) else "backtrack",
             branch=workspace.caller.branch,
             opens={workspace.caller.branch: SegmentId(workspace.ids.new(at))},
-            parents=goes.parents,
-            leaves=(*goes.leaves, *sorted(outlook.forgets)) if forget else goes.leaves,
-            gives_up=tuple(sorted(goes.gives_up.union(outlook.forgets if forget else ()))),
-            forgets=tuple(sorted(outlook.forgets)) if forget else (),
-            undoes=goes.undoes,
-            checkpoint=goes.checkpoint if isinstance(goes, Backtrack) else None,
+            parents=way.parents,
+            leaves=(*way.leaves, *forgets),
+            gives_up=tuple(sorted(way.gives_up.union(forgets))),
+            forgets=forgets,
+            undoes=way.undoes,
+            checkpoint=way.checkpoint if isinstance(way, Backtrack) else None,
             line=None if forget else LineId(free_name(line_id(at), head.timeline.lines)),
         )
-        record = moving_record(
-            workspace,
-            head,
-            step,
-            id_=id_,
-            at=at,
-            kind="move",
-            content=f"{step.act} to {to.strip()}",
-        )
-        erases = tuple(sorted(outlook.erases | outlook.orders)) if forget else ()
+        content = f"{step.act} to {to.strip()}"
+        record = moving_record(workspace, head, step, id_=id_, at=at, kind="move", content=content)
+        erases = tuple(sorted(planned.erases | planned.erased_before)) if forget else ()
         return record.model_copy(update={"erases": erases})
 
     head, record = await move(workspace, plan)
-    if outlook is None:  # `move` plans at least once before it succeeds
+    if planned is None:  # `move` plans at least once before it succeeds
         raise AssertionError("a move without a plan")
-    return outlook, head, record
+    return planned, head, record
 
 
-async def _outlook(workspace: Workspace, head: Head, to: str) -> _Outlook:
+async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
     timeline = head.timeline
     branch = workspace.caller.branch
-    holding = await workspace.project.index.segments(orders=False)
-    plan = plan_backtrack(timeline, branch, to, holding.keys())
-    view = view_on(workspace, timeline)
-    chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
-    after = View(chain=chain, now=view.now)
-    hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
-    replaced = await replaced_by(workspace, plan, view, after)
     index = workspace.project.index
-    count = await index.count(view, hidden) + len(replaced)
-    newest = await index.find(view, hidden, limits.TITLES_REPORTED_MAX)
-    newest = sorted({*newest, *replaced}, reverse=True)[: limits.TITLES_REPORTED_MAX]
+    holding = await index.segments(orders=False)
+    plan = plan_backtrack(timeline, branch, to, holding.keys())
+    now = view_on(workspace, timeline)
+    chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
+    after = View(chain=chain, now=now.now)
+    hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
+    suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
+    newest = await index.find(now, hidden, limits.TITLES_REPORTED_MAX)
+    newest = sorted({*newest, *suppressed}, reverse=True)[: limits.TITLES_REPORTED_MAX]
     named = await load(workspace.project, newest)
-    hides = plan.hides
     forgets = forgotten_by(timeline, branch, plan)
     erases = await in_segments(workspace.project, forgets)
     preview = Preview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, Restore) else None,
         target=plan.checkpoint if isinstance(plan, Backtrack) else None,
-        hides=count,
+        hides=await index.count(now, hidden) + len(suppressed),
         titles=tuple(_title(record) for record in named),
-        brings=await _brings(workspace, plan, view, after),
+        brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
-        leaves=bool(hides.intersection(holding)),
+        leaves=bool(plan.hides.intersection(holding)),
         token=_token(head, branch, plan, erases | await index.of_segments(plan.hides)),
     )
-    return _Outlook(
-        plan, preview, frozenset(erases), frozenset(await index.erased_by(erases)), forgets
-    )
+    erased_before = frozenset(await index.erased_by(erases))
+    return _PlannedMove(plan, preview, forgets, frozenset(erases), erased_before)
 
 
-async def replaced_by(
+async def find_suppressed_by_restore(
     workspace: Workspace, plan: Backtrack | Restore, now: View, after: View
 ) -> set[RecordId]:
-    """What stays in place, but was corrected or hidden on the road that is brought back."""
+    """What is visible now, outside the hidden segments, and suppressed by the restored line."""
     if not isinstance(plan, Restore):
         return set()
     index = workspace.project.index
@@ -223,34 +214,36 @@ async def replaced_by(
     return await index.visible(named, now) - await index.visible(named, after)
 
 
-async def _brings(workspace: Workspace, plan: Backtrack | Restore, now: View, after: View) -> int:
-    """How many memories hold again afterwards that do not hold now."""
+async def _count_brought_back(
+    workspace: Workspace, plan: Backtrack | Restore, now: View, after: View
+) -> int:
+    """How many memories are visible afterwards that are not visible now."""
     index = workspace.project.index
     freed = await index.suppressed_by(plan.hides)
-    again = await index.visible(freed, after) - await index.visible(freed, now)
+    count = len(await index.visible(freed, after) - await index.visible(freed, now))
     if isinstance(plan, Restore):
-        return len(again) + await index.count(
-            after, Filters(segments=plan.brings, kinds=MEMORY_KINDS)
-        )
-    return len(again)
+        count += await index.count(after, Filters(segments=plan.brings, kinds=MEMORY_KINDS))
+    return count
 
 
-async def _erase(workspace: Workspace, outlook: _Outlook, timeline: Timeline) -> int:
-    """Erase what the move named, and what was written on the line while it was being given up.
+async def _erase_forgotten(workspace: Workspace, planned: _PlannedMove, timeline: Timeline) -> int:
+    """Erase what the move names, and what was written on the line while the move took place.
 
-    But for a tombstone that the move does not know: nobody else says what that one has erased.
+    A tombstone that came late and erases more than the move names stays: no other record orders
+    that erasure.
     """
     index = workspace.project.index
-    late = (
-        await in_segments(workspace.project, outlook.forgets & timeline.forgotten) - outlook.erases
-    )
-    known = outlook.erases | outlook.orders
-    doomed = {*outlook.erases, *[id_ for id_ in late if await index.erased_by([id_]) <= known]}
+    late = await in_segments(workspace.project, planned.forgets & timeline.forgotten)
+    named = planned.erases | planned.erased_before
+    doomed = set(planned.erases)
+    for id_ in late - planned.erases:
+        if await index.erased_by([id_]) <= named:
+            doomed.add(id_)
     await workspace.project.erase(doomed)
     return len(doomed)
 
 
-async def _keep_lesson(workspace: Workspace, lesson: str, head: Head) -> RecordId:
+async def _store_lesson(workspace: Workspace, lesson: str, head: Head) -> RecordId:
     draft = Draft(content=lesson, kind="lesson", importance=4)
     record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
     await workspace.project.keep(record)
@@ -258,10 +251,10 @@ async def _keep_lesson(workspace: Workspace, lesson: str, head: Head) -> RecordI
 
 
 def _title(record: Record) -> str:
-    return cut(" ".join((record.title or record.content).split()), _TITLE_SHOWN)
+    return cut(" ".join((record.title or record.content).split()), _TITLE_CHARS_MAX)
 
 
 def _token(head: Head, branch: str, plan: Backtrack | Restore, touched: set[RecordId]) -> str:
-    """Stands for exactly this: where the head is, the way, and every record it hides or erases."""
+    """Identifies the head, the move, and every record that the move hides or erases."""
     parts = [head.project, head.revision, branch, *sorted(plan.parents), *sorted(touched)]
     return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:10]

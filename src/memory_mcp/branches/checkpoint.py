@@ -1,12 +1,19 @@
-"""Sealing restore points, deciding pending ones, and beginning branches."""
+"""Seals restore points with their closeout, decides pending ones, and begins branches.
 
+The records of a closeout lie in the segment that the checkpoint seals, so they hold exactly where
+it does. Those of a pending checkpoint count at once; if the user skips it, the same step hides
+them.
+"""
+
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import render_views
-from memory_mcp.branches.closeout import Judged, carried_by, cleaned_closeout, hiding, judged
+from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import (
     BranchName,
@@ -20,33 +27,47 @@ from memory_mcp.domain.outcomes import (
     Branched,
     CheckpointOutcome,
     Closeout,
+    ClosingDecision,
     Decided,
     PhaseSealed,
     Saved,
     Skipped,
 )
-from memory_mcp.domain.record import Approval, Move, Record
-from memory_mcp.domain.timeline import Checkpoint, Head
-from memory_mcp.engine.cleaning import cleaned_text
-from memory_mcp.engine.head import Planned, current, move, moving_record, writing
+from memory_mcp.domain.record import Approval, Move, Record, Writing
+from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.engine.cleaning import cleaned_text, kept_text
+from memory_mcp.engine.head import Planned, current, move, moving_record, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.phases import phase_now
+from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.text.closeouts import build_closeout_records
+from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
+from memory_mcp.text.merge import makes_superfluous
 from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
 
 Decision = Literal["save", "edit", "skip"]
 """The user's word on a pending checkpoint."""
 
-_NOTHING: Final = Closeout()
+_NO_CLOSEOUT: Final = Closeout()
+_REJECTED: Final = "Not stored: {!r} was rejected on {:%Y-%m-%d} ({})."
+_REJECTED_CHARS_MAX: Final = 80
 
 
-async def refused_checkpoint(
+@dataclass(frozen=True)
+class _CloseoutRecords:
+    """The records of a closeout that are written, and visible ones that say the same already."""
+
+    written: tuple[Record, ...] = ()
+    known: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def find_checkpoint_refusal(
     workspace: Workspace, summary: str, phase: int | None, *, again: bool
 ) -> PhaseSealed | Skipped | None:
-    """Why this checkpoint would not be sealed, before anybody is asked about it.
+    """Why this checkpoint would not be sealed; asked before the user is.
 
     Raises:
         InvalidRequestError: the summary or the phase cannot be stored.
@@ -57,7 +78,7 @@ async def refused_checkpoint(
     check_phase(phase)
     head = await current(workspace)
     try:
-        _refuse_again(workspace, head, await _phase(workspace, head, phase), again=again)
+        await _resolve_phase(workspace, head, phase, again=again)
     except _PhaseSealedError as error:
         return error.outcome
     return None
@@ -70,12 +91,12 @@ async def checkpoint(
     *,
     again: bool,
     approval: Approval,
-    closeout: Closeout = _NOTHING,
+    closeout: Closeout = _NO_CLOSEOUT,
 ) -> CheckpointOutcome:
-    """Seal everything up to here as a restore point, and with it what closes the phase.
+    """Seal everything up to here as a restore point, together with the closeout of its phase.
 
-    All of it takes place in one step, or none. A `pending` one is sealed at this place too, and
-    counts as a restore point only once somebody decides it; what is written with it counts at once.
+    All of it takes place in one step, or none. A `pending` checkpoint is sealed here too, but
+    counts as a restore point only once the user has decided it.
 
     Raises:
         InvalidRequestError: the summary, the phase or the closeout cannot be stored.
@@ -83,28 +104,28 @@ async def checkpoint(
     if skipped := writes_refused(workspace):
         return skipped
     summary, cleaning = cleaned_text(workspace, summary)
-    if refused := await refused_checkpoint(workspace, summary, phase, again=again):
+    if refused := await find_checkpoint_refusal(workspace, summary, phase, again=again):
         return refused
-    closeout, told = await cleaned_closeout(workspace, closeout)
-    with_it = Judged()
+    closeout, omitted = await clean_closeout(workspace, closeout)
+    chosen = _CloseoutRecords()
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
-        nonlocal with_it
-        number = await _phase(workspace, head, phase)
-        _refuse_again(workspace, head, number, again=again)  # another session may have been first
+        nonlocal chosen
+        # again: another session may have sealed it first
+        number = await _resolve_phase(workspace, head, phase, again=again)
         tips = head.timeline.tips(workspace.caller.branch)
         name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
             place = partial(writing, workspace, head.timeline, at)
-            parts = build_closeout_records(closeout, number, place)
-            with_it = await judged(workspace, head.timeline, parts)
+            records = build_closeout_records(closeout, number, place)
+            chosen = await _select_new_records(workspace, head.timeline, records)
         step = Move(
             act="checkpoint",
             branch=workspace.caller.branch,
             opens={workspace.caller.branch: SegmentId(workspace.ids.new(at))},
             parents=tips,
             leaves=tips,
-            carries=tuple(record.id for record in with_it.written),
+            carries=tuple(record.id for record in chosen.written),
             checkpoint=CheckpointId(name),
             phase=number,
             approval=approval,
@@ -112,10 +133,10 @@ async def checkpoint(
         record = moving_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
         )
-        return Planned(record, with_it.written)
+        return Planned(record, chosen.written)
 
     try:
-        # what is added at the same time must not be missed
+        # no memory may be added between the comparison and the write
         async with workspace.project.writing if closeout else nullcontext():
             head, record = await move(workspace, plan)
     except _PhaseSealedError as error:
@@ -123,20 +144,20 @@ async def checkpoint(
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
     notes = (
         *cleaning,
-        *told,
-        *with_it.notes,
-        *_depth(head, workspace),
+        *omitted,
+        *chosen.notes,
+        *_warn_of_depth(head, workspace),
         *await pending_note(workspace),
     )
-    return Saved(sealed, notes=notes, written=with_it.written, known=with_it.known)
+    return Saved(sealed, notes=notes, written=chosen.written, known=chosen.known)
 
 
-async def decide(
+async def decide_checkpoint(
     workspace: Workspace, pending: str, decision: Decision, summary: str, *, again: bool
 ) -> CheckpointOutcome:
-    """Save a checkpoint that was left pending, save it with another summary, or skip it.
+    """Save a pending checkpoint, save it with another summary, or skip it.
 
-    What was written with it is hidden if it is skipped, and stays otherwise.
+    Skipping it hides the records of its closeout; saving keeps them.
 
     Raises:
         UnknownTargetError: nothing of that name is pending.
@@ -149,24 +170,24 @@ async def decide(
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
-        asked = _pending(head, workspace.caller.branch, pending)
+        waiting = _require_pending(head, workspace.caller.branch, pending)
         along: tuple[Record, ...] = ()
         if decision == "skip":
-            carried = await carried_by(workspace, asked)
-            along = hiding(carried, writing(workspace, head.timeline, at))
+            closing = await _load_closeout(workspace, waiting)
+            along = _build_tombstones(closing, writing(workspace, head.timeline, at))
         else:
-            _refuse_again(workspace, head, asked.phase, again=again)
+            _refuse_sealed_phase(workspace, head, waiting.phase, again=again)
         step = Move(
             act="decide",
-            branch=asked.branch,
-            parents=asked.seals,
-            checkpoint=asked.id,
-            decides=asked.move,
+            branch=waiting.branch,
+            parents=waiting.seals,
+            checkpoint=waiting.id,
+            decides=waiting.move,
             carries=tuple(record.id for record in along),
-            phase=asked.phase,
+            phase=waiting.phase,
             approval="skipped" if decision == "skip" else "approved",
         )
-        text = summary if decision == "edit" else asked.summary
+        text = summary if decision == "edit" else waiting.summary
         record = moving_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=text
         )
@@ -178,13 +199,13 @@ async def decide(
         return error.outcome
     step = record.move
     done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
-    if decision == "skip":  # what it hid stands in no file when this returns
+    if decision == "skip":  # no file may show what it hid when this returns
         cleaning += await render_views(workspace)
     return Decided(done, notes=cleaning)
 
 
-async def fork(workspace: Workspace, name: str, at: str) -> Branched | Skipped:
-    """Begin a branch at a checkpoint (or here). The caller stays where it is.
+async def fork_branch(workspace: Workspace, name: str, at: str) -> Branched | Skipped:
+    """Begin a branch at a checkpoint, or here without one. The caller stays where it is.
 
     Raises:
         InvalidRequestError: the name cannot be a branch, or is taken.
@@ -194,36 +215,36 @@ async def fork(workspace: Workspace, name: str, at: str) -> Branched | Skipped:
         return skipped
     branch = check_branch(name)
     here = workspace.caller.branch
-    from_: Checkpoint | None = None
+    start: Checkpoint | None = None
 
-    async def plan(head: Head, id_: RecordId, moment: datetime) -> Record:
-        nonlocal from_
+    async def plan(head: Head, id_: RecordId, now: datetime) -> Record:
+        nonlocal start
         timeline = head.timeline
         if branch in timeline.branches:
             raise InvalidRequestError(
                 f"branch {name!r} exists already. Switch to it, or choose another name."
             )
-        from_ = target_checkpoint(timeline, here, at) if at.strip() else None
-        opens = {branch: SegmentId(workspace.ids.new(moment))}
+        start = target_checkpoint(timeline, here, at) if at.strip() else None
+        opens = {branch: SegmentId(workspace.ids.new(now))}
         tips = timeline.tips(here)
-        if from_ is None:  # what is written here from now on must not be seen from the new branch
-            opens[here] = SegmentId(workspace.ids.new(moment))
+        if start is None:  # the new branch must not see what is written here from now on
+            opens[here] = SegmentId(workspace.ids.new(now))
         step = Move(
             act="fork",
             branch=branch,
             opens=opens,
-            parents=from_.seals if from_ else tips,
-            leaves=() if from_ else tips,
+            parents=start.seals if start else tips,
+            leaves=() if start else tips,
         )
         return moving_record(
-            workspace, head, step, id_=id_, at=moment, kind="move", content=f"Fork {branch}."
+            workspace, head, step, id_=id_, at=now, kind="move", content=f"Fork {branch}."
         )
 
     await move(workspace, plan)
-    return Branched(branch, from_.id if from_ else None)
+    return Branched(branch, start.id if start else None)
 
 
-async def switch(workspace: Workspace, name: str) -> Branched | Skipped:
+async def switch_branch(workspace: Workspace, name: str) -> Branched | Skipped:
     """The branch of that name, for the caller to go on with.
 
     Raises:
@@ -238,34 +259,43 @@ async def switch(workspace: Workspace, name: str) -> Branched | Skipped:
 
 
 class _PhaseSealedError(Exception):
-    """Carries the outcome out of a plan."""
+    """The phase has a checkpoint already. Carries the outcome out of a plan."""
 
     def __init__(self, outcome: PhaseSealed) -> None:
         super().__init__()
         self.outcome = outcome
 
 
-def _refuse_again(workspace: Workspace, head: Head, phase: int | None, *, again: bool) -> None:
+def _refuse_sealed_phase(
+    workspace: Workspace, head: Head, phase: int | None, *, again: bool
+) -> None:
     found = phase_again(head.timeline, workspace.caller.branch, phase)
     if found is not None and not again:
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
 
-async def _phase(workspace: Workspace, head: Head, phase: int | None) -> int | None:
-    """The phase that was given, else the one that this session or the project works on."""
-    return (await phase_now(workspace, head.timeline)).worked_on if phase is None else phase
+async def _resolve_phase(
+    workspace: Workspace, head: Head, phase: int | None, *, again: bool
+) -> int | None:
+    """The given phase, else the one that this session or the project works on.
+
+    Raises:
+        _PhaseSealedError: it is sealed already, and is not to be sealed again.
+    """
+    if phase is None:
+        phase = (await phase_now(workspace, head.timeline)).worked_on
+    _refuse_sealed_phase(workspace, head, phase, again=again)
+    return phase
 
 
-def _pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
-    waiting = {c.id: c for c in head.timeline.pending(branch)}
-    meant = named_once("pending checkpoints", name.strip(), waiting)
-    for asked in waiting.values():
-        if asked.id == meant:
-            return asked
+def _require_pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
+    waiting = {str(c.id): c for c in head.timeline.pending(branch)}
+    if found := waiting.get(named_once("pending checkpoints", name.strip(), waiting)):
+        return found
     raise UnknownTargetError("pending checkpoint", name, known=list(waiting))
 
 
-def _depth(head: Head, workspace: Workspace) -> tuple[str, ...]:
+def _warn_of_depth(head: Head, workspace: Workspace) -> tuple[str, ...]:
     depth = len(head.timeline.chain(workspace.caller.branch))
     if depth <= limits.CHAIN_SEGMENTS_WARN:
         return ()
@@ -274,3 +304,105 @@ def _depth(head: Head, workspace: Workspace) -> tuple[str, ...]:
         "slows down. Seal checkpoints more rarely."
     )
     return (note,)
+
+
+async def clean_closeout(
+    workspace: Workspace, closeout: Closeout
+) -> tuple[Closeout, tuple[str, ...]]:
+    """The closeout as it may be stored, and notes on what was left out of it.
+
+    Raises:
+        InvalidRequestError: it cannot be stored, or it holds a secret and that is to be refused.
+    """
+    check_closeout(closeout)
+    notes: list[str] = []
+
+    async def clean(field: str, text: str) -> str:
+        kept, said = await kept_text(workspace, field, text)
+        notes.extend(said)
+        return kept
+
+    async def clean_all(field: str, texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple([kept for text in texts if (kept := await clean(field, text))])
+
+    decisions = [
+        ClosingDecision(text, await clean("rationale", decision.rationale))
+        for decision in closeout.decisions
+        if (text := await clean("decisions", decision.text))
+    ]
+    cleaned = Closeout(
+        decisions=tuple(decisions),
+        artifacts=await clean_all("artifacts", closeout.artifacts),
+        issues=await clean_all("issues", closeout.issues),
+        agents=await clean_all("agents", closeout.agents),
+    )
+    check_closeout(cleaned)  # a marker may be longer than the secret that it replaces
+    return cleaned, tuple(dict.fromkeys(notes))
+
+
+async def _select_new_records(
+    workspace: Workspace, timeline: Timeline, records: Iterable[Record]
+) -> _CloseoutRecords:
+    """Leave out what is known word for word and what the user has rejected."""
+    view = view_on(workspace, timeline)
+    written: list[Record] = []
+    known: list[Record] = []
+    notes: list[str] = []
+    for record in records:
+        there = await twins(workspace, workspace.project, record, view)
+        tombstone = rejection(there)
+        if tombstone is not None:
+            shown = record.content[:_REJECTED_CHARS_MAX]
+            notes.append(_REJECTED.format(shown, tombstone.created_at, tombstone.content))
+        elif twin := next((one for one in there if _is_same(one, record)), None):
+            known.append(twin)
+        else:
+            written.append(record)
+    return _CloseoutRecords(tuple(written), tuple(known), tuple(notes))
+
+
+def _is_same(known: Record, new: Record) -> bool:
+    """Whether it is the same statement: an open issue in any phase, anything else in this one."""
+    if new.kind == "decision":
+        return makes_superfluous(known, new)
+    if known.kind != new.kind:
+        return False
+    part = new.key.rpartition(":")[2]
+    if part == "closeout":  # it counts what this very checkpoint closed
+        return False
+    return known.key == new.key or (part == "issues" == known.key.rpartition(":")[2])
+
+
+async def _load_closeout(workspace: Workspace, checkpoint: Checkpoint) -> Sequence[Record]:
+    """The records that were written with the checkpoint and still exist.
+
+    Raises:
+        InvalidRequestError: the checkpoint's record, which names them, cannot be read.
+    """
+    moves = await load(workspace.project, [checkpoint.move])
+    if not moves:
+        raise InvalidRequestError(
+            f"The record of checkpoint {checkpoint.id!r} cannot be read: run `memory-mcp doctor`."
+        )
+    move = moves[0].move
+    return await load(workspace.project, list(move.carries if move else ()))
+
+
+def _build_tombstones(carried: Sequence[Record], place: Writing) -> tuple[Record, ...]:
+    """The tombstone that hides these records, in their own segment: who sees them sees it."""
+    if not carried:
+        return ()
+    return (
+        Record(
+            id=place.id,
+            kind="tombstone",
+            content="The checkpoint that it was written with was skipped.",
+            segment=carried[0].segment,
+            branch=carried[0].branch,
+            lineage=carried[0].lineage,
+            supersedes=tuple(record.id for record in carried),
+            scope=place.scope,
+            origin=place.origin,
+            created_at=place.at,
+        ),
+    )

@@ -1,7 +1,7 @@
-"""One thing by its name, whole: a memory or a checkpoint.
+"""Gets one memory or checkpoint by its id, in full.
 
-What does not hold from here is not shown, whoever names it. It is only said why, and what to do:
-an id lives longer than the memory, in the prompts and notes that name it.
+What does not hold on this branch is never shown. The error says why it does not, and what to do:
+prompts and notes go on naming an id after its memory has gone.
 """
 
 from dataclasses import replace
@@ -21,17 +21,17 @@ from memory_mcp.timeline.plans import named_once, target_checkpoint
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
 _CLOSED_MAX: Final = 30
-"""Records shown with a checkpoint: a phase with more has been cut too large."""
+"""Records shown with a checkpoint."""
 
 _SUCCESSORS_MAX: Final = 100
-"""Among so many of the newest memories the one is looked for that replaced a memory."""
+"""The newest memories among which the successor of a replaced memory is looked for."""
 
 
-async def whole_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
+async def get_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
     """The memory of that id.
 
     Raises:
-        UnknownMemoryError: it does not hold here; the message says why, or names the nearest.
+        UnknownMemoryError: it does not hold here; the message says why, or names the nearest ids.
     """
     if skipped := reads_refused(workspace):
         return skipped
@@ -40,53 +40,45 @@ async def whole_memory(workspace: Workspace, memory_id: str) -> Record | Skipped
     try:
         return await known_memory(workspace, memory_id, view)
     except UnknownMemoryError as error:
-        if why := await _why_gone(workspace, RecordId(memory_id.strip()), timeline, view):
+        if why := await _explain_missing(workspace, RecordId(memory_id.strip()), timeline, view):
             raise UnknownMemoryError(memory_id, why=why) from error
         raise
 
 
-async def whole_checkpoint(workspace: Workspace, checkpoint_id: str) -> WholeCheckpoint | Skipped:
-    """The checkpoint of that id (or the newest of that phase), with what was closed with it.
+async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> WholeCheckpoint | Skipped:
+    """The checkpoint of that id, or the newest of that phase, with the closeout of its phase.
 
     Raises:
         UnknownTargetError: there is none; the message lists those there are.
-        InvalidRequestError: a backtrack left it. It is not shown: what it says was learnt there.
+        InvalidRequestError: a backtrack left it.
     """
     if skipped := reads_refused(workspace):
         return skipped
     timeline = (await current(workspace)).timeline
-    checkpoint_id = _meant(workspace, timeline, checkpoint_id.strip())
-    found = _pending(workspace, timeline, checkpoint_id)
+    branch = workspace.caller.branch
+    pending = {str(c.id): c for c in timeline.pending(branch)}
+    # the id of an invalidated checkpoint must be given in full
+    known = [*(c.id for c in timeline.valid(branch)), *pending]
+    checkpoint_id = named_once("checkpoints", checkpoint_id.strip(), known)
+    found = pending.get(checkpoint_id)
     preview: Preview | None = None
     if found is None:
-        _refuse_left(workspace, timeline, checkpoint_id)
-        found = target_checkpoint(timeline, workspace.caller.branch, checkpoint_id)
-        outlook = await preview_backtrack(workspace, found.id)
-        preview = outlook if isinstance(outlook, Preview) else None  # a meta session moves nothing
-    return WholeCheckpoint(found, preview, await _closed(workspace, timeline, found))
+        _refuse_invalidated(workspace, timeline, checkpoint_id)
+        found = target_checkpoint(timeline, branch, checkpoint_id)
+        outcome = await preview_backtrack(workspace, found.id)
+        preview = outcome if isinstance(outcome, Preview) else None  # a meta session moves nothing
+    return WholeCheckpoint(found, preview, await _load_closed(workspace, timeline, found))
 
 
-async def valid_checkpoints(workspace: Workspace) -> list[Checkpoint]:
-    """Those one can go back to, newest first. Nothing is begun or written to tell."""
+async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
+    """The checkpoints one can go back to, newest first. Writes nothing, not even a first head."""
     if reads_refused(workspace):
         return []
     head = await workspace.heads.read()
     return head.timeline.valid(workspace.caller.branch)[::-1] if head else []
 
 
-def _meant(workspace: Workspace, timeline: Timeline, given: str) -> str:
-    """The checkpoint that a part of an id fits. What was left is told by its whole name alone."""
-    here = workspace.caller.branch
-    known = [c.id for c in (*timeline.valid(here), *timeline.pending(here))]
-    return named_once("checkpoints", given, known)
-
-
-def _pending(workspace: Workspace, timeline: Timeline, wanted: str) -> Checkpoint | None:
-    waiting = timeline.pending(workspace.caller.branch)
-    return next((checkpoint for checkpoint in waiting if checkpoint.id == wanted), None)
-
-
-def _refuse_left(workspace: Workspace, timeline: Timeline, wanted: str) -> None:
+def _refuse_invalidated(workspace: Workspace, timeline: Timeline, wanted: str) -> None:
     if any(left.id == wanted for left in timeline.invalidated(workspace.caller.branch)):
         raise InvalidRequestError(
             f"Checkpoint {wanted!r} was left by a backtrack. backtrack(to={wanted!r}) would "
@@ -94,8 +86,8 @@ def _refuse_left(workspace: Workspace, timeline: Timeline, wanted: str) -> None:
         )
 
 
-async def _closed(workspace: Workspace, timeline: Timeline, found: Checkpoint) -> list[Record]:
-    """What was closed and decided in its phase; without a phase, in the segments it seals."""
+async def _load_closed(workspace: Workspace, timeline: Timeline, found: Checkpoint) -> list[Record]:
+    """Closeouts and decisions of its phase; without a phase, of the segments it seals."""
     wanted = replace(_CLOSED, reach="project")
     if found.phase is None:
         wanted = replace(wanted, segments=frozenset(found.seals))
@@ -105,20 +97,24 @@ async def _closed(workspace: Workspace, timeline: Timeline, found: Checkpoint) -
     return list(read.records)
 
 
-async def _why_gone(workspace: Workspace, wanted: RecordId, timeline: Timeline, view: View) -> str:
-    """Why a memory that there is, or was, does not hold here; nothing if it never was."""
+async def _explain_missing(
+    workspace: Workspace, wanted: RecordId, timeline: Timeline, view: View
+) -> str:
+    """Why an existing or erased memory does not hold here; empty if it never existed."""
     for pool in workspace.pools:
         if wanted in await pool.index.erased():
             return "was erased for good. Ask the user before you write it down again"
         record = await pool.records.get(wanted)
         if record is not None and record.recalled:
-            return await _why_hidden(workspace, record, timeline, view)
+            return await _explain_hidden(workspace, record, timeline, view)
     return ""
 
 
-async def _why_hidden(workspace: Workspace, record: Record, timeline: Timeline, view: View) -> str:
+async def _explain_hidden(
+    workspace: Workspace, record: Record, timeline: Timeline, view: View
+) -> str:
     if record.segment is not None and record.segment not in view.chain:
-        return _where_left(workspace, record, timeline)
+        return _explain_other_segment(workspace, record, timeline)
     if record.expires_at is not None and record.expires_at <= view.now:
         return f"expired at {iso(record.expires_at)}"
     latest = await newest(workspace, view, Filters(), _SUCCESSORS_MAX)
@@ -128,7 +124,7 @@ async def _why_hidden(workspace: Workspace, record: Record, timeline: Timeline, 
     return "was replaced or hidden since. search_memories finds what holds now"
 
 
-def _where_left(workspace: Workspace, record: Record, timeline: Timeline) -> str:
+def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
     here = workspace.caller.branch
     for branch in timeline.branches:
         if record.segment in timeline.chain(branch):

@@ -1,8 +1,9 @@
-"""Where the project stands."""
+"""Reports where the project stands."""
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
-from memory_mcp.branches.backtrack import replaced_by
+from memory_mcp.branches.backtrack import find_suppressed_by_restore
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.ids import SegmentId
@@ -19,12 +20,12 @@ from memory_mcp.timeline.plans import phase_again, plan_restore
 from memory_mcp.trust.erasing import waiting_note
 from memory_mcp.trust.strangers import strangers_note
 
-_SHOWN = 10
-"""Checkpoints and lines reported one by one; older ones are counted."""
+_SHOWN_MAX: Final = 10
+"""Checkpoints and lines listed; older ones are counted."""
 
 
-async def memory_head(workspace: Workspace) -> HeadReport | Skipped:
-    """Checkpoints with what a backtrack to each would hide, pending approvals, left lines."""
+async def report_head(workspace: Workspace) -> HeadReport | Skipped:
+    """Checkpoints with what a backtrack to each would hide, pending ones, left lines, warnings."""
     if skipped := reads_refused(workspace):
         return skipped
     head = await current(workspace)
@@ -40,7 +41,7 @@ async def memory_head(workspace: Workspace) -> HeadReport | Skipped:
     invalidated = timeline.invalidated(branch, holding)
     warnings = (
         *await strangers_note(workspace),
-        *_warnings(workspace, timeline, phase.worked_on, invalidated),
+        *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
         *await waiting_note(workspace),
     )
     mirrored: Tally | None = None
@@ -48,7 +49,7 @@ async def memory_head(workspace: Workspace) -> HeadReport | Skipped:
         try:
             mirrored = await tally_of(workspace)
             warnings += await unseen(workspace)
-        except StoreError as error:  # the head is here, whatever becomes of the mirror
+        except StoreError as error:  # the head is known even without the mirror
             warnings += (str(error),)
     return HeadReport(
         project=head.project,
@@ -60,45 +61,45 @@ async def memory_head(workspace: Workspace) -> HeadReport | Skipped:
         ),
         durable=sum(durable),
         checkpoints=[
-            CheckpointState(c, await _between(workspace, view, timeline, c.seals))
-            for c in valid[-_SHOWN:]
+            CheckpointState(c, await _count_hidden_by(workspace, view, timeline, c.seals))
+            for c in valid[-_SHOWN_MAX:]
         ],
-        earlier_checkpoints=max(0, len(valid) - _SHOWN),
-        invalidated=invalidated[-_SHOWN:],
-        pending=timeline.pending(branch)[-_SHOWN:],
-        lines=await _lines(workspace, view, timeline, holding),
+        earlier_checkpoints=max(0, len(valid) - _SHOWN_MAX),
+        invalidated=invalidated[-_SHOWN_MAX:],
+        pending=timeline.pending(branch)[-_SHOWN_MAX:],
+        lines=await _list_left_lines(workspace, view, timeline, holding),
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
     )
 
 
-async def _between(
+async def _count_hidden_by(
     workspace: Workspace, view: View, timeline: Timeline, seals: tuple[SegmentId, ...]
 ) -> int:
     hides = view.chain - timeline.ancestors(seals)
     return await workspace.project.index.count(view, Filters(segments=hides, kinds=MEMORY_KINDS))
 
 
-async def _lines(
+async def _list_left_lines(
     workspace: Workspace, view: View, timeline: Timeline, holding: Collection[SegmentId]
 ) -> list[LineState]:
-    """The left lines of this branch on which anything was written or hidden, newest last."""
+    """The left lines of this branch that would bring anything back, newest last."""
     found: list[LineState] = []
-    every = timeline.left_lines(holding)
-    lines = [line for line in every if line.branch == workspace.caller.branch]
-    for line in lines[-_SHOWN:]:
-        plan = plan_restore(timeline, workspace.caller.branch, line)
-        there = (view.chain - plan.hides) | plan.brings
+    branch = workspace.caller.branch
+    lines = [line for line in timeline.left_lines(holding) if line.branch == branch]
+    for line in lines[-_SHOWN_MAX:]:
+        plan = plan_restore(timeline, branch, line)
+        after = View(chain=(view.chain - plan.hides) | plan.brings, now=view.now)
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
-        count = await workspace.project.index.count(View(chain=there, now=view.now), brings)
-        again = await replaced_by(workspace, plan, view, View(chain=there, now=view.now))
-        if count or again:
-            found.append(LineState(line, count, len(again)))
+        count = await workspace.project.index.count(after, brings)
+        suppressed = await find_suppressed_by_restore(workspace, plan, view, after)
+        if count or suppressed:
+            found.append(LineState(line, count, len(suppressed)))
     return found
 
 
-def _warnings(
+def _list_warnings(
     workspace: Workspace, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
 ) -> tuple[str, ...]:
     warnings: list[str] = []
@@ -108,8 +109,8 @@ def _warnings(
         ("invalidated", invalidated),
         ("pending", timeline.pending(workspace.caller.branch)),
     ):
-        if len(known) > _SHOWN:
-            warnings.append(f"{len(known) - _SHOWN} earlier {what} checkpoints are not shown.")
+        if len(known) > _SHOWN_MAX:
+            warnings.append(f"{len(known) - _SHOWN_MAX} earlier {what} checkpoints are not shown.")
     depth = len(timeline.chain(workspace.caller.branch))
     if depth > limits.CHAIN_SEGMENTS_WARN:
         warnings.append(f"{depth:,} segments lie on this branch: seal checkpoints more rarely.")

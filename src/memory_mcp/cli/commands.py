@@ -105,13 +105,13 @@ async def _in_workspace(
         with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
             await sessions.work_off(built.workspace)
         shown = await command(built.workspace, given)
-        await bootstrap.render_if_behind(built.workspace)  # a session may have ended before it did
+        await bootstrap.render_if_stale(built.workspace)  # a session may have ended before it did
         return shown
 
 
 async def _head(workspace: Workspace, given: Given) -> Output:
     del given
-    match await branches.memory_head(workspace):
+    match await branches.report_head(workspace):
         case HeadReport() as report:
             return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
         case Skipped(reason):
@@ -125,7 +125,7 @@ async def _checkpoint(workspace: Workspace, given: Given) -> Output:
             "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
         )
     if given.pending:
-        decided = await branches.decide(
+        decided = await branches.decide_checkpoint(
             workspace, given.pending, given.decision or "save", given.summary, again=given.again
         )
         return Output(checkpoint_fields(decided))
@@ -157,7 +157,7 @@ async def _backtrack(workspace: Workspace, given: Given) -> Output:
 
 
 async def _fork(workspace: Workspace, given: Given) -> Output:
-    match await branches.fork(workspace, given.name, given.at):
+    match await branches.fork_branch(workspace, given.name, given.at):
         case Branched(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})

@@ -45,8 +45,8 @@ async def doctor(workspace: Workspace, given: argparse.Namespace) -> show.Output
     """Check every invariant, and prove how memories are found."""
     if skipped := engine.reads_refused(workspace):
         return show.Output({"success": False, "message": skipped.reason})
-    found = await maintenance.doctor(workspace, repair=given.repair)
-    probed = await maintenance.probe(workspace)
+    found = await maintenance.run_doctor(workspace, repair=given.repair)
+    probed = await maintenance.probe_recall(workspace)
     found += probed.findings
     left = [finding for finding in found if not finding.repaired]
     fields = {

@@ -22,7 +22,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.receipts import pluralise
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
-from memory_mcp.sync import Synced, erase_forgotten_elsewhere, sync_status
+from memory_mcp.sync import SyncReport, erase_forgotten_elsewhere, report_sync
 from memory_mcp.sync import sync as run_sync
 
 _OFF: Final = Output({"success": False, "message": MEMORY_OFF})
@@ -174,7 +174,7 @@ async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
         why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Output({"success": False, "message": why})
     if given.status:
-        return Output(_sync_fields(await sync_status(workspace)), _sync_text)
+        return Output(_sync_fields(await report_sync(workspace)), _sync_text)
     with show.progress("Supermemory") as advance:
         done = await run_sync(workspace, advance, push_all=given.push_all, pull_all=given.pull)
     fields = _sync_fields(done)
@@ -183,7 +183,7 @@ async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
     return Output(fields, _sync_text)
 
 
-def _sync_fields(done: Synced) -> Fields:
+def _sync_fields(done: SyncReport) -> Fields:
     tally = done.tally
     return {
         "success": not done.stopped,
@@ -196,8 +196,8 @@ def _sync_fields(done: Synced) -> Fields:
             {"memoryId": u.record, "op": u.op, "error": u.error} for u in tally.undelivered
         ],
         "unmirrored": done.unmirrored,
-        "takenIn": done.taken_in.records,
-        "unreadable": list(done.taken_in.unreadable),
+        "takenIn": done.pulled.records,
+        "unreadable": list(done.pulled.unreadable),
         "waitingToBeErased": [{"memoryId": w.id, "title": w.title} for w in done.waiting],
         "erased": [{"memoryId": w.id, "title": w.title} for w in done.erased],
         "keptOut": done.kept_out or None,

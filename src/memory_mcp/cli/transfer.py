@@ -65,7 +65,7 @@ async def _import(
     workspace: Workspace,
     parsed: Parsed,
     reach: Reach | None,
-    advance: transfer.Advance,
+    advance: transfer.ReportProgress,
     *,
     erase: bool,
 ) -> Imported | Skipped:
@@ -115,14 +115,14 @@ async def _export(
     if path is not None:
         _refuse_links(disk, path / own.INDEX_NAME if form == "markdown" else path)
     there = None if path is None or given.force else _refuse_foreign_target(path, form)
-    chosen = await transfer.choose_export(workspace, _SCOPES[given.scope], history=given.history)
+    chosen = await transfer.select_export(workspace, _SCOPES[given.scope], history=given.history)
     if isinstance(chosen, Skipped):
         return show.Output({"success": False, "message": chosen.reason})
     if there is not None:
         _refuse_loss(target, there, chosen.about)
     written: set[RecordId] = set()
     with show.progress("Exporting", printing=path is None) as advance:
-        async with aclosing(transfer.exported(chosen)) as records:
+        async with aclosing(transfer.read_selected(chosen)) as records:
             told = _track_written(records, written, lambda: advance(len(written), chosen.count))
             if path is None:
                 await _write_json(lambda text: sys.stdout.write(readable_json(text)), chosen, told)
@@ -131,7 +131,7 @@ async def _export(
                     await _write_json(lambda text: put(text.encode()), chosen, told)
             else:
                 await _write_folder(disk, path, chosen, told)
-    lost = await transfer.unreadable(chosen, written)
+    lost = await transfer.find_unreadable(chosen, written)
     return _export_output(path, form, written, lost)
 
 
@@ -267,7 +267,9 @@ async def _track_written(
         advance()
 
 
-async def _write_json(put: Put, chosen: transfer.Chosen, records: AsyncIterator[Record]) -> None:
+async def _write_json(
+    put: Put, chosen: transfer.ExportSelection, records: AsyncIterator[Record]
+) -> None:
     put(own.json_start(chosen.about))
     count = 0
     async for record in records:
@@ -277,7 +279,7 @@ async def _write_json(put: Put, chosen: transfer.Chosen, records: AsyncIterator[
 
 
 async def _write_folder(
-    disk: Disk, folder: Path, chosen: transfer.Chosen, records: AsyncIterator[Record]
+    disk: Disk, folder: Path, chosen: transfer.ExportSelection, records: AsyncIterator[Record]
 ) -> None:
     """The index says first that the folder is not complete, and last that it is."""
     index = folder / own.INDEX_NAME

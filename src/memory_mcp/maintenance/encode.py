@@ -1,7 +1,7 @@
-"""Making vectors of what was written, beside the calls: nobody who stores or asks waits for it.
+"""Makes vectors of records beside the calls: no write and no search waits for it.
 
-A record is found by its words at once, and by its meaning as soon as it is encoded. What a session
-leaves undone, any other that is alive takes up; a lease keeps two from doing the same.
+A record is found by its words at once, and by its meaning once it is encoded. Any session encodes
+what others left; a lease keeps two from encoding the same record.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import (
     EMBEDDER_UNUSED_DAYS_MAX,
@@ -28,27 +29,27 @@ from memory_mcp.ranking.analysis import text_to_encode
 
 _LOG: Final = logging.getLogger("memory_mcp.encode")
 
-_CLAIMED: Final = 16
+_CLAIM_RECORDS_MAX: Final = 16
 """Records leased at once: a few seconds of work, even if they are long."""
 
-_TOGETHER_SECONDS: Final = 0.3
-"""Who adds one memory often adds another; encoding waits until they have paused this long."""
+_PAUSE_SECONDS: Final = 0.3
+"""Writes come in groups: encoding waits until none has come for this long."""
 
 _PAUSES_MAX: Final = 10
-"""Who never pauses is not waited for longer than this many times."""
+"""Encoding is put off by no more than this many pauses."""
 
 
 async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Encode what any session writes, until this one ends. A meta session leaves no trace."""
+    """Encode what any session writes, until this one ends. A meta session encodes nothing."""
     meanings = [pool.meaning for pool in workspace.pools if pool.meaning]
-    if writes_refused(workspace) or not meanings or not await _usable(meanings[0].embedder):
+    if writes_refused(workspace) or not meanings or not await _is_usable(meanings[0].embedder):
         return
     while not leaving.is_set():
         done = 0
         try:
             for pool in workspace.pools:
-                claimed = await _claim(workspace, pool) if not leaving.is_set() else []
-                await _encode(pool, claimed, leaving)
+                claimed = await _claim_records(workspace, pool) if not leaving.is_set() else []
+                await _encode_claimed(pool, claimed, leaving)
                 done += len(claimed)
             if not done:
                 since = workspace.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
@@ -58,11 +59,11 @@ async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
             _LOG.warning("%s", error)
             done = 0
         if not done:
-            await _wait(meanings[0].wake, leaving)
+            await _wait_for_records(meanings[0].wake, leaving)
 
 
-async def _usable(embedder: Embedder) -> bool:
-    """Whether there is an embedder at all; one that is only down for now is."""
+async def _is_usable(embedder: Embedder) -> bool:
+    """Whether the embedder can be used at all; one that is down for now can."""
     try:
         await embedder.passages([])
     except ModelUnavailableError as error:
@@ -72,23 +73,23 @@ async def _usable(embedder: Embedder) -> bool:
 
 
 async def encode_all(workspace: Workspace, progress: Progress | None = None) -> int:
-    """Encode everything that is not encoded yet; how many there were that could be read.
+    """Encode everything that is not encoded yet; returns how many records that were.
 
     Raises:
-        ModelUnavailableError: the embedder does not work; what it did before that stays.
+        ModelUnavailableError: the embedder failed; vectors made before that stay.
     """
-    whole = await unencoded(workspace)
+    total = await count_unencoded(workspace)
     done = 0
     never = asyncio.Event()
     for pool in workspace.pools:
-        while claimed := await _claim(workspace, pool):
-            done += await _encode(pool, claimed, never)
+        while claimed := await _claim_records(workspace, pool):
+            done += await _encode_claimed(pool, claimed, never)
             if progress:
-                progress(done, whole)
+                progress(done, total)
     return done
 
 
-async def unencoded(workspace: Workspace) -> int:
+async def count_unencoded(workspace: Workspace) -> int:
     """How many records a search by meaning cannot find yet."""
     found = 0
     for pool in workspace.pools:
@@ -98,35 +99,36 @@ async def unencoded(workspace: Workspace) -> int:
     return found
 
 
-async def _claim(workspace: Workspace, pool: Pool) -> list[RecordId]:
-    """Lease a few records."""
+async def _claim_records(workspace: Workspace, pool: Pool) -> list[RecordId]:
     if (meaning := pool.meaning) is None:
         return []
     now = workspace.clock.now()
     until = now + timedelta(seconds=LEASE_SECONDS)
     identity = meaning.embedder.identity
-    return await pool.index.healed(lambda: meaning.vectors.claim(identity, _CLAIMED, now, until))
+    return await pool.index.healed(
+        lambda: meaning.vectors.claim(identity, _CLAIM_RECORDS_MAX, now, until)
+    )
 
 
-async def _encode(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -> int:
-    """Encode those of them that can be read, a little at a time; how many."""
+async def _encode_claimed(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -> int:
+    """Encode the records that can be read, batch by batch; returns how many."""
     if (meaning := pool.meaning) is None:
         return 0
     done = 0
-    for batch in _batches(await load(pool, claimed)):
+    for batch in _split_batches(await load(pool, claimed)):
         if leaving.is_set():
             break
-        made = await _made(meaning.embedder, batch)
+        made = await _encode_batch(meaning.embedder, batch)
         await pool.index.healed(partial(meaning.vectors.keep, meaning.embedder.identity, made))
         done += len(made)
     return done
 
 
-async def _made(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passage]:
-    """The vectors of these records. A text that is refused by itself holds back no other.
+async def _encode_batch(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passage]:
+    """The vectors of these records. One text that the model refuses holds back no other.
 
     Raises:
-        ModelUnavailableError: not one of them was taken.
+        ModelUnavailableError: the model took none of them.
     """
     try:
         passages = await embedder.passages([text_to_encode(record) for record in batch])
@@ -137,15 +139,15 @@ async def _made(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passa
     made: dict[RecordId, Passage] = {}
     for place, record in enumerate(batch):
         try:
-            made |= await _made(embedder, [record])
+            made |= await _encode_batch(embedder, [record])
         except ModelUnavailableError:
-            if place and not made:  # it is not the texts
+            if place and not made:  # two refused in a row: it is not their texts
                 raise
     return made
 
 
-def _batches(records: list[Record]) -> list[list[Record]]:
-    """The records in their order, in lists of no more than a few thousand characters."""
+def _split_batches(records: list[Record]) -> list[list[Record]]:
+    """The records in order, in batches of no more than `ENCODE_CHARS_MAX` characters."""
     batches: list[list[Record]] = []
     room = 0
     for record in records:
@@ -157,18 +159,11 @@ def _batches(records: list[Record]) -> list[list[Record]]:
     return batches
 
 
-async def _wait(wake: asyncio.Event, leaving: asyncio.Event) -> None:
-    """Until something is written here and then no more for a moment, or others may have."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (wake, leaving)]
-    try:
-        await asyncio.wait(
-            waits, timeout=ENCODE_IDLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
-        )
-    finally:
-        for wait in waits:
-            wait.cancel()
+async def _wait_for_records(wake: asyncio.Event, leaving: asyncio.Event) -> None:
+    """Wait until writes came and then paused, or other processes may have written."""
+    await wait_for_first(wake.wait(), leaving.wait(), seconds=ENCODE_IDLE_SECONDS_MAX)
     for _ in range(_PAUSES_MAX):
         if leaving.is_set() or not wake.is_set():
             break
         wake.clear()
-        await asyncio.sleep(_TOGETHER_SECONDS)
+        await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,8 +1,8 @@
-"""Proof of how memories are found: a question is asked whose answer is known.
+"""Proves that search works, with a question whose answer is known.
 
 By words: the newest memory must be found by its own. By meaning: of two sentences that share no
-word with the question, the right one must be the nearer; so a model that is there but damaged, or
-an endpoint that answers anything, does not pass for recall by meaning.
+word with the question, the right one must be nearer. So a damaged model, or an endpoint that
+returns anything, does not pass for recall by meaning.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
-from memory_mcp.maintenance.encode import unencoded
+from memory_mcp.maintenance.encode import count_unencoded
 from memory_mcp.search.find import find_here
 
 _QUESTION: Final = "Where does the kitten like to nap?"
 _ANSWER: Final = "Our cat sleeps on the warm windowsill."
 _OTHER: Final = "Quarterly revenue grew by eight percent."
 
-_TELLING_WORDS: Final = 8
-"""Of a memory's text: enough to find it again."""
+_QUERY_WORDS_MAX: Final = 8
+"""The first words of a memory: enough to find it."""
 
 
 @dataclass(frozen=True)
-class Probe:
+class RecallProof:
     """The mode that a search runs in, what proves it, and what is wrong with it."""
 
     mode: str
@@ -36,38 +36,40 @@ class Probe:
     findings: tuple[Finding, ...] = ()
 
 
-async def probe(workspace: Workspace) -> Probe:
-    """Ask what can be known, and say what came of it."""
-    words, findings = await _by_words(workspace)
+async def probe_recall(workspace: Workspace) -> RecallProof:
+    """Search by words and by meaning, and report the result."""
+    words, findings = await _prove_by_words(workspace)
     meaning = workspace.project.meaning
     if meaning is None:
-        return Probe("lexical", words, tuple(findings))
+        return RecallProof("lexical", words, tuple(findings))
     try:
-        meant = await _by_meaning(meaning)
+        meant = await _prove_by_meaning(meaning)
     except ModelUnavailableError as error:
         found = Finding("model-unusable", "should", str(error), "Searches go by words until then.")
-        return Probe("lexical", words, (*findings, found))
+        return RecallProof("lexical", words, (*findings, found))
     if not meant:
         what = f"{meaning.embedder.identity} finds a sentence about money nearer to a question "
         what += "about a cat than one about a cat."
         remedy = "Choose another one with MEMORY_EMBEDDER, or add the model anew."
-        return Probe("semantic", words, (*findings, Finding("probe-failed", "must", what, remedy)))
+        return RecallProof(
+            "semantic", words, (*findings, Finding("probe-failed", "must", what, remedy))
+        )
     for pool in workspace.pools:
-        findings += await _damaged(pool)
-    left = await unencoded(workspace)
+        findings += await _check_vectors(pool)
+    left = await count_unencoded(workspace)
     behind = f" {left} record(s) are not encoded yet." if left else ""
-    return Probe("semantic", f"{words} {meant}{behind}", tuple(findings))
+    return RecallProof("semantic", f"{words} {meant}{behind}", tuple(findings))
 
 
-async def _by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
-    """The newest memory, asked for by its own words."""
+async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
+    """Search for the newest memory by its own words."""
     try:
         view = await view_of(workspace)
         read = await newest(workspace, view, Filters(), 1)
         if not read.records:
             return "There is no memory yet to look for.", []
         wanted = read.records[0]
-        asked = " ".join(wanted.content.split()[:_TELLING_WORDS])
+        asked = " ".join(wanted.content.split()[:_QUERY_WORDS_MAX])
         found = await find_here(workspace, asked, view, Filters())
     except MemoryMcpError as error:
         return "", [Finding("search-failed", "must", str(error), "Run `memory-mcp reindex`.")]
@@ -77,8 +79,8 @@ async def _by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
     return "", [Finding("probe-failed", "must", what, "Run `memory-mcp reindex`.")]
 
 
-async def _by_meaning(meaning: Meaning) -> str:
-    """How near the two sentences are; empty if the wrong one is nearer."""
+async def _prove_by_meaning(meaning: Meaning) -> str:
+    """How near the two sentences are to the question; empty if the wrong one is nearer."""
     from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
     right, wrong = RecordId("right"), RecordId("wrong")
@@ -94,7 +96,7 @@ async def _by_meaning(meaning: Meaning) -> str:
     )
 
 
-async def _damaged(pool: Pool) -> list[Finding]:
+async def _check_vectors(pool: Pool) -> list[Finding]:
     damaged = await pool.meaning.vectors.damaged() if pool.meaning else 0
     if not damaged:
         return []

@@ -1,6 +1,6 @@
 """Forgetting one memory, and with it everything that repeats its words."""
 
-from memory_mcp.bootstrap.views import render_where_shown
+from memory_mcp.bootstrap.views import render_after_removal
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Forgotten, Skipped
@@ -53,7 +53,7 @@ async def forget_memory(
         notes = cleaning + await pool.keep(tombstone)
         notes += await _keep_reason(workspace, target, tombstone, reason)
         notes += await profile_again(workspace, pool, (), rested)
-        notes += await render_where_shown(workspace, pool)
+        notes += await render_after_removal(workspace, pool)
         return Forgotten(target.id, erased=False, notes=notes + await pending_note(workspace))
     fate = await _fate(pool, target, view)
     held = list(fate.back)
@@ -70,7 +70,7 @@ async def forget_memory(
     await pool.erase({target.id, *fate.along})
     notes += await _keep_reason(workspace, target, buried, reason)
     notes += await profile_again(workspace, pool, held, rested)
-    notes += await render_where_shown(workspace, pool)
+    notes += await render_after_removal(workspace, pool)
     notes += (*cleaning, *_told(target, fate), *await pending_note(workspace))
     return Forgotten(target.id, erased=True, notes=notes)
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.bootstrap.views import render_where_shown
+from memory_mcp.bootstrap.views import render_after_removal
 from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Added, AddOutcome
@@ -68,7 +68,7 @@ async def update_memory(
     if tombstone := rejection(there):
         notes += (_AGAIN.format(tombstone.created_at, tombstone.content),)
     notes += await profile_sync(workspace, record, record.supersedes)
-    notes += await render_where_shown(workspace, pool)
+    notes += await render_after_removal(workspace, pool)
     notes += (*cleaning, *await still_on_line(workspace, record), *await pending_note(workspace))
     replaced = tuple(id_ for id_, each in same.items() if each.recalled)
     return Added(record, replaced=replaced, notes=notes, redactions=redactions)

@@ -132,6 +132,8 @@ class Views(ChangeWatch, Protocol):
       of the others.
     - `strike`: something of the user's fell, and what was rendered in the user's other projects may
       show it. There the bootstraps go, and `session-context.md` says no more than this `page`.
+    - `withdraw`: `session-context.md` of this project says no more than this `page`, if it is there
+      and ours. CLAUDE.md references it, so it is read without a check.
     - `lying`: every page and bootstrap there is, and of one that cannot be read why.
     - `StoreUnavailableError` is the only failure; what was written before it stays.
     """
@@ -149,5 +151,7 @@ class Views(ChangeWatch, Protocol):
     async def write(self, shown: Shown) -> list[str]: ...
 
     async def strike(self, page: str) -> None: ...
+
+    async def withdraw(self, page: str) -> None: ...
 
     async def lying(self) -> list[Lying]: ...

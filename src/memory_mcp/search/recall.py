@@ -25,7 +25,7 @@ from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.ranking.question import matches_filters
 from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
-from memory_mcp.sync.pull import look_around
+from memory_mcp.sync.pull import pull
 
 _SPARE_SECONDS: Final = 0.2
 """Of the deadline: for judging what was found."""
@@ -210,7 +210,7 @@ class _RemoteQuestion:
         What hides a memory comes in before it: nothing is shown that was abandoned elsewhere.
         """
         left = (patience.when() or 0.0) - asyncio.get_running_loop().time() - _SPARE_SECONDS
-        look = self.mirror.looking(lambda: look_around(self.workspace, self.pool))
+        look = self.mirror.looking(lambda: pull(self.workspace, self.pool))
         await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
         self.mirror.waited(in_vain=not look.done())
         if look.done() and not look.cancelled():

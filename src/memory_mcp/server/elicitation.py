@@ -16,8 +16,7 @@ from mcp.server.mcpserver.resolve import Elicit
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memory_mcp.branches.backtrack import preview_backtrack
-from memory_mcp.branches.checkpoint import refused_checkpoint
-from memory_mcp.branches.closeout import cleaned_closeout
+from memory_mcp.branches.checkpoint import clean_closeout, find_checkpoint_refusal
 from memory_mcp.domain.json_input import Given
 from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Preview
 from memory_mcp.engine.workspace import Caller, Workspace
@@ -146,10 +145,10 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
     workspace = workspace_for(ctx)
     if pending or workspace.policy.approval == "auto" or not can_ask(ctx):
         return NotAsked()
-    if await refused_checkpoint(workspace, summary, phase, again=again):
+    if await find_checkpoint_refusal(workspace, summary, phase, again=again):
         return NotAsked()
     closeout = make_closeout(decisions, artifacts, issues, agents)
-    closeout, _ = await cleaned_closeout(workspace, closeout)
+    closeout, _ = await clean_closeout(workspace, closeout)
     shown = closeout_text(closeout)
     form = create_model(
         "Approval",

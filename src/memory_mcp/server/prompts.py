@@ -12,7 +12,7 @@ from typing import Final
 from mcp_types import Prompt, PromptArgument
 
 from memory_mcp import branches, engine, sessions
-from memory_mcp.branches.get import valid_checkpoints
+from memory_mcp.branches.get import list_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
 from memory_mcp.domain.outcomes import HeadReport, Preview, Skipped
 from memory_mcp.engine.workspace import Workspace
@@ -118,7 +118,7 @@ async def _close_phase(workspace: Workspace, given: Given) -> str:
             "which phase is done, or close this piece of work without one: call checkpoint with a "
             "summary."
         )
-    sealed = [c for c in await valid_checkpoints(workspace) if c.phase is not None]
+    sealed = [c for c in await list_checkpoints(workspace) if c.phase is not None]
     last = f" The last phase sealed is {sealed[0].phase} ({sealed[0].id})." if sealed else ""
     return _CLOSE_PHASE.format(
         phase=f"phase {phase}" if phase else "this phase, or this piece of work,",
@@ -145,7 +145,7 @@ async def _review_backtrack(workspace: Workspace, given: Given) -> str:
                     return _REVIEW.format(to=to, preview=shown, token=outlook.token)
                 case Skipped(reason):
                     return reason
-    match await branches.memory_head(workspace):
+    match await branches.report_head(workspace):
         case HeadReport() as report:
             head = render_context([head_text(report)], (), 0).text
             return _WHERE_TO.format(unknown=unknown, head=head)

@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote
 from mcp_types import Annotations, Resource, ResourceTemplate
 
 from memory_mcp import branches, profile, sessions
-from memory_mcp.bootstrap.history import happened
-from memory_mcp.branches.get import valid_checkpoints, whole_checkpoint, whole_memory
+from memory_mcp.bootstrap.views import read_history
+from memory_mcp.branches.get import get_checkpoint, get_memory, list_checkpoints
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.record import iso
@@ -84,7 +84,7 @@ async def _context(workspace: Workspace) -> str:
 
 
 async def _head(workspace: Workspace) -> str:
-    return outcome_text(await branches.memory_head(workspace))
+    return outcome_text(await branches.report_head(workspace))
 
 
 async def _profile(workspace: Workspace) -> str:
@@ -92,15 +92,15 @@ async def _profile(workspace: Workspace) -> str:
 
 
 async def _history(workspace: Workspace) -> str:
-    return outcome_text(await happened(workspace, HISTORY_RECORDS_MAX))
+    return outcome_text(await read_history(workspace, HISTORY_RECORDS_MAX))
 
 
 async def _memory(workspace: Workspace, memory_id: str) -> str:
-    return outcome_text(await whole_memory(workspace, memory_id))
+    return outcome_text(await get_memory(workspace, memory_id))
 
 
 async def _checkpoint(workspace: Workspace, checkpoint_id: str) -> str:
-    return outcome_text(await whole_checkpoint(workspace, checkpoint_id))
+    return outcome_text(await get_checkpoint(workspace, checkpoint_id))
 
 
 RESOURCES: Final[tuple[_FixedResource, ...]] = (
@@ -202,7 +202,7 @@ async def list_resources(workspace: Workspace) -> list[Resource]:
         for each in RESOURCES
     ]
     try:
-        valid = await valid_checkpoints(workspace)
+        valid = await list_checkpoints(workspace)
     except MemoryMcpError:  # whoever reads one is told what is wrong
         return always
     return [*always, *(_restore_point(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]

@@ -257,7 +257,7 @@ async def memory_head(
             await trust.trust_project(workspace)
         case _:
             trust.leave_untrusted(workspace)
-    return prose(outcome_text(await branches.memory_head(workspace)))
+    return prose(outcome_text(await branches.report_head(workspace)))
 
 
 async def checkpoint(
@@ -296,7 +296,7 @@ async def checkpoint(
     if pending and decision:
         return answer(
             checkpoint_fields(
-                await branches.decide(workspace, pending, decision, summary, again=again)
+                await branches.decide_checkpoint(workspace, pending, decision, summary, again=again)
             )
         )
     approval, summary = _read_approval(answered, summary, auto=workspace.policy.approval == "auto")
@@ -379,7 +379,9 @@ async def switch_branch(
     """Put this session on another branch of the memory, or begin one."""
     workspace = workspace_for(ctx)
     match await (
-        branches.fork(workspace, name, at) if create else branches.switch(workspace, name)
+        branches.fork_branch(workspace, name, at)
+        if create
+        else branches.switch_branch(workspace, name)
     ):
         case Branched(branch, begun):
             conversation = workspace.caller.conversation

@@ -4,12 +4,12 @@ import logging
 from contextlib import suppress
 from typing import Final
 
-from memory_mcp.bootstrap.views import render_if_behind
+from memory_mcp.bootstrap.views import render_if_stale
 from memory_mcp.engine.head import absorb
 from memory_mcp.engine.index_sync import CaughtUp, Progress
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreError, StoreUnavailableError
-from memory_mcp.sync.push import note_forgotten
+from memory_mcp.sync.push import note_deletes
 from memory_mcp.transfer.import_memories import complete_import
 
 _LOG: Final = logging.getLogger("memory_mcp")
@@ -22,7 +22,7 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
         await complete_import(workspace)
     for pool in workspace.pools:
         done += await pool.index.catch_up(progress)
-        await note_forgotten(pool)  # what was completed here has yet to be completed in the cloud
+        await note_deletes(pool)  # what was completed here has yet to be completed in the cloud
     await absorb(workspace)
     with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
         for pool in workspace.pools:
@@ -31,7 +31,7 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
             r async for r in workspace.project.records.scan(await workspace.project.index.moves())
         ]
         await workspace.heads.log(await workspace.heads.unlogged(moves))
-    for note in await render_if_behind(
+    for note in await render_if_stale(
         workspace
     ):  # a forget that was cut short has yet to leave them
         _LOG.warning("%s", note)

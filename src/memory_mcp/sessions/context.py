@@ -2,7 +2,13 @@
 
 from collections.abc import Iterable
 
-from memory_mcp.bootstrap.opening import Frame, frame_of, gathered, shown_in, told
+from memory_mcp.bootstrap.opening import (
+    OpeningFrame,
+    collect_records,
+    make_frame,
+    note_missing_records,
+    render_in_frame,
+)
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.pending import unseen
@@ -57,12 +63,12 @@ async def memory_context(
     for pool in workspace.pools:
         if pool.mirror:
             pool.mirror.look_soon()
-    frame = await frame_of(workspace)
+    frame = await make_frame(workspace)
     _note(frame, await mention_strangers(workspace), budget)
     now = _now(workspace, frame)
     if asked:
         if delta := await changed_since(workspace, frame, asked):
-            return shown_in(*delta, budget, now)
+            return render_in_frame(*delta, budget, now)
         _note(frame, [_UNTOLD.format(asked.said)], budget)
     phase = (await phase_now(workspace, frame.head.timeline)).worked_on
     _note(frame, redoing(workspace, frame.head.timeline, phase), budget)
@@ -71,16 +77,16 @@ async def memory_context(
         if task.strip():
             sections = await _for_task(workspace, frame, task)
         else:  # this opens a session
-            opened = await gathered(workspace, frame.view, OPENING)
-            await told(workspace, frame, opened)
+            opened = await collect_records(workspace, frame.view, OPENING)
+            await note_missing_records(workspace, frame, opened)
             nudges = await brought_up(workspace, frame.opening, budget)
             sections = [*nudges, *make_sections(OPENING, opened.found)]
         if facts := await asking:
             sections.append(Section(_CLOUD, facts=facts))
-    return shown_in(frame, sections, budget, now)
+    return render_in_frame(frame, sections, budget, now)
 
 
-def _note(frame: Frame, notes: Iterable[str], budget: int) -> None:
+def _note(frame: OpeningFrame, notes: Iterable[str], budget: int) -> None:
     """Say these at the opening, as far as the budget goes; of the least one nothing is left."""
     for note in notes:
         if count_tokens("\n".join([OPEN, *frame.opening, note, CLOSE])) <= budget:
@@ -98,9 +104,9 @@ def _budget(workspace: Workspace, asked: int | None) -> int:
     return asked
 
 
-async def _for_task(workspace: Workspace, frame: Frame, task: str) -> list[Section]:
+async def _for_task(workspace: Workspace, frame: OpeningFrame, task: str) -> list[Section]:
     """What always counts, and what is recalled for the task: what is so, and what happened."""
-    opened = await gathered(workspace, frame.view, WITH_TASK)
+    opened = await collect_records(workspace, frame.view, WITH_TASK)
     so, happened = await together(
         recalled_for(workspace, task, kinds, workspace.policy.opening)
         for kinds in (SEMANTIC, EPISODIC)
@@ -109,9 +115,9 @@ async def _for_task(workspace: Workspace, frame: Frame, task: str) -> list[Secti
     opened.found["task"] = [hit.record for hit in so.hits[:many]]
     opened.found["before"] = [hit.record for hit in happened.hits[:few]]
     opened.unreadable |= so.unreadable | happened.unreadable
-    await told(workspace, frame, opened)
+    await note_missing_records(workspace, frame, opened)
     return make_sections(WITH_TASK, opened.found)
 
 
-def _now(workspace: Workspace, frame: Frame) -> str:
+def _now(workspace: Workspace, frame: OpeningFrame) -> str:
     return now_line(workspace.clock.now(), zone_named(frame.zone), frame.zone)

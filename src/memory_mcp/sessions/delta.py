@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.bootstrap.opening import Frame
+from memory_mcp.bootstrap.opening import OpeningFrame
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
@@ -40,8 +40,8 @@ class _Change:
 
 
 async def changed_since(
-    workspace: Workspace, frame: Frame, since: Since
-) -> tuple[Frame, list[Section]] | None:
+    workspace: Workspace, frame: OpeningFrame, since: Since
+) -> tuple[OpeningFrame, list[Section]] | None:
     """New or changed first, then what holds again or no longer does; the frame counts only these.
 
     None: what was known then cannot be told from what came since. Only the whole opening will do.

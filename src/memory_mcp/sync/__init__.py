@@ -1,6 +1,19 @@
-"""This machine and the cloud: what is pulled, what is pushed, and when."""
+"""Keeps this machine and the cloud in step: pull, push, and both."""
 
 from memory_mcp.sync.push import drain
-from memory_mcp.sync.run import Synced, erase_forgotten_elsewhere, keep_mirrored, sync, sync_status
+from memory_mcp.sync.run import (
+    SyncReport,
+    erase_forgotten_elsewhere,
+    keep_mirrored,
+    report_sync,
+    sync,
+)
 
-__all__ = ["Synced", "drain", "erase_forgotten_elsewhere", "keep_mirrored", "sync", "sync_status"]
+__all__ = [
+    "SyncReport",
+    "drain",
+    "erase_forgotten_elsewhere",
+    "keep_mirrored",
+    "report_sync",
+    "sync",
+]

@@ -1,7 +1,7 @@
-"""Delivering what the outbox holds: one claim at a time, exactly once whatever goes wrong.
+"""Delivers what the outbox holds to the cloud, one claim at a time, each entry exactly once.
 
-An add is marked as sent before it is sent. If its answer was lost, or the process killed, the next
-one asks first whether the document is there. A delete counts once the document is really gone.
+An add is marked as sent before it is sent. If its answer is lost, or the process killed, the next
+attempt asks first whether the document is there. A delete counts once the document is really gone.
 """
 
 import asyncio
@@ -44,15 +44,15 @@ from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteRejectedErr
 from memory_mcp.storage.supermemory.backoff import after_failure, confirm_in, may_ask, pause
 from memory_mcp.storage.supermemory.documents import document_of
 
-_LOOK_SECONDS_MIN: Final = 0.05
-_LOOK_SECONDS_MAX: Final = 0.25
-"""While waiting: another session may be delivering what is pending."""
+_POLL_SECONDS_MIN: Final = 0.05
+_POLL_SECONDS_MAX: Final = 0.25
+"""While draining: another session may be delivering what is pending."""
 
 
-async def deliver(pool: Pool) -> int:
-    """Carry out one claim; how many parcels it held. 0: nothing can be done now."""
+async def deliver_claim(pool: Pool) -> int:
+    """Carry out one claim; returns how many parcels it holds. 0: nothing can be done now."""
     mirror = pool.mirror
-    if mirror is None or not mirror.vouched() or not await _ready(mirror):
+    if mirror is None or not mirror.vouched() or not await _may_ask_now(mirror):
         return 0
     now = mirror.now()
     until = now + LEASE_SECONDS
@@ -61,12 +61,11 @@ async def deliver(pool: Pool) -> int:
         return 0
     standing = await mirror.outbox.standing()
     try:
-        fates = await _carried_out(pool, mirror, claim, until)
+        fates = await _carry_out(pool, mirror, claim, until)
     except RemoteError as error:
-        standing = _after(standing, error, mirror)
-        await mirror.outbox.stand(standing)
-        fates = {p.seq: _postponed(p, claim, error, standing, mirror) for p in claim.parcels}
-    except asyncio.CancelledError:  # this session ends: the next need not wait for its lease
+        standing = await _note_failure(mirror, standing, error)
+        fates = {p.seq: _postpone(p, claim, error, standing, mirror) for p in claim.parcels}
+    except asyncio.CancelledError:  # this session ends: others need not wait for its lease
         await mirror.outbox.settle(claim, {p.seq: Later(now) for p in claim.parcels})
         raise
     else:
@@ -77,7 +76,7 @@ async def deliver(pool: Pool) -> int:
 
 
 async def drain(pool: Pool, advance: Progress) -> Tally:
-    """Deliver everything now, what rides along included, until only waiting would help.
+    """Deliver everything now, until only waiting would help.
 
     Raises:
         RemoteError: the cloud cannot be asked at all.
@@ -85,7 +84,7 @@ async def drain(pool: Pool, advance: Progress) -> Tally:
     mirror = pool.mirror
     if mirror is None or not mirror.vouched():
         return Tally()
-    await note_forgotten(pool)
+    await note_deletes(pool)
     await mirror.outbox.hurry(mirror.now())
     tally = await mirror.outbox.tally()
     if tally.pending or tally.standing.blocked:
@@ -93,29 +92,29 @@ async def drain(pool: Pool, advance: Progress) -> Tally:
     total = tally.pending
     while True:
         advance(max(0, total - tally.pending), total)
-        if not await deliver(pool):
+        if not await deliver_claim(pool):
             tally = await mirror.outbox.tally()
-            if not tally.pending:  # what was handed over is confirmed when that is due
+            if not tally.pending:  # what the cloud took is confirmed later
                 break
             wait = max(tally.next_due or 0.0, tally.standing.paused_until) - mirror.now()
             if tally.standing.blocked or wait > SYNC_WAIT_SECONDS_MAX:
                 break
-            await asyncio.sleep(min(max(wait, _LOOK_SECONDS_MIN), _LOOK_SECONDS_MAX))
+            await asyncio.sleep(min(max(wait, _POLL_SECONDS_MIN), _POLL_SECONDS_MAX))
         tally = await mirror.outbox.tally()
     return tally
 
 
-async def note_forgotten(pool: Pool) -> None:
+async def note_deletes(pool: Pool) -> None:
     """Note deletes for what was forgotten while nothing was mirrored, or in another clone."""
     if pool.mirror is not None:
-        with suppress(StoreError):  # the next start looks again
+        with suppress(StoreError):  # the next start tries again
             late = await pool.index.erased() - await pool.mirror.outbox.gone()
             if late:
                 await pool.mirror.note_erased(late)
 
 
-async def _ready(mirror: Mirror) -> bool:
-    """Whether to ask now. What is blocked is probed when its time has come."""
+async def _may_ask_now(mirror: Mirror) -> bool:
+    """Whether to ask the cloud now. A blocked one is probed when its pause is over."""
     standing = await mirror.outbox.standing()
     if not standing.blocked or standing.paused_until > mirror.now():
         return may_ask(standing, mirror.now())
@@ -129,23 +128,26 @@ async def _probe(mirror: Mirror) -> None:
     try:
         await mirror.remote.probe()
     except RemoteError as error:
-        # a server that knows no such route needs a person too
+        # a server without that route needs a person, as a blocked one does
         why = RemoteBlockedError(str(error)) if isinstance(error, RemoteRejectedError) else error
-        await mirror.outbox.stand(_after(await mirror.outbox.standing(), why, mirror))
+        await _note_failure(mirror, await mirror.outbox.standing(), why)
         raise
     await mirror.outbox.stand(Standing())
 
 
-def _after(standing: Standing, error: RemoteError, mirror: Mirror) -> Standing:
-    return after_failure(standing, error, now=mirror.now(), chance=random.random())  # noqa: S311
+async def _note_failure(mirror: Mirror, standing: Standing, error: RemoteError) -> Standing:
+    after = after_failure(standing, error, now=mirror.now(), chance=random.random())  # noqa: S311
+    await mirror.outbox.stand(after)
+    return after
 
 
-def _postponed(
+def _postpone(
     parcel: Parcel, claim: Claim, error: RemoteError, standing: Standing, mirror: Mirror
 ) -> Fate:
     """What becomes of a parcel whose request failed as a whole.
 
-    One whose answer was lost before stays sent: what was refused now may have been the question.
+    If an earlier answer was lost it stays marked as sent: what failed may have been the question
+    whether it arrived.
     """
     now = mirror.now()
     new = claim.stage == "new"
@@ -159,55 +161,55 @@ def _postponed(
         case RemoteBlockedError():
             return Later(now, str(error), unsent=new)
         case _:
-            # a parcel that fails again and again must not take the others down with it
-            due = max(standing.paused_until, now + _patience(parcel))
+            due = max(standing.paused_until, now + _retry_delay(parcel))
             unsent = getattr(error, "refused", False) and new
+            # a parcel that goes on failing must not take the others with it
             alone = parcel.attempts >= TOGETHER_ATTEMPTS_MAX
             return Later(due, str(error), unsent=unsent, alone=alone)
 
 
-def _patience(parcel: Parcel) -> float:
+def _retry_delay(parcel: Parcel) -> float:
     return pause(max(0, parcel.attempts - 1), chance=random.random())  # noqa: S311
 
 
-async def _carried_out(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
+async def _carry_out(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
     match claim.op, claim.stage:
         case "add", "accepted":
-            return await _confirm(mirror, claim.parcels)
+            return await _confirm_adds(mirror, claim.parcels)
         case "add", _:
-            return await _send(pool, mirror, claim, until)
+            return await _send_adds(pool, mirror, claim, until)
         case "delete", "accepted":
-            return await _verify(mirror, claim.parcels)
+            return await _confirm_deletes(mirror, claim.parcels)
         case _:
-            return await _erase(mirror, claim.parcels)
+            return await _send_deletes(mirror, claim.parcels)
 
 
-async def _send(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
+async def _send_adds(pool: Pool, mirror: Mirror, claim: Claim, until: float) -> dict[int, Fate]:
     records = {r.id: r async for r in pool.records.scan([p.record for p in claim.parcels])}
     fates: dict[int, Fate] = {
-        p.seq: await _without_record(pool, mirror, p)
+        p.seq: await _judge_missing_record(pool, mirror, p)
         for p in claim.parcels
         if p.record not in records
     }
     to_send = [p for p in claim.parcels if p.record in records]
-    if claim.stage == "sent":  # the answers were lost: did they arrive?
-        there = await _asked_for(mirror, to_send)
-        arrived = [p for p in to_send if there[p.record] is not None]
-        fates |= {p.seq: _taken(there[p.record], p, mirror) for p in arrived}
-        to_send = [p for p in to_send if there[p.record] is None]
-    # past the lease (the machine slept) others have sent it, and perhaps removed it again since
+    if claim.stage == "sent":  # the answers were lost: ask what arrived
+        states = await _fetch_states(mirror, to_send)
+        arrived = [p for p in to_send if states[p.record] is not None]
+        fates |= {p.seq: _judge_add(states[p.record], p, mirror) for p in arrived}
+        to_send = [p for p in to_send if states[p.record] is None]
+    # past the lease (the machine slept) others may have sent it, and even removed it again
     if to_send and mirror.now() < until - REMOTE_DELIVERY_SECONDS_MAX:
         documents = [document_of(records[p.record], extract=mirror.extract) for p in to_send]
         answers = await mirror.remote.deliver(mirror.namespace, documents)
-        fates |= {p.seq: _answered(answers.get(p.record, ""), p, mirror) for p in to_send}
+        fates |= {p.seq: _judge_answer(answers.get(p.record, ""), p, mirror) for p in to_send}
     return fates
 
 
-def _answered(answer: str | None, parcel: Parcel, mirror: Mirror) -> Fate:
+def _judge_answer(answer: str | None, parcel: Parcel, mirror: Mirror) -> Fate:
     match answer:
         case None:
             return Accepted(mirror.now() + confirm_in(0))
-        case "":  # not named: whoever comes next asks whether it is there
+        case "":  # not named in the answer: the next attempt asks whether it is there
             return Later(mirror.now() + confirm_in(0))
         case error if parcel.alone:
             return Dead(error)
@@ -215,41 +217,25 @@ def _answered(answer: str | None, parcel: Parcel, mirror: Mirror) -> Fate:
             return Later(mirror.now(), error, unsent=True, alone=True)
 
 
-async def _asked_for(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State | None]:
-    """One by one, which is the sure way: how far the cloud is with each; None: it is not there."""
-    found = await together(mirror.remote.get(mirror.namespace, p.record) for p in parcels)
-    return {
-        parcel.record: document.state if document else None
-        for parcel, document in zip(parcels, found, strict=True)
-    }
-
-
-async def _without_record(pool: Pool, mirror: Mirror, parcel: Parcel) -> Fate:
-    """Noted, but not there: forgotten, being written just now, never written; or an outage."""
-    if parcel.record in await mirror.outbox.gone():  # its removal waits behind it
+async def _judge_missing_record(pool: Pool, mirror: Mirror, parcel: Parcel) -> Fate:
+    """The record is forgotten, just being written, never written, or unreachable."""
+    if parcel.record in await mirror.outbox.gone():  # its delete comes next
         return Dropped()
     old = mirror.now() - parcel.noted_at > LITTER_SECONDS_MIN
     if old and await pool.records.ids():
         return Dropped()
     unsent = parcel.stage == "new"
-    return Later(mirror.now() + _patience(parcel), "its record is not there", unsent=unsent)
+    return Later(mirror.now() + _retry_delay(parcel), "its record is not there", unsent=unsent)
 
 
-async def _listed(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State]:
-    wanted = [Test("memory_id", [parcel.record for parcel in parcels])]
-    found = await mirror.remote.listing(mirror.namespace, wanted, 1)
-    return {document.id: document.state for document in found.documents}
+async def _confirm_adds(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
+    """Whether the cloud has processed what it took. Listings lag: what one lacks is fetched."""
+    states: dict[RecordId, State | None] = {**await _list_states(mirror, parcels)}
+    states |= await _fetch_states(mirror, [p for p in parcels if p.record not in states])
+    return {p.seq: _judge_add(states[p.record], p, mirror) for p in parcels}
 
 
-async def _confirm(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
-    """Whether the cloud is done with what it took. Listings may lag, so what they lack is asked."""
-    states: dict[RecordId, State | None] = {**await _listed(mirror, parcels)}
-    states |= await _asked_for(mirror, [p for p in parcels if p.record not in states])
-    return {p.seq: _taken(states[p.record], p, mirror) for p in parcels}
-
-
-def _taken(state: State | None, parcel: Parcel, mirror: Mirror) -> Fate:
-    """What becomes of an add that the cloud had taken."""
+def _judge_add(state: State | None, parcel: Parcel, mirror: Mirror) -> Fate:
     match state:
         case "done":
             return Done()
@@ -260,26 +246,26 @@ def _taken(state: State | None, parcel: Parcel, mirror: Mirror) -> Fate:
         case _ if parcel.lost >= LOST_MAX:
             return Dead("Supermemory took it, but could not process it.")
         case _:
-            return Lost(mirror.now() + _patience(parcel), "taken, but not there")
+            return Lost(mirror.now() + _retry_delay(parcel), "taken, but not there")
 
 
-async def _erase(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
+async def _send_deletes(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
     failed = await mirror.remote.erase(mirror.namespace, [p.record for p in parcels])
-    there = await _asked_for(mirror, [p for p in parcels if p.record in failed])
+    states = await _fetch_states(mirror, [p for p in parcels if p.record in failed])
     fates: dict[int, Fate] = {}
     for parcel in parcels:
         if parcel.record not in failed:
             fates[parcel.seq] = Accepted(mirror.now() + confirm_in(0))
-        elif there[parcel.record] is None:
+        elif states[parcel.record] is None:
             fates[parcel.seq] = Done()
         else:
-            fates[parcel.seq] = Later(mirror.now() + _patience(parcel), failed[parcel.record])
+            fates[parcel.seq] = Later(mirror.now() + _retry_delay(parcel), failed[parcel.record])
     return fates
 
 
-async def _verify(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
-    """Twice: what was still being processed may come up again after it was deleted."""
-    states = await _listed(mirror, parcels)
+async def _confirm_deletes(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
+    """Looks twice: a document deleted while it is processed may come up again."""
+    states = await _list_states(mirror, parcels)
     fates: dict[int, Fate] = {}
     for parcel in parcels:
         if parcel.record in states:
@@ -289,3 +275,18 @@ async def _verify(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[int, Fate]:
         else:
             fates[parcel.seq] = Done()
     return fates
+
+
+async def _list_states(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State]:
+    wanted = [Test("memory_id", [parcel.record for parcel in parcels])]
+    found = await mirror.remote.listing(mirror.namespace, wanted, 1)
+    return {document.id: document.state for document in found.documents}
+
+
+async def _fetch_states(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State | None]:
+    """The states, asked one by one, which is sure; None: the document is not there."""
+    found = await together(mirror.remote.get(mirror.namespace, p.record) for p in parcels)
+    return {
+        parcel.record: document.state if document else None
+        for parcel, document in zip(parcels, found, strict=True)
+    }

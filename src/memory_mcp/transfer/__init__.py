@@ -1,16 +1,21 @@
-"""Memories on their way in and out: imports and exports."""
+"""Imports and exports memories."""
 
-from memory_mcp.transfer.export import Chosen, choose_export, exported, unreadable
+from memory_mcp.transfer.export import (
+    ExportSelection,
+    find_unreadable,
+    read_selected,
+    select_export,
+)
 from memory_mcp.transfer.import_memories import complete_import, import_memories, preview_import
-from memory_mcp.transfer.plan import Advance
+from memory_mcp.transfer.plan import ReportProgress
 
 __all__ = [
-    "Advance",
-    "Chosen",
-    "choose_export",
+    "ExportSelection",
+    "ReportProgress",
     "complete_import",
-    "exported",
+    "find_unreadable",
     "import_memories",
     "preview_import",
-    "unreadable",
+    "read_selected",
+    "select_export",
 ]

@@ -1,4 +1,4 @@
-"""The existing records that an import would change, and what it would do to them."""
+"""Compares incoming records with those that exist, and finds what an import would do to them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
@@ -19,72 +19,82 @@ from memory_mcp.timeline.moves import fold
 FORGOTTEN: Final = "was forgotten here"
 
 _LINE_CHARS_MAX: Final = 100
-_ASKED: Final = 500
+_STATEMENTS_MAX: Final = 500
 """Statements asked for in one query."""
-_EVERY: Final = 1_000_000_000
+NAMED_MAX: Final = 5
+"""How many memories of each sort a report names."""
+NO_LIMIT: Final = 1_000_000_000
+"""More than any pool holds."""
 
 
 @dataclass(frozen=True)
-class Here:
-    """What there is, and what was: it is not brought back. `ours` are the project's ids."""
+class Inventory:
+    """What exists before the import, seen from the caller's branch; `erased` never comes back."""
 
     timeline: Timeline
     branch: BranchName
     view: View
-    ours: AbstractSet[RecordId]
-    mine: AbstractSet[RecordId]
+    project_ids: AbstractSet[RecordId]
+    user_ids: AbstractSet[RecordId]
     erased: AbstractSet[RecordId]
 
     @property
     def ids(self) -> AbstractSet[RecordId]:
         """The ids of both pools."""
-        return self.ours | self.mine
+        return self.project_ids | self.user_ids
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What is here beside what is to come: of the same id, or the same statement."""
+class ExistingRecords:
+    """The existing records with the same id, or the same statement, as incoming ones.
 
-    here: Here
+    `successors` are the records that superseded or buried one of the same id.
+    """
+
+    inventory: Inventory
     same_id: Mapping[RecordId, Record]
-    seen: AbstractSet[RecordId]
-    takers: Mapping[RecordId, Record]
-    stated: Mapping[tuple[bool, str], Sequence[Record]]
+    visible: AbstractSet[RecordId]
+    successors: Mapping[RecordId, Record]
+    by_statement: Mapping[tuple[bool, str], Sequence[Record]]
 
-    def twins(self, record: Record) -> Sequence[Record]:
-        """What holds here and states this very thing, and tombstones that reject it."""
-        return self.stated.get(_stated(record), ()) if record.statement else ()
+    def find_twins(self, record: Record) -> Sequence[Record]:
+        """Visible records with this very statement, and tombstones that reject it."""
+        return self.by_statement.get(statement_key(record), ()) if record.statement else ()
 
-    def unknown_because(self, record: Record) -> str:
-        """Why a record is not known, whose id is here; empty if it is known."""
-        there = self.same_id.get(record.id)
-        if there is None:
+    def explain_conflict(self, record: Record) -> str:
+        """Why a record whose id exists does not count as known; empty if it does."""
+        existing = self.same_id.get(record.id)
+        if existing is None:
             return "is here, and cannot be read: `memory-mcp doctor` says why"
-        if (there.statement, there.kind) != (record.statement, record.kind):
-            return f"differs from the memory of that id here: {first_words(there)}"
-        if record.id in self.seen:
+        if (existing.statement, existing.kind) != (record.statement, record.kind):
+            return f"differs from the memory of that id here: {summarise_in_line(existing)}"
+        if record.id in self.visible:
             return ""
-        taker = self.takers.get(record.id)
-        return self._hidden_because(there) if taker is None else _taken_by(taker)
+        successor = self.successors.get(record.id)
+        if successor is None:
+            return self._explain_hidden(existing)
+        if successor.kind == "tombstone":
+            return FORGOTTEN
+        return f"was superseded here by {successor.id}: {summarise_in_line(successor)}"
 
-    def _hidden_because(self, there: Record) -> str:
-        here = self.here
-        if there.expires_at is not None and there.expires_at <= here.view.now:
-            return f"expired on {there.expires_at:%Y-%m-%d}"
-        on = [b for b in here.timeline.branches if there.segment in here.timeline.chain(b)]
-        if there.segment is not None and on and there.segment not in here.view.chain:
+    def _explain_hidden(self, existing: Record) -> str:
+        view, timeline = self.inventory.view, self.inventory.timeline
+        if existing.expires_at is not None and existing.expires_at <= view.now:
+            return f"expired on {existing.expires_at:%Y-%m-%d}"
+        on = [b for b in timeline.branches if existing.segment in timeline.chain(b)]
+        if existing.segment is not None and on and existing.segment not in view.chain:
             return f"is here on the branch {on[0]}"
         return "is here on a road that was left"
 
-    def is_the_same(self, record: Record) -> bool:
-        """Whether a record of that id is here as it is, or holds and says the same."""
-        if record.id not in self.here.ids:
+    def holds_same(self, record: Record) -> bool:
+        """Whether a record of that id is equal to this one, or is visible and says the same."""
+        if record.id not in self.inventory.ids:
             return False
-        return self.same_id.get(record.id) == record or not self.unknown_because(record)
+        return self.same_id.get(record.id) == record or not self.explain_conflict(record)
 
 
-async def look(workspace: Workspace) -> Here:
-    """What there is as a whole."""
+async def take_inventory(workspace: Workspace) -> Inventory:
+    """What exists now."""
     timeline = (await current(workspace)).timeline
     ids: list[set[RecordId]] = []
     erased: set[RecordId] = set()
@@ -93,157 +103,148 @@ async def look(workspace: Workspace) -> Here:
         erased |= await pool.index.erased()
         if pool.mirror:
             erased |= await pool.mirror.outbox.gone()
-    ours, mine = ids
-    return Here(timeline, workspace.caller.branch, view_on(workspace, timeline), ours, mine, erased)
+    project_ids, user_ids = ids
+    view = view_on(workspace, timeline)
+    return Inventory(timeline, workspace.caller.branch, view, project_ids, user_ids, erased)
 
 
-async def beside(workspace: Workspace, here: Here, records: Sequence[Record]) -> Beside:
-    """What is here beside these records."""
-    wanted = {record.id for record in records} & here.ids
+async def load_existing(
+    workspace: Workspace, inventory: Inventory, records: Sequence[Record]
+) -> ExistingRecords:
+    """The existing records that these incoming ones are compared with."""
+    wanted = {record.id for record in records} & inventory.ids
     same_id: dict[RecordId, Record] = {}
-    seen: set[RecordId] = set()
-    for pool, ids in ((workspace.project, here.ours), (workspace.user, here.mine)):
+    visible: set[RecordId] = set()
+    for pool, ids in _pools_with_ids(workspace, inventory):
         if some := wanted & ids:
             same_id |= {record.id: record for record in await load(pool, sorted(some))}
-            seen |= await pool.index.visible(some, here.view)
-    hidden = wanted - seen
-    takers = await _takers(workspace, hidden, here) if hidden else {}
-    return Beside(here, same_id, seen, takers, await _all_stated(workspace, here, records))
+            visible |= await pool.index.visible(some, inventory.view)
+    hidden = wanted - visible
+    successors = await _find_successors(workspace, hidden, inventory) if hidden else {}
+    by_statement = await _load_by_statement(workspace, inventory, records)
+    return ExistingRecords(inventory, same_id, visible, successors, by_statement)
 
 
-async def _takers(
-    workspace: Workspace, hidden: AbstractSet[RecordId], here: Here
+async def _find_successors(
+    workspace: Workspace, hidden: AbstractSet[RecordId], inventory: Inventory
 ) -> dict[RecordId, Record]:
-    """What took the place of these, seen from here. Nobody asks often, so all are read for it."""
+    """What superseded these on the caller's branch. Reads every record; imports are rare."""
     found: dict[RecordId, Record] = {}
     for pool in workspace.pools:
         async for record in pool.records.scan(await pool.records.ids()):
-            if record.segment is None or record.segment in here.view.chain:
+            if record.segment is None or record.segment in inventory.view.chain:
                 found |= dict.fromkeys(hidden & set(record.supersedes), record)
     return found
 
 
-async def _all_stated(
-    workspace: Workspace, here: Here, records: Sequence[Record]
+async def _load_by_statement(
+    workspace: Workspace, inventory: Inventory, records: Sequence[Record]
 ) -> dict[tuple[bool, str], list[Record]]:
-    """By whose it is and what it states: what holds here, and the tombstones of any pool.
+    """Visible records with the statements of these, and tombstones of any pool.
 
-    A pool that cannot be asked has nothing to say, as for a single memory.
+    A pool whose index cannot be asked is left out, as when one memory is added.
     """
     found: dict[tuple[bool, str], list[Record]] = defaultdict(list)
-    statements = sorted({record.statement for record in records} - {""}) if here.ids else []
-    for start in range(0, len(statements), _ASKED):
-        filters = Filters(statements=frozenset(statements[start : start + _ASKED]))
+    statements = sorted({record.statement for record in records} - {""}) if inventory.ids else []
+    for start in range(0, len(statements), _STATEMENTS_MAX):
+        filters = Filters(statements=frozenset(statements[start : start + _STATEMENTS_MAX]))
         for pool in workspace.pools:
             try:
-                ids = await pool.index.find(here.view, filters, _EVERY)
+                ids = await pool.index.find(inventory.view, filters, NO_LIMIT)
             except StoreError:
                 continue
             for record in await load(pool, ids):
-                for mine in (
-                    (True, False) if record.kind == "tombstone" else (pool is workspace.user,)
-                ):
-                    found[mine, record.statement].append(record)
+                of_user = (pool is workspace.user,)
+                for scope in (True, False) if record.kind == "tombstone" else of_user:
+                    found[scope, record.statement].append(record)
     return found
 
 
-def pool_of(workspace: Workspace, record: Record) -> Pool:
-    """Where a record rests."""
-    return workspace.user if record.scope.project is None else workspace.project
-
-
-def first_words(record: Record) -> str:
-    """A record in one line."""
-    said = f"{record.title}: {record.content}" if record.title else record.content
-    said = " ".join(said.split())
-    return said if len(said) <= _LINE_CHARS_MAX else f"{said[: _LINE_CHARS_MAX - 1]}\u2026"
-
-
-def _taken_by(taker: Record) -> str:
-    if taker.kind == "tombstone":
-        return FORGOTTEN
-    return f"was superseded here by {taker.id}: {first_words(taker)}"
-
-
-def _stated(record: Record) -> tuple[bool, str]:
+def statement_key(record: Record) -> tuple[bool, str]:
+    """Whether the record is the user's, and what it states."""
     return record.scope.project is None, record.statement
 
 
-_FIRST: Final = 5
-_ANY: Final = 1_000_000_000
+def summarise_in_line(record: Record) -> str:
+    """A record's title and first words, in one line."""
+    text = f"{record.title}: {record.content}" if record.title else record.content
+    text = " ".join(text.split())
+    return text if len(text) <= _LINE_CHARS_MAX else f"{text[: _LINE_CHARS_MAX - 1]}\u2026"
 
 
 @dataclass(frozen=True)
-class Effects:
-    """How many memories here are erased, hidden and replaced, with the first of each."""
+class TouchedMemories:
+    """How many existing memories an import erases, hides or replaces, and the first of them."""
 
-    erases: int = 0
-    erased: tuple[str, ...] = ()
-    hides: int = 0
-    hidden: tuple[str, ...] = ()
-    replaces: int = 0
-    replaced: tuple[str, ...] = ()
+    count: int = 0
+    first: tuple[str, ...] = ()
 
 
-async def effects(workspace: Workspace, here: Here, records: Sequence[Record]) -> Effects:
-    """What these records, once they are in, do to the memories that are here.
+@dataclass(frozen=True)
+class ImportEffects:
+    """What an import does to the memories that exist; each of them counts once."""
 
-    A memory that goes is not counted as hidden too, nor one that is hidden as replaced.
-    """
-    joined = fold(records, onto=here.timeline)
-    gone: list[tuple[Pool, set[RecordId]]] = []
-    hidden: list[tuple[Pool, set[RecordId]]] = []
-    replaced: list[tuple[Pool, set[RecordId]]] = []
-    for pool, ids in ((workspace.project, here.ours), (workspace.user, here.mine)):
-        mine = [r for r in records if (r.scope.project is None) is (pool is workspace.user)]
-        erased = {id_ for record in mine for id_ in record.erases}
+    erases: TouchedMemories = TouchedMemories()
+    hides: TouchedMemories = TouchedMemories()
+    replaces: TouchedMemories = TouchedMemories()
+
+
+async def find_effects(
+    workspace: Workspace, inventory: Inventory, records: Sequence[Record]
+) -> ImportEffects:
+    """What these records would do to the existing memories."""
+    joined = fold(records, onto=inventory.timeline)
+    erases: list[tuple[Pool, set[RecordId]]] = []
+    hides: list[tuple[Pool, set[RecordId]]] = []
+    replaces: list[tuple[Pool, set[RecordId]]] = []
+    for pool, ids in _pools_with_ids(workspace, inventory):
+        own = [r for r in records if (r.scope.project is None) is (pool is workspace.user)]
+        erased = {id_ for record in own for id_ in record.erases}
         if erased:
             erased = (erased | await pool.index.derived(erased)) & ids
-        gone.append((pool, erased))
-        left = await _left(pool, here, joined) - erased
-        buried, taken = await _suppressed(pool, here, joined, records)
-        left |= buried - erased
-        hidden.append((pool, left))
-        replaced.append((pool, taken - erased - left))
-    return Effects(
-        sum(len(ids) for _, ids in gone), await _first(gone),
-        sum(len(ids) for _, ids in hidden), await _first(hidden),
-        sum(len(ids) for _, ids in replaced), await _first(replaced),
-    )  # fmt: skip
+        buried, superseded = await _find_suppressed(pool, inventory, joined, records)
+        hidden = (await _find_left(pool, inventory, joined) | buried) - erased
+        erases.append((pool, erased))
+        hides.append((pool, hidden))
+        replaces.append((pool, superseded - erased - hidden))
+    return ImportEffects(await _describe(erases), await _describe(hides), await _describe(replaces))
 
 
-async def _left(pool: Pool, here: Here, joined: Timeline) -> set[RecordId]:
-    """What some branch shows now, and will not once the moves are joined."""
+async def _find_left(pool: Pool, inventory: Inventory, joined: Timeline) -> set[RecordId]:
+    """What some branch shows now, and does not once the timelines are joined."""
     found: set[RecordId] = set()
-    for branch in here.timeline.branches:
-        before, after = here.timeline.chain(branch), joined.chain(branch)
-        if lost := before - after:
-            seen = await _visible(pool, View(before, here.view.now), lost)
-            found |= seen - await pool.index.visible(seen, View(after, here.view.now))
+    for branch in inventory.timeline.branches:
+        now = View(inventory.timeline.chain(branch), inventory.view.now)
+        after = View(joined.chain(branch), inventory.view.now)
+        if lost := now.chain - after.chain:
+            seen = set(await pool.index.find(now, Filters(segments=lost), NO_LIMIT))
+            found |= seen - await pool.index.visible(seen, after)
     return found
 
 
-async def _visible(pool: Pool, view: View, segments: frozenset[SegmentId]) -> set[RecordId]:
-    return set(await pool.index.find(view, Filters(segments=segments), _ANY))
-
-
-async def _suppressed(
-    pool: Pool, here: Here, joined: Timeline, records: Sequence[Record]
+async def _find_suppressed(
+    pool: Pool, inventory: Inventory, joined: Timeline, records: Sequence[Record]
 ) -> tuple[set[RecordId], set[RecordId]]:
-    """What holds here and is buried, or replaced, by what can be seen from here then."""
-    chain = joined.chain(here.branch)
+    """The visible records that incoming ones bury, and those that they supersede."""
+    chain = joined.chain(inventory.branch)
     buried: set[RecordId] = set()
-    taken: set[RecordId] = set()
+    superseded: set[RecordId] = set()
     for record in records:
         if record.segment is None or record.segment in chain:
-            (buried if record.kind == "tombstone" else taken).update(record.supersedes)
-    named = buried | taken
-    seen = await pool.index.visible(named, here.view) if named else set[RecordId]()
-    return buried & seen, taken & seen
+            (buried if record.kind == "tombstone" else superseded).update(record.supersedes)
+    named = buried | superseded
+    seen = await pool.index.visible(named, inventory.view) if named else set[RecordId]()
+    return buried & seen, superseded & seen
 
 
-async def _first(found: list[tuple[Pool, set[RecordId]]]) -> tuple[str, ...]:
-    said: list[str] = []
-    for pool, ids in found:
-        said += [first_words(r) for r in await load(pool, sorted(ids)[:_FIRST])]
-    return tuple(said[:_FIRST])
+async def _describe(touched: list[tuple[Pool, set[RecordId]]]) -> TouchedMemories:
+    first: list[str] = []
+    for pool, ids in touched:
+        first += [summarise_in_line(r) for r in await load(pool, sorted(ids)[:NAMED_MAX])]
+    return TouchedMemories(sum(len(ids) for _, ids in touched), tuple(first[:NAMED_MAX]))
+
+
+def _pools_with_ids(
+    workspace: Workspace, inventory: Inventory
+) -> tuple[tuple[Pool, AbstractSet[RecordId]], ...]:
+    return (workspace.project, inventory.project_ids), (workspace.user, inventory.user_ids)

@@ -1,8 +1,8 @@
-"""Taking in what another program remembers, or an export of ours: all of it, or nothing.
+"""Imports what another program remembers, or an export of ours: all of it, or nothing.
 
-1. Everything is read and weighed; nothing is written that was not.
-2. The records are noted in the journal, whole. This is the commit: from here on a cut is completed
-   by whoever opens the project next.
+1. Everything is read and planned before anything is written.
+2. All records are noted in the journal. This is the commit: after a cut, whoever opens the project
+   next completes the import.
 3. They are written, then indexed. An error here takes back what was written, and the journal.
 4. The timelines are joined, if there are two; then the journal is cleared.
 """
@@ -26,26 +26,28 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.profile.sync import profile_sync
-from memory_mcp.sync.pull import put_in_place
-from memory_mcp.transfer.plan import Advance, Plan, planned
+from memory_mcp.sync.pull import apply_incoming
+from memory_mcp.transfer.plan import ImportPlan, ReportProgress, plan_import
 
 _LATER: Final = "It could not be taken back: the next command completes it."
 
 
-def _quietly(done: int, total: int) -> None:
-    """Whoever does not show how far it is."""
+def _ignore_progress(done: int, total: int) -> None:
+    pass
 
 
 async def preview_import(
-    workspace: Workspace, parsed: Parsed, reach: Reach | None, advance: Advance = _quietly
+    workspace: Workspace,
+    parsed: Parsed,
+    reach: Reach | None,
+    advance: ReportProgress = _ignore_progress,
 ) -> Imported | Skipped:
     """What an import would do. Nothing is written."""
     if skipped := reads_refused(workspace):
         return skipped
-    reading = replace(
-        workspace, policy=replace(workspace.policy, meta=True)
-    )  # begins no head either
-    plan = await planned(reading, parsed, reach, advance)
+    # as a meta session, which does not write a first head either
+    meta = replace(workspace, policy=replace(workspace.policy, meta=True))
+    plan = await plan_import(meta, parsed, reach, advance)
     return plan.report(parsed, dry=True)
 
 
@@ -53,19 +55,18 @@ async def import_memories(
     workspace: Workspace,
     parsed: Parsed,
     reach: Reach | None,
-    advance: Advance = _quietly,
+    advance: ReportProgress = _ignore_progress,
     *,
     erase: bool = False,
 ) -> Imported | Skipped:
-    """Take in what was read of a source; `reach` says whose all of it is to be.
+    """Import what was read of a source. `reach`, if given, is the scope of all of it.
 
-    Only with `erase` may it erase what is here.
+    Only with `erase` may it erase existing memories.
 
     Raises:
         InvalidRequestError: an export of ours cannot be taken as it is, or would erase.
-        StoreUnavailableError: another import is under way, or a write was refused: then nothing
-            of it is left.
-        ConflictError: this line of the timeline was given up meanwhile; nothing of it is left.
+        StoreUnavailableError: another import is under way, or a write failed; nothing was kept.
+        ConflictError: this line of the timeline was given up meanwhile; nothing was kept.
     """
     if skipped := writes_refused(workspace):
         return skipped
@@ -77,26 +78,26 @@ async def import_memories(
             )
         await _complete(workspace)
         async with workspace.project.writing, workspace.user.writing:
-            plan = await planned(workspace, parsed, reach, advance)
+            plan = await plan_import(workspace, parsed, reach, advance)
             if not erase:
                 _refuse_to_erase(plan)
             if plan.records:
-                plan.notes += await _to_an_end(workspace, plan, advance)
+                plan.notes += await _write_or_take_back(workspace, plan, advance)
     if parsed.own is None:
-        plan.notes += await _profile(workspace, plan.records)
+        plan.notes += await _update_profile(workspace, plan.records)
     return plan.report(parsed, dry=False)
 
 
 async def complete_import(workspace: Workspace) -> int:
-    """Complete an import that a cut left in the middle; how many records it was of."""
+    """Complete an import that was cut short; returns how many records it has."""
     if not workspace.journal.waiting() or writes_refused(workspace):
         return 0
     with workspace.journal.alone() as alone:
         return await _complete(workspace) if alone else 0
 
 
-async def import_findings(workspace: Workspace, *, repair: bool) -> list[Finding]:
-    """What is wrong with an import: it was cut short, or its journal cannot be read."""
+async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
+    """The doctor's findings: an import that was cut short, or a journal that cannot be read."""
     if not workspace.journal.waiting():
         return []
     with workspace.journal.alone() as alone:
@@ -108,12 +109,9 @@ async def import_findings(workspace: Workspace, *, repair: bool) -> list[Finding
                 await _complete(workspace)
         except StoreError as error:
             return [Finding("import-damaged", "should", str(error), "Then look again.")]
-    return [
-        Finding(
-            "import-unfinished", "must", f"An import of {count} record(s) was cut short.",
-            "`memory-mcp doctor --repair` completes it.", repaired=repair,
-        )
-    ]  # fmt: skip
+    what = f"An import of {count} record(s) was cut short."
+    remedy = "`memory-mcp doctor --repair` completes it."
+    return [Finding("import-unfinished", "must", what, remedy, repaired=repair)]
 
 
 async def _complete(workspace: Workspace) -> int:
@@ -123,38 +121,41 @@ async def _complete(workspace: Workspace) -> int:
         ids = {record.id for record in records}
         erased = {id_ for pool in workspace.pools for id_ in await pool.index.ordered(ids)}
         wanted = [
-            r
-            for r in records
-            if r.id not in erased and (r.move is not None or r.segment not in forgotten)
+            record
+            for record in records
+            if record.id not in erased
+            and (record.move is not None or record.segment not in forgotten)
         ]
-        await _store(workspace, wanted, _quietly)
-        await _join(workspace, wanted)
+        await _store_records(workspace, wanted, _ignore_progress)
+        await _join_timelines(workspace, wanted)
         await workspace.journal.clear()
     return len(records)
 
 
-def _refuse_to_erase(plan: Plan) -> None:
-    if count := plan.effects.erases:
-        some = "; ".join(plan.effects.erased)
+def _refuse_to_erase(plan: ImportPlan) -> None:
+    if count := plan.effects.erases.count:
+        some = "; ".join(plan.effects.erases.first)
         raise InvalidRequestError(
             f"The export erases {count} memories that are here, for good: {some}. If that is "
             "meant, repeat with --erase. Nothing was changed."
         )
 
 
-async def _to_an_end(workspace: Workspace, plan: Plan, advance: Advance) -> tuple[str, ...]:
-    """Carry it out; if it is cancelled, take it back first: no thread writes on behind our back.
+async def _write_or_take_back(
+    workspace: Workspace, plan: ImportPlan, advance: ReportProgress
+) -> tuple[str, ...]:
+    """Write the plan. If cancelled, take it back before the cancellation goes on.
 
-    The cancellation then says what became of it, as a note.
+    So no thread still writes when this returns. A note on the cancellation says what was kept.
     """
     stopped = False
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if stopped:
             raise asyncio.CancelledError
         advance(done, total)
 
-    work = asyncio.ensure_future(_carried_out(workspace, plan, told))
+    work = asyncio.ensure_future(_write_plan(workspace, plan, report))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError as error:
@@ -166,29 +167,30 @@ async def _to_an_end(workspace: Workspace, plan: Plan, advance: Advance) -> tupl
         raise
 
 
-async def _carried_out(workspace: Workspace, plan: Plan, advance: Advance) -> tuple[str, ...]:
+async def _write_plan(
+    workspace: Workspace, plan: ImportPlan, advance: ReportProgress
+) -> tuple[str, ...]:
     await workspace.journal.note(plan.records)
     try:
-        notes = await _store(workspace, plan.records, advance)
-        await _require_line(workspace, plan.records)
+        notes = await _store_records(workspace, plan.records, advance)
+        await _refuse_forgotten_line(workspace, plan.records)
     except BaseException:
         with suppress(StoreError):  # what cannot be taken back now is completed by the next start
-            for pool, records in _by_pool(workspace, plan.records):
+            for pool, records in _split_by_pool(workspace, plan.records):
                 await pool.take_back({record.id for record in records})
             await workspace.journal.clear()
         raise
-    await _join(workspace, plan.records)
+    await _join_timelines(workspace, plan.records)
     await workspace.journal.clear()
     return notes
 
 
-async def _store(
-    workspace: Workspace, records: Sequence[Record], advance: Advance
+async def _store_records(
+    workspace: Workspace, records: Sequence[Record], advance: ReportProgress
 ) -> tuple[str, ...]:
-    """Write and index the records."""
     notes: tuple[str, ...] = ()
     before = 0
-    for pool, some in _by_pool(workspace, records):
+    for pool, some in _split_by_pool(workspace, records):
 
         def done(count: int, before: int = before) -> None:
             advance(before + count, len(records))
@@ -198,18 +200,17 @@ async def _store(
     return notes
 
 
-async def _join(workspace: Workspace, records: Sequence[Record]) -> None:
-    """What came in moves the head, and erases what was forgotten there."""
+async def _join_timelines(workspace: Workspace, records: Sequence[Record]) -> None:
     if any(record.move is not None or record.erases for record in records):
-        for pool, _ in _by_pool(workspace, records):
-            await put_in_place(workspace, pool)
+        for pool, _ in _split_by_pool(workspace, records):
+            await apply_incoming(workspace, pool)
 
 
-async def _require_line(workspace: Workspace, records: Sequence[Record]) -> None:
-    """Another session may have given up this line while all this was written.
+async def _refuse_forgotten_line(workspace: Workspace, records: Sequence[Record]) -> None:
+    """Refuse records whose line another session gave up for good while they were written.
 
     Raises:
-        ConflictError: it did so for good.
+        ConflictError: one did.
     """
     forgotten = (await current(workspace)).timeline.forgotten
     if any(record.segment in forgotten for record in records if record.move is None):
@@ -219,8 +220,8 @@ async def _require_line(workspace: Workspace, records: Sequence[Record]) -> None
         )
 
 
-async def _profile(workspace: Workspace, records: Sequence[Record]) -> tuple[str, ...]:
-    """What they say of the user. It follows from them, so it is no part of the one step."""
+async def _update_profile(workspace: Workspace, records: Sequence[Record]) -> tuple[str, ...]:
+    """Derive the user's profile from the records; not part of the atomic step."""
     notes: list[str] = []
     for record in records:
         if record.scope.project is None:
@@ -228,7 +229,10 @@ async def _profile(workspace: Workspace, records: Sequence[Record]) -> tuple[str
     return tuple(dict.fromkeys(notes))
 
 
-def _by_pool(workspace: Workspace, records: Sequence[Record]) -> list[tuple[Pool, list[Record]]]:
-    mine = [record for record in records if record.scope.project is None]
-    ours = [record for record in records if record.scope.project is not None]
-    return [(p, some) for p, some in ((workspace.project, ours), (workspace.user, mine)) if some]
+def _split_by_pool(
+    workspace: Workspace, records: Sequence[Record]
+) -> list[tuple[Pool, list[Record]]]:
+    of_user = [record for record in records if record.scope.project is None]
+    of_project = [record for record in records if record.scope.project is not None]
+    pools = ((workspace.project, of_project), (workspace.user, of_user))
+    return [(pool, some) for pool, some in pools if some]

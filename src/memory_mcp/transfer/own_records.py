@@ -1,10 +1,9 @@
-"""Records of an export of ours, on their way in: as they were, or placed where this branch stands.
+"""Prepares the records of an export of ours: unchanged with their history, else placed here.
 
-With its history an export comes in as the folder of another clone would: its records as they are,
-byte for byte, and the timelines become one. The history of another project becomes that of one that
-has none yet, and is called by its name; it is not mixed into another. Without history, what held
-there is taken as if it had been learnt here: at this branch's tip, with its id, so that it is known
-again.
+With its history an export comes in as another clone's folder would: the records as they are, and
+the two timelines become one. The history of another project is taken only where none exists yet,
+and under the name of this project. Without history, its memories are placed at the tip of this
+branch and keep their ids, so that they are known again.
 """
 
 from collections import Counter
@@ -21,21 +20,23 @@ from memory_mcp.engine.cleaning import clean
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.secrets import Redacted
 from memory_mcp.timeline.moves import fold
-from memory_mcp.transfer.existing import FORGOTTEN, Beside, Here
+from memory_mcp.transfer.existing import FORGOTTEN, ExistingRecords, Inventory
 
 Place = tuple[SegmentId, BranchName, Scope, Lineage]
 
 _TEXTS: Final = ("content", "title", "category", "key")
-_ORIGIN: Final = ("client", "session", "git_branch")
-"""The texts of a record, and of its origin: a secret may stand in any of them."""
+_ORIGIN_TEXTS: Final = ("client", "session", "git_branch")
+"""The texts of a record, and of its origin, in which a secret may stand."""
 
-_KEYED: Final = ("project", "phase", "gardener")
-"""The keys that name a project after this word."""
+_NOTHING_LEFT: Final = "is nothing but a secret, which is not kept"
+
+_KEY_PREFIXES: Final = ("project", "phase", "gardener")
+"""Keys that name a project after one of these words."""
 
 
 @dataclass
-class Arriving:
-    """What is done with every record, and what became of those that are not new."""
+class RecordSelection:
+    """Selects the wanted records of an export, and collects what becomes of the others."""
 
     secrets: Secrets
     reach: Reach | None
@@ -45,93 +46,92 @@ class Arriving:
     redactions: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
 
-    def leave(self, record: Record, reason: str) -> None:
-        """Say why a record does not come in."""
+    def leave_out(self, record: Record, reason: str) -> None:
+        """Note why a record does not come in."""
         self.left_out.append(LeftOut(record.id, reason))
 
-    def fresh(
+    def select(
         self,
         records: tuple[Record, ...],
         known: AbstractSet[RecordId],
         erased: AbstractSet[RecordId],
     ) -> Iterator[Record]:
-        """The records that are wanted and were not forgotten; also those that are here."""
+        """The records of the wanted scope that were not forgotten; known ones are among them."""
         for record in records:
-            whose = "user" if record.scope.project is None else "project"
-            if whose not in self.pools:
-                self.leave(record, f"belongs to the {whose} scope, of which the export is not")
-            elif self.reach is not None and whose != self.reach:
-                self.leave(record, f"belongs to the {whose} scope, which was not asked for")
+            scope = "user" if record.scope.project is None else "project"
+            if scope not in self.pools:
+                self.leave_out(record, f"belongs to the {scope} scope, of which the export is not")
+            elif self.reach is not None and scope != self.reach:
+                self.leave_out(record, f"belongs to the {scope} scope, which was not asked for")
             elif record.id not in known and (
                 record.id in erased or not erased.isdisjoint(record.derived_from)
             ):
-                self.leave(record, FORGOTTEN)
+                self.leave_out(record, FORGOTTEN)
             else:
                 yield record
 
-    def without_secrets(self, record: Record) -> Record | None:
-        """The record as it may be written: as it is, unless there is a secret in it.
-
-        None if it is nothing but that.
+    def redact(self, record: Record) -> Record | None:
+        """The record without secrets; None if it is nothing but a secret.
 
         Raises:
-            InvalidRequestError: there is one, and those are to be refused.
+            InvalidRequestError: it holds a secret, and those are to be refused.
         """
         texts = {name: str(getattr(record, name)) for name in _TEXTS}
         texts |= {f"tag {number}": tag for number, tag in enumerate(record.tags)}
-        texts |= {f"origin.{name}": str(getattr(record.origin, name)) for name in _ORIGIN}
-        found = {name: clean(text, self.secrets, name) for name, text in texts.items()}
-        held = {name: said for name, said in found.items() if said.redactions}
-        if not held:
+        texts |= {f"origin.{name}": str(getattr(record.origin, name)) for name in _ORIGIN_TEXTS}
+        cleaned = {name: clean(text, self.secrets, name) for name, text in texts.items()}
+        found = {name: text for name, text in cleaned.items() if text.redactions}
+        if not found:
             return record
-        if "content" in held and Redacted(held["content"].text).nothing_left and not record.move:
+        if "content" in found and Redacted(found["content"].text).nothing_left and not record.move:
             return None
-        self.redactions.update(r.rule for said in held.values() for r in said.redactions)
-        clear = {name: said.text for name, said in held.items() if name in Record.model_fields}
+        self.redactions.update(r.rule for text in found.values() for r in text.redactions)
+        update = {name: found[name].text for name in _TEXTS if name in found}
         tags = tuple(
-            held[name].text if (name := f"tag {number}") in held else tag
+            found[name].text if (name := f"tag {number}") in found else tag
             for number, tag in enumerate(record.tags)
         )
-        origin = {n: held[f"origin.{n}"].text for n in _ORIGIN if f"origin.{n}" in held}
+        origin = {n: found[f"origin.{n}"].text for n in _ORIGIN_TEXTS if f"origin.{n}" in found}
         return record.model_copy(
-            update={**clear, "tags": tags, "origin": record.origin.model_copy(update=origin)}
+            update={**update, "tags": tags, "origin": record.origin.model_copy(update=origin)}
         )
 
 
-def at_home(own: OwnExport, scope: Scope, here: Here) -> OwnExport:
-    """A history under the name of this project: another one's only where there is none yet.
+def rename_project(own: OwnExport, scope: Scope, inventory: Inventory) -> OwnExport:
+    """A history under the name of this project; another project's only where there is none yet.
 
-    It is the same project under another name if anything of it is here: a name follows from a
-    remote, or from the place of a folder.
+    It is this project under another name if any of its records is here: the name follows from a
+    remote or a folder, which may change.
 
     Raises:
         InvalidRequestError: it is the history of another project.
     """
     theirs = own.about.scope.project
-    ours = [record for record in own.records if record.scope.project is not None]
-    if not ours or theirs == scope.project or any(record.id in here.ours for record in ours):
+    records = [record for record in own.records if record.scope.project is not None]
+    known = any(record.id in inventory.project_ids for record in records)
+    if not records or theirs == scope.project or known:
         return own
-    if here.ours:
+    if inventory.project_ids:
         raise InvalidRequestError(
             f"It is the history of the project {theirs!r}, and this is {scope.project!r}: two "
             "histories do not become one. Export there without --history, and import that. "
             "Nothing was changed."
         )
     renamed = {
-        record.id: record.model_copy(update={"scope": scope, "key": _rekeyed(record, scope)})
-        for record in ours
+        record.id: record.model_copy(update={"scope": scope, "key": _rename_key(record, scope)})
+        for record in records
     }
     return replace(own, records=tuple(renamed.get(r.id, r) for r in own.records))
 
 
-def refuse_the_root(records: list[Record], here: Here) -> None:
-    """The first segment is the same in every project: who forgets it would erase this one whole.
+def refuse_root_forget(records: list[Record], inventory: Inventory) -> None:
+    """Refuse a move that forgets the first segment, which is the same one in every project.
 
     Raises:
-        InvalidRequestError: one of the records does, and this project has something to lose.
+        InvalidRequestError: one does, and this project has records.
     """
     for record in records:
-        if here.ours and record.move is not None and ROOT in record.move.forgets:
+        if inventory.project_ids and record.move is not None and ROOT in record.move.forgets:
             raise InvalidRequestError(
                 f"The export gives up the first part of the timeline for good (record {record.id}),"
                 " and that would erase what is here. Export without --history, and import that. "
@@ -139,39 +139,41 @@ def refuse_the_root(records: list[Record], here: Here) -> None:
             )
 
 
-def with_history(arriving: Arriving, own: OwnExport, there: Beside) -> list[Record]:
+def select_history(
+    selection: RecordSelection, own: OwnExport, existing: ExistingRecords
+) -> list[Record]:
     """The records that are new here, as they are.
 
     Raises:
-        InvalidRequestError: one holds a secret, and those are to be refused: a history of which
-            a part is missing would be another.
+        InvalidRequestError: one holds a secret, and those are to be refused. A history without
+            that record would be another one.
     """
-    here = there.here
-    erased = here.erased | {id_ for record in own.records for id_ in record.erases}
-    joined = fold(own.records, onto=here.timeline)
+    inventory = existing.inventory
+    erased = inventory.erased | {id_ for record in own.records for id_ in record.erases}
+    joined = fold(own.records, onto=inventory.timeline)
     found: list[Record] = []
-    for record in arriving.fresh(own.records, here.ids, erased):
-        if there.is_the_same(record):
-            arriving.known += 1
+    for record in selection.select(own.records, inventory.ids, erased):
+        if existing.holds_same(record):
+            selection.known += 1
             continue
-        redacted = arriving.redactions.copy()
-        clear = arriving.without_secrets(record)
-        if record.id in here.ids:
-            arriving.redactions = redacted  # nothing is written of it
-            if clear is not None and there.is_the_same(clear):
-                arriving.known += 1
+        redactions = selection.redactions.copy()
+        redacted = selection.redact(record)
+        if record.id in inventory.ids:
+            selection.redactions = redactions  # nothing of it is written
+            if redacted is not None and existing.holds_same(redacted):
+                selection.known += 1
             else:
-                arriving.leave(record, there.unknown_because(clear or record))
+                selection.leave_out(record, existing.explain_conflict(redacted or record))
         elif record.segment in joined.forgotten and record.move is None:
-            arriving.leave(record, "is on a line that was given up for good")
-        elif clear is None:
-            arriving.leave(record, "is nothing but a secret, which is not kept")
+            selection.leave_out(record, "is on a line that was given up for good")
+        elif redacted is None:
+            selection.leave_out(record, _NOTHING_LEFT)
         else:
-            found.append(clear)
-    _refuse_secret_names(found, arriving.secrets)
+            found.append(redacted)
+    _refuse_secret_names(found, selection.secrets)
     segments = {ROOT, *joined.segments, *joined.forgotten}
     if adrift := sum(r.segment is not None and r.segment not in segments for r in found):
-        arriving.notes.append(
+        selection.notes.append(
             f"{adrift} record(s) are on a part of the timeline that did not come along, so they "
             "cannot be seen until it does."
         )
@@ -179,10 +181,10 @@ def with_history(arriving: Arriving, own: OwnExport, there: Beside) -> list[Reco
 
 
 def _refuse_secret_names(records: list[Record], secrets: Secrets) -> None:
-    """A name that is cut is another name, so a secret cannot be taken out of it.
+    """Refuse a secret in a name: without it, it would be another name.
 
     Raises:
-        InvalidRequestError: there is one in a name.
+        InvalidRequestError: a name holds one.
     """
     names: set[str] = set()
     for record in records:
@@ -195,40 +197,35 @@ def _refuse_secret_names(records: list[Record], secrets: Secrets) -> None:
         )
 
 
-def placed_here(
-    arriving: Arriving, own: OwnExport, here: Here, *, place: Place
+def place_records(
+    selection: RecordSelection, own: OwnExport, inventory: Inventory, *, place: Place
 ) -> Iterator[Record]:
-    """The memories of it, each at this place of the timeline.
-
-    What they were made of and did not come along is no longer named: it would count as abandoned.
-    """
-    there = here.ids | {record.id for record in own.records}
-    for record in arriving.fresh(own.records, here.ids, here.erased):
-        alone = record.kind == "checkpoint" and record.id not in here.ids
-        made = _summed_up(record) if alone else record
-        if not made.recalled:
-            arriving.leave(record, f"is a {made.kind}, which is part of a history")
-        elif made.expires_at is not None and made.expires_at <= here.view.now:
-            arriving.leave(record, f"expired on {made.expires_at:%Y-%m-%d}")
-        elif (clear := _without_secrets(arriving, made)) is not None:
-            yield _placed(clear, there, place)
-
-
-def _without_secrets(arriving: Arriving, record: Record) -> Record | None:
-    try:
-        clear = arriving.without_secrets(record)
-    except InvalidRequestError:
-        arriving.leave(record, "holds what looks like a secret (MEMORY_SECRETS=refuse)")
-        return None
-    if clear is None:
-        arriving.leave(record, "is nothing but a secret, which is not kept")
-    return clear
+    """The memories of an export without history, each at this place of the timeline."""
+    present = inventory.ids | {record.id for record in own.records}
+    for record in selection.select(own.records, inventory.ids, inventory.erased):
+        is_new_checkpoint = record.kind == "checkpoint" and record.id not in inventory.ids
+        memory = _summarise_checkpoint(record) if is_new_checkpoint else record
+        if not memory.recalled:
+            selection.leave_out(record, f"is a {memory.kind}, which is part of a history")
+        elif memory.expires_at is not None and memory.expires_at <= inventory.view.now:
+            selection.leave_out(record, f"expired on {memory.expires_at:%Y-%m-%d}")
+        else:
+            try:
+                redacted = selection.redact(memory)
+            except InvalidRequestError:
+                what = "holds what looks like a secret (MEMORY_SECRETS=refuse)"
+                selection.leave_out(memory, what)
+                continue
+            if redacted is None:
+                selection.leave_out(memory, _NOTHING_LEFT)
+            else:
+                yield _place_record(redacted, present, place)
 
 
-def _summed_up(checkpoint: Record) -> Record:
-    """A checkpoint without its timeline is what was said of it.
+def _summarise_checkpoint(checkpoint: Record) -> Record:
+    """The summary of a checkpoint that comes without its timeline, as an event.
 
-    It has an id of its own: the checkpoint itself may come one day, with its history.
+    It has an id of its own: the checkpoint itself may come later, with its history.
     """
     return checkpoint.model_copy(
         update={
@@ -241,31 +238,32 @@ def _summed_up(checkpoint: Record) -> Record:
     )
 
 
-def _placed(record: Record, there: AbstractSet[RecordId], place: Place) -> Record:
+def _place_record(record: Record, present: AbstractSet[RecordId], place: Place) -> Record:
+    """The record at this place. Sources that are absent are not named: they count as abandoned."""
     segment, branch, scope, lineage = place
-    mine = record.scope.project is None
-    same = record.scope.project == scope.project
+    of_user = record.scope.project is None
+    same_key = of_user or record.scope.project == scope.project
     return record.model_copy(
         update={
             "segment": None if record.durable else segment,
             "branch": None if record.durable else branch,
             "lineage": Lineage() if record.durable else lineage,
-            "scope": Scope(user=scope.user) if mine else scope,
-            "key": record.key if mine or same else _rekeyed(record, scope),
+            "scope": Scope(user=scope.user) if of_user else scope,
+            "key": record.key if same_key else _rename_key(record, scope),
             "move": None,
             "erases": (),
             "derived_from": tuple(
-                id_ for id_ in record.derived_from if id_ in there or id_ in record.supersedes
+                id_ for id_ in record.derived_from if id_ in present or id_ in record.supersedes
             ),
         }
     )
 
 
-def _rekeyed(record: Record, scope: Scope) -> str:
+def _rename_key(record: Record, scope: Scope) -> str:
     told = TOLD if record.key.startswith(TOLD) else ""
     key = record.key.removeprefix(told)
-    for word in _KEYED:
-        old = f"{word}:{record.scope.project}:"
+    for prefix in _KEY_PREFIXES:
+        old = f"{prefix}:{record.scope.project}:"
         if key.startswith(old):
-            return f"{told}{word}:{scope.project or 'none'}:{key.removeprefix(old)}"
+            return f"{told}{prefix}:{scope.project or 'none'}:{key.removeprefix(old)}"
     return record.key

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from memory_mcp.bootstrap.views import render_where_shown
+from memory_mcp.bootstrap.views import render_after_removal
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
 from memory_mcp.domain.normalise import cut
@@ -74,7 +74,7 @@ async def erase_waiting(workspace: Workspace) -> list[PendingErasure]:
             await pool.keep(await _tombstone(workspace, pool, batch))
             await pool.erase(set(batch))
         if ids:
-            await render_where_shown(workspace, pool)
+            await render_after_removal(workspace, pool)
     return done
 
 

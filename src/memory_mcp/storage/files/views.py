@@ -110,6 +110,9 @@ class LocalViews:
     async def strike(self, page: str) -> None:
         await asyncio.to_thread(self._strike, page)
 
+    async def withdraw(self, page: str) -> None:
+        await asyncio.to_thread(self._withdraw, page)
+
     async def lying(self) -> list[Lying]:
         return await asyncio.to_thread(lambda: list(self._lying()))
 
@@ -221,6 +224,11 @@ class LocalViews:
                     self._strike_page(path, page)
         if refused:
             raise refused[0]
+
+    def _withdraw(self, page: str) -> None:
+        path = self._pages.get(PAGES[0])
+        if path and not self._is_tracked(path):
+            self._strike_page(path, page)
 
     def _strike_page(self, path: Path, page: str) -> None:
         """Let the page of another project say no more than this, if it is there and ours."""
