@@ -36,12 +36,17 @@ from memory_mcp.domain.search import (
     RerankWeights,
 )
 from memory_mcp.models.encoder import Encoder
-from memory_mcp.ranking.analysis import extract_fields, text_to_encode
+from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
 from memory_mcp.ranking.late_interaction import measure_nearness
-from memory_mcp.ranking.order import rank
-from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
-from memory_mcp.ranking.spelling import suggest_terms
+from memory_mcp.ranking.order import rank_candidates
+from memory_mcp.ranking.query import (
+    Query,
+    expand_query,
+    keep_rarest_terms,
+    parse_query,
+    suggest_terms,
+)
 from memory_mcp.storage.sqlite.queries import trigrams
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
@@ -89,7 +94,7 @@ class Vectors:
 class Found:
     """What a search has to rank."""
 
-    question: Question
+    question: Query
     corpus: Corpus
     candidates: Sequence[Candidate]
     neighbours: Sequence[Neighbour]
@@ -106,7 +111,7 @@ class Found:
 
     def ranked(self) -> list[Ranked]:
         """The answer that the server would give."""
-        return rank(
+        return rank_candidates(
             self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
             weights=RerankWeights(), now=NOW,
         )  # fmt: skip
@@ -133,7 +138,7 @@ class Store:
             for part in trigrams(term):
                 self._spelled[part].append(term)
         self._passages = (
-            [vectors.passage(text_to_encode(each)) for each in records] if vectors else []
+            [vectors.passage(make_encoder_text(each)) for each in records] if vectors else []
         )
 
     def part(self, first: int, size: int) -> "Store":
@@ -147,7 +152,7 @@ class Store:
 
     def find(self, text: str) -> Found:
         """The candidates of a question with all that is known of them."""
-        question = self._understood(parse_question(text, NOW))
+        question = self._understood(parse_query(text, NOW))
         corpus = Corpus(len(self.units), self._counts(question.every))
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
@@ -164,11 +169,11 @@ class Store:
             near = measure_nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
 
-    def _understood(self, question: Question) -> Question:
+    def _understood(self, question: Query) -> Query:
         """The question with what may be meant by terms that no unit holds."""
-        question = keep_rarest(question, self._counts(question.every))
+        question = keep_rarest_terms(question, self._counts(question.every))
         unknown = [term.text for term in question.terms if term.text not in self._postings]
-        return expand(question, {term: self._instead(term) for term in unknown})
+        return expand_query(question, {term: self._instead(term) for term in unknown})
 
     def _instead(self, term: str) -> Sequence[str]:
         shared = Counter(other for part in trigrams(term) for other in self._spelled.get(part, ()))
@@ -191,7 +196,7 @@ class Store:
             and self.units[other].session == session
         ]
 
-    def _by_words(self, question: Question) -> Array:
+    def _by_words(self, question: Query) -> Array:
         scores = np.zeros(len(self.units))
         mean = self._lengths.mean()
         for term in question.every:

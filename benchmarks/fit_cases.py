@@ -17,8 +17,8 @@ from families import NOW, Array, Found, Store
 from numpy.typing import NDArray
 
 from memory_mcp.ranking.evidence import Evidence
-from memory_mcp.ranking.order import WIDTH_MIN, fewness
-from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.order import SPREAD_MIN, measure_smallness
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.ranking.terms import extract_terms
 
 __all__ = ["JUDGED", "KEYWORDS", "Bools", "Case", "gather", "strength"]
@@ -152,7 +152,7 @@ def _keywords(store: Store, chance: random.Random) -> Iterator[tuple[str, frozen
 
 def _tells(word: str) -> bool:
     """Whether it is one word to a search: no stop word, no day, no compound."""
-    asked = parse_question(word, NOW)
+    asked = parse_query(word, NOW)
     return not asked.only_stop_words and [term.kind for term in asked.terms] == ["word"]
 
 
@@ -171,7 +171,7 @@ def _case(family: str, found: Found, gold: frozenset[str], *, small: bool = Fals
     def column(name: str) -> Array:
         return np.array([getattr(each, name) for each in rows], float)
 
-    few = fewness(found.corpus.records)
+    few = measure_smallness(found.corpus.records)
     return Case(
         family, small,
         _stretched(column("window")), _stretched(column("meaning_window")),
@@ -189,5 +189,5 @@ def _stretched(values: Array) -> Array:
     if not len(values):
         return values
     high = float(values.max())
-    width = max(float(np.ptp(values)), WIDTH_MIN)
+    width = max(float(np.ptp(values)), SPREAD_MIN)
     return 1 - (high - values) / width if high > 0 else np.zeros_like(values)

@@ -21,7 +21,7 @@ from memory_mcp.domain.search import Candidate, Filters, View
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import extract_fields
-from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ def files(path: Path) -> list[Path]:
 async def matched(
     index: SqliteIndex | HealedIndex, text: str, scribe: Scribe, filters: Filters | None = None
 ) -> list[Candidate]:
-    terms = parse_question(text, scribe.clock.now()).every
+    terms = parse_query(text, scribe.clock.now()).every
     corpus = await index.corpus(terms, seen(scribe))
     return await index.match(terms, corpus, seen(scribe), filters or Filters(), 60)
 

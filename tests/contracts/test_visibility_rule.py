@@ -16,7 +16,7 @@ from stores_in_memory import MemoryIndex
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.ports import SearchIndex
-from memory_mcp.ranking.question import matches_filters
+from memory_mcp.ranking.query import matches_filters
 from memory_mcp.timeline.visibility import visible
 
 pytestmark = pytest.mark.anyio

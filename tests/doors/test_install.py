@@ -18,7 +18,7 @@ from moving import all_below
 
 from memory_mcp.cli import client_files
 from memory_mcp.cli.client_files import ClientFile
-from memory_mcp.clients.jsonc import is_blank, put, scan
+from memory_mcp.clients.jsonc import is_blank, parse_document, set_value
 
 pytestmark = linux
 
@@ -63,9 +63,9 @@ def test_what_others_wrote_meanwhile_stays(
     path = file_of(home, project, client, scope)
     given(path, (SAMPLES / sample).read_bytes())
     text = path.read_text("utf-8")
-    before: Any = {} if is_blank(text) else scan(text).root.data
+    before: Any = {} if is_blank(text) else parse_document(text).root.data
     as_json(run, "install", client, "--scope", scope)
-    given(path, put(path.read_text("utf-8"), ("later",), 1.0).encode())
+    given(path, set_value(path.read_text("utf-8"), ("later",), 1.0).encode())
 
     as_json(run, "uninstall", client, "--scope", scope)
 
@@ -303,7 +303,7 @@ def test_a_copy_that_is_no_json_is_in_nobodys_way(run: Run, home: Path) -> None:
     given(path, b'{"a": 1}')
     given(home / ".claude.json.memory-mcp.bak", b"from long ago")
     as_json(run, "install", "claude-code")
-    given(path, put(path.read_text("utf-8"), ("later",), 1.0).encode())
+    given(path, set_value(path.read_text("utf-8"), ("later",), 1.0).encode())
     as_json(run, "uninstall", "claude-code")
     assert servers(path) == {"a": 1, "later": 1}
 

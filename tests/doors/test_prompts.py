@@ -18,7 +18,7 @@ from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block, count_tokens
-from memory_mcp.render.reports import head_text
+from memory_mcp.render.outcomes import render_head
 from memory_mcp.server.prompts import PROMPTS, list_prompts, prompt_text
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +65,7 @@ async def test_a_session_starts_with_the_very_bootstrap() -> None:
     assert isinstance(head, HeadReport)
 
     assert block.text in await prompt_text(workspace, "session_start", {})
-    assert head_text(head) in await prompt_text(workspace, "review_backtrack", {})
+    assert render_head(head) in await prompt_text(workspace, "review_backtrack", {})
 
 
 async def test_nothing_of_an_abandoned_road_is_in_any_prompt() -> None:

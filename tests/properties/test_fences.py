@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.fence import CLOSE, OPEN, disarmed, holds_fence
 from memory_mcp.render.block import Section, render_context
-from memory_mcp.render.reports import memory_text
+from memory_mcp.render.outcomes import render_memory
 
 _ENDS = (
     "</memory>",
@@ -150,7 +150,7 @@ def test_no_field_closes_the_block(title: str, content: str, fact: str) -> None:
     sections = [Section("Facts", facts=[fact, title]), Section("Memories", [record])]
     blocks = [
         render_context([title, fact], sections, 5_000, user=fact, now=content).text,
-        memory_text(record),
+        render_memory(record),
     ]
     for block in blocks:
         within = block.removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")

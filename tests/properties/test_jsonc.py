@@ -14,14 +14,14 @@ from memory_mcp.clients.jsonc import (
     JsonNode,
     NotAnObjectError,
     NotJsonError,
-    holds,
+    get_value,
+    has_value,
     is_blank,
-    put,
-    read,
-    scan,
-    take,
+    parse_document,
+    remove_value,
+    set_value,
 )
-from memory_mcp.clients.plans import Edit, install, uninstall
+from memory_mcp.clients.plans import ConfigEdit, plan_install, plan_uninstall
 
 ENTRY: Mapping[str, Json] = {
     "type": "stdio",
@@ -88,13 +88,13 @@ def comments(text: str) -> list[str]:
 @given(texts())
 def test_a_text_means_what_it_means_to_everybody(text: str) -> None:
     """The scanner is ours; the standard library is not."""
-    assert scan(text).root.data == plain(text)
+    assert parse_document(text).root.data == plain(text)
 
 
 @given(texts(), st.sampled_from(PATHS))
 def test_what_is_aside_of_the_way_is_read_as_on_it(text: str, path: tuple[str, ...]) -> None:
     """Two readers take turns, one for speed; which of them it was must not be seen."""
-    whole, taken_apart = scan(text), scan(text, path)
+    whole, taken_apart = parse_document(text), parse_document(text, path)
     assert whole.root.data == taken_apart.root.data
     assert (whole.root.end, whole.extra) == (taken_apart.root.end, taken_apart.extra)
 
@@ -107,14 +107,14 @@ def test_what_is_put_in_is_there_and_all_else_is_as_it_was(
 ) -> None:
     """Other servers, comments and their order are somebody's work."""
     there = _there(text, path)
-    assume(not holds(text, path))
+    assume(not has_value(text, path))
 
-    after = put(text, path, ENTRY)
+    after = set_value(text, path, ENTRY)
 
     assert plain(after) == _edited(plain(text), path, ENTRY)
     assert comments(after) == comments(text)
     # taken out again with the objects that came along: the very same bytes
-    back = take(after, path[: there + 1])
+    back = remove_value(after, path[: there + 1])
     assert back in (text, _squeezed(text, path[:there]))
 
 
@@ -125,16 +125,16 @@ def test_what_is_taken_out_is_gone_and_all_else_is_as_it_was(
     text: str, path: tuple[str, ...]
 ) -> None:
     """A line comment in front must not swallow the member behind."""
-    if not holds(text, path[:1]):
-        text = put(text, path[:1], {})
-    if not holds(text, path):
-        text = put(text, path, "there before")
-        text = put(text, (*path[:-1], "behind"), 1.0)
+    if not has_value(text, path[:1]):
+        text = set_value(text, path[:1], {})
+    if not has_value(text, path):
+        text = set_value(text, path, "there before")
+        text = set_value(text, (*path[:-1], "behind"), 1.0)
     around = _value(text, path[:-1])
     members = [member for member in around.members or () if member.key == path[-1]]
     assume(len(members) == 1)
 
-    after = take(text, path)
+    after = remove_value(text, path)
 
     assert plain(after) == _edited(plain(text), path, None)
     head, tail = text[: members[0].start], text[members[0].value.end :]
@@ -145,12 +145,12 @@ def test_what_is_taken_out_is_gone_and_all_else_is_as_it_was(
 def test_a_key_that_stands_twice_is_taken_out_twice(text: str, path: tuple[str, ...]) -> None:
     """The last one counts; without it the one before would."""
     _there(text, path)
-    text = put(text, path, ENTRY)
+    text = set_value(text, path, ENTRY)
 
-    done = uninstall(text, path, [])
+    done = plan_uninstall(text, path, [])
 
-    assert isinstance(done, Edit)
-    assert done.text is None or read(done.text, path) != ENTRY
+    assert isinstance(done, ConfigEdit)
+    assert done.text is None or get_value(done.text, path) != ENTRY
 
 
 @given(text=texts(), path=st.sampled_from(PATHS), force=st.booleans())
@@ -159,14 +159,14 @@ def test_an_uninstall_gives_back_what_an_install_found(
 ) -> None:
     """Byte for byte, whatever stood there: with the copy that was kept."""
     _there(text, path)
-    assume(force or not holds(text, path))
+    assume(force or not has_value(text, path))
 
-    done = install(text, path, ENTRY, force=force)
+    done = plan_install(text, path, ENTRY, force=force)
 
-    assert isinstance(done, Edit)
+    assert isinstance(done, ConfigEdit)
     assert done.text is not None
-    assert read(done.text, path) == ENTRY
-    assert uninstall(done.text, path, [text]) == Edit(text)
+    assert get_value(done.text, path) == ENTRY
+    assert plan_uninstall(done.text, path, [text]) == ConfigEdit(text)
 
 
 @given(st.text(alphabet='{}[]:,"\\/*\n 1atrue\ufeff', max_size=20))
@@ -175,7 +175,7 @@ def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
     said = ""
     found: Json = None
     try:
-        found = scan(text).root.data
+        found = parse_document(text).root.data
     except NotJsonError as error:
         said = str(error)
 
@@ -192,9 +192,9 @@ def test_depth_is_bounded(deep: int) -> None:
     text = '{"a":' * deep + "1" + "}" * deep
     if deep > 200:
         with pytest.raises(NotJsonError, match="nested deeper"):
-            scan(text)
+            parse_document(text)
     else:
-        assert scan(text).extra is None
+        assert parse_document(text).extra is None
 
 
 def _refused(text: str) -> bool:
@@ -209,9 +209,9 @@ def _there(text: str, path: tuple[str, ...]) -> int:
     """How much of the path there is already; only objects may be on the way."""
     depth = 0
     try:
-        while depth < len(path) and holds(text, path[: depth + 1]):
+        while depth < len(path) and has_value(text, path[: depth + 1]):
             depth += 1
-        holds(text, path)
+        has_value(text, path)
     except NotAnObjectError:
         assume(condition=False)
     return depth
@@ -229,7 +229,7 @@ def _edited(data: Any, path: Sequence[str], value: object) -> Any:
 
 
 def _value(text: str, path: tuple[str, ...]) -> JsonNode:
-    value = scan(text, (*path, "")).root
+    value = parse_document(text, (*path, "")).root
     for name in path:
         member = value.member(name)
         assert member is not None

@@ -25,7 +25,7 @@ from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.engine.workspace import Meaning, Pool
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.late_interaction import measure_nearness
-from memory_mcp.ranking.question import matches_filters
+from memory_mcp.ranking.query import matches_filters
 from memory_mcp.search.find import Matches, find_here
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors

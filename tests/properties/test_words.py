@@ -15,7 +15,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.ranking.analysis import extract_fields
-from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
 
 async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordId]:
     view = View(chain=frozenset(), now=scribe.clock.now())
-    asked = parse_question(text, view.now).every
+    asked = parse_query(text, view.now).every
     found = await index.match(asked, await index.corpus(asked, view), view, Filters(), 60)
     return {candidate.id for candidate in found}
 
@@ -79,7 +79,7 @@ async def test_a_word_is_found_whatever_stands_around_it(
 ) -> None:
     """Emoji, signs and spaces are no part of a word, in what is stored and in what is asked."""
     scribe = Scribe()
-    if not parse_question(text, scribe.clock.now()).terms:
+    if not parse_query(text, scribe.clock.now()).terms:
         return
     record = scribe.record(normalised(f"before {around}{text}{around} after"))  # as it is stored
     await index.add([record])

@@ -10,8 +10,8 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import Fields
-from memory_mcp.ranking.analysis import ASKS, extract_fields
-from memory_mcp.ranking.question import expand, keep_rarest, parse_question
+from memory_mcp.ranking.analysis import QUESTION_TERM, extract_fields
+from memory_mcp.ranking.query import expand_query, keep_rarest_terms, parse_query
 from memory_mcp.ranking.terms import TERM_CHARS_MAX, extract_terms, stem
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -34,7 +34,7 @@ def fields(content: str, **more: object) -> Fields:
 
 def asked(question: str) -> list[str]:
     """The terms of a question."""
-    return [term.text for term in parse_question(question, NOW).terms]
+    return [term.text for term in parse_query(question, NOW).terms]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_terms_are_never_syntax(text: str) -> None:
 def test_a_word_finds_the_memory_that_holds_it(word: str) -> None:
     """Whatever the script, asking for what was written finds it."""
     held = fields(f"x {word} y")
-    question = parse_question(word, NOW)
+    question = parse_query(word, NOW)
 
     assert set(question.every) <= set(f"{held.body} {held.dates}".split())
 
@@ -184,8 +184,8 @@ def test_title_tags_and_category_are_searched() -> None:
 
 def test_a_question_is_marked() -> None:
     """What asks tells less than what answers."""
-    assert ASKS in fields("Where do we keep the keys?").extra
-    assert ASKS not in fields("The keys are in the vault.").extra
+    assert QUESTION_TERM in fields("Where do we keep the keys?").extra
+    assert QUESTION_TERM not in fields("The keys are in the vault.").extra
 
 
 def test_stop_words_are_dropped_unless_there_is_nothing_else() -> None:
@@ -202,7 +202,7 @@ def test_days_in_a_question_are_seen_from_now() -> None:
 
 def test_a_question_knows_where_its_terms_stand_and_what_is_exact() -> None:
     """Token vectors are weighed by the word they are of; names are found by letters only."""
-    question = parse_question("what does Felix set in user_timeout?", NOW)
+    question = parse_query("what does Felix set in user_timeout?", NOW)
     by_text = {term.text: term for term in question.terms}
 
     assert by_text["felix"].spans == ((10, 15),)
@@ -215,13 +215,13 @@ def test_a_question_knows_where_its_terms_stand_and_what_is_exact() -> None:
 def test_the_rarest_terms_stay_and_expansion_is_remembered() -> None:
     """A long task description must not cost more than a question."""
     words = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(60)]
-    question = parse_question(" ".join(words), NOW)
+    question = parse_query(" ".join(words), NOW)
     counts = {term.text: 100 - n for n, term in enumerate(question.terms)}
 
-    kept = keep_rarest(question, counts)
+    kept = keep_rarest_terms(question, counts)
 
     assert len(kept.terms) == limits.QUERY_TERMS_MAX
     assert [term.text for term in kept.terms] == [t.text for t in question.terms[-32:]]
-    more = expand(kept, {kept.terms[0].text: ["other"]})
-    assert more.terms[0].instead == ("other",)
+    more = expand_query(kept, {kept.terms[0].text: ["other"]})
+    assert more.terms[0].alternatives == ("other",)
     assert "other" in more.every

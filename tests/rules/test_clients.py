@@ -5,15 +5,15 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from memory_mcp.cli.main import CLIENT_NAMES
-from memory_mcp.clients.jsonc import Json, NotJsonError, put, take
+from memory_mcp.clients.jsonc import Json, NotJsonError, remove_value, set_value
 from memory_mcp.clients.plans import (
     Command,
-    arguments,
     check_name,
-    differences,
-    entry,
+    find_differences,
     is_ours,
     is_temporary,
+    make_arguments,
+    make_entry,
 )
 from memory_mcp.clients.tables import (
     CLIENTS,
@@ -21,9 +21,9 @@ from memory_mcp.clients.tables import (
     Folders,
     Platform,
     Scope,
-    deciding_files,
+    find_packages_folder,
     find_target,
-    packages_folder,
+    list_deciding_files,
 )
 from memory_mcp.config.settings import CLIENT_VARIABLES, client_variables
 from memory_mcp.errors import InvalidRequestError
@@ -71,7 +71,7 @@ def test_the_folders_of_windows_are_where_the_variables_say_or_where_they_usuall
         assert (
             find_target("vscode", "user", bare).file == home / "AppData/Roaming/Code/User/mcp.json"
         )
-        assert packages_folder(bare) == home / "AppData/Local/Packages"
+        assert find_packages_folder(bare) == home / "AppData/Local/Packages"
     xdg = Folders("linux", LINUX.home, None, {"XDG_CONFIG_HOME": "/conf"})
     assert str(find_target("vscode", "user", xdg).file) == "/conf/Code/User/mcp.json"
 
@@ -108,9 +108,9 @@ def test_the_file_of_claude_code(
 ) -> None:
     """As `claude mcp add` of 2.1.329 finds it: the older file, where there is one."""
     seen = Folders(folders.platform, folders.home, folders.project, own)
-    assert [str(path) for path in deciding_files(seen)] == [older]
+    assert [str(path) for path in list_deciding_files(seen)] == [older]
     assert str(find_target("claude-code", "user", seen).file) == newer
-    present = frozenset(deciding_files(seen))
+    present = frozenset(list_deciding_files(seen))
     aged = Folders(folders.platform, folders.home, folders.project, own, (), present)
     found = find_target("claude-code", "local", aged)
     assert str(found.file) == older
@@ -160,18 +160,18 @@ def test_an_entry_is_known_by_what_it_starts(found: Json, *, ours: bool) -> None
 
 def test_what_differs_is_named() -> None:
     """What the owner added differs from nothing; what is left out means the usual."""
-    wanted = entry(CLIENTS["vscode"], Command("/new/memory-mcp"))
+    wanted = make_entry(CLIENTS["vscode"], Command("/new/memory-mcp"))
     assert wanted == {"type": "stdio", "command": "/new/memory-mcp", "args": []}
-    assert differences({"command": "/new/memory-mcp", "env": {"A": "b"}}, wanted) == ()
-    assert differences({"command": "/old/memory-mcp", "args": ["x"]}, wanted) == (
+    assert find_differences({"command": "/new/memory-mcp", "env": {"A": "b"}}, wanted) == ()
+    assert find_differences({"command": "/old/memory-mcp", "args": ["x"]}, wanted) == (
         "command is '/old/memory-mcp' there and '/new/memory-mcp' here",
         "args is ['x'] there and [] here",
     )
-    assert differences({"url": "https://example.com"}, wanted) == (
+    assert find_differences({"url": "https://example.com"}, wanted) == (
         "it starts 'https://example.com', which is not memory-mcp",
     )
-    assert differences({}, wanted) == ("it starts 'nothing', which is not memory-mcp",)
-    assert differences("text", wanted) == ("it is no object",)
+    assert find_differences({}, wanted) == ("it starts 'nothing', which is not memory-mcp",)
+    assert find_differences("text", wanted) == ("it is no object",)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_an_environment_made_for_one_run_is_known(prefix: PurePath, *, passing: 
 def test_a_path_that_json_cannot_hold_is_refused() -> None:
     """A file name may be any bytes; a configuration is UTF-8."""
     with pytest.raises(InvalidRequestError, match="is no UTF-8, and Cursor could not be told"):
-        entry(CLIENTS["cursor"], Command("/home/\udcff/memory-mcp"))
+        make_entry(CLIENTS["cursor"], Command("/home/\udcff/memory-mcp"))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b", "ä", "x" * 41, "a\n"])
@@ -209,11 +209,15 @@ def test_a_name_that_clients_refuse_is_refused_here(name: str) -> None:
 
 def test_a_client_that_tells_the_project_is_not_told_it() -> None:
     """Claude Code names it in the environment, editors by a variable, Claude Desktop not at all."""
-    told = {key: arguments(c, "project", "/p", "") for key, c in CLIENTS.items()}
+    told = {key: make_arguments(c, "project", "/p", "") for key, c in CLIENTS.items()}
     assert told["claude-code"] == ()
     assert told["cursor"] == told["vscode"] == ("--project", "${workspaceFolder}")
-    assert arguments(CLIENTS["claude-desktop"], "user", "/p", "") == ("--project", "/p")
-    assert arguments(CLIENTS["claude-code"], "local", "/p", "a,b") == ("serve", "--toolsets", "a,b")
+    assert make_arguments(CLIENTS["claude-desktop"], "user", "/p", "") == ("--project", "/p")
+    assert make_arguments(CLIENTS["claude-code"], "local", "/p", "a,b") == (
+        "serve",
+        "--toolsets",
+        "a,b",
+    )
 
 
 def test_the_clients_of_the_command_are_the_clients_there_are() -> None:
@@ -246,16 +250,16 @@ _MANNERS: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("text", "after"), _MANNERS)
 def test_an_entry_is_written_in_the_manner_of_the_text(text: str, after: str) -> None:
     """Comments stay beside what they are about; indentation and line ends are the text's."""
-    assert put(text, ("s", "m"), {"a": []}) == after
-    assert take(after, ("s", "m")) == (text or '{\n  "s": {}\n}\n')
+    assert set_value(text, ("s", "m"), {"a": []}) == after
+    assert remove_value(after, ("s", "m")) == (text or '{\n  "s": {}\n}\n')
 
 
 def test_what_is_there_is_replaced_in_the_manner_of_its_line() -> None:
     """And what is not there is not taken out."""
-    assert put('{"s": {"m": 1}}', ("s", "m"), {"a": [1]}) == '{"s": {"m": {"a": [1]}}}'
-    assert put('{"s":{"m":1}}', ("s", "m"), {"a": [1, 2]}) == '{"s":{"m":{"a":[1,2]}}}'
+    assert set_value('{"s": {"m": 1}}', ("s", "m"), {"a": [1]}) == '{"s": {"m": {"a": [1]}}}'
+    assert set_value('{"s":{"m":1}}', ("s", "m"), {"a": [1, 2]}) == '{"s":{"m":{"a":[1,2]}}}'
     for text in ("", " ", "{}", '{"s": {}}'):
-        assert take(text, ("s", "m")) == text
+        assert remove_value(text, ("s", "m")) == text
 
 
 @pytest.mark.parametrize(
@@ -276,5 +280,5 @@ def test_what_is_there_is_replaced_in_the_manner_of_its_line() -> None:
 def test_what_is_no_json_is_said_with_its_line(text: str, said: str) -> None:
     """The file is somebody's to mend, and has hundreds of lines."""
     with pytest.raises(NotJsonError) as found:
-        put(text, ("s", "m"), 1.0)
+        set_value(text, ("s", "m"), 1.0)
     assert str(found.value) == said

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.ranking.dates import day_terms, find_dates, find_leading_date
+from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
 
 MONDAY = date(2023, 5, 8)
 
 
 def meant(text: str, own: date = MONDAY) -> set[str]:
     """The terms that say most exactly which times a text names."""
-    return {term for mention in find_dates(text, own) for term in mention.finest}
+    return {term for mention in find_dates(text, own) for term in mention.precise}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_day_without_a_year_is_of_the_nearest() -> None:
     found = find_dates("3 December", date(2024, 1, 10))
 
     assert "20231203" in found[0].terms
-    assert found[0].finest == ("m12d03", "m12")
+    assert found[0].precise == ("m12d03", "m12")
 
 
 def test_a_day_that_does_not_exist_is_its_month() -> None:
@@ -127,13 +127,13 @@ def test_no_text_on_no_day_is_too_much(own: date, text: str) -> None:
     """Memories hold anything; the calendar ends somewhere."""
     for said in (text, f"{text} yesterday", f"999 years ago {text}", f"in 999 months {text}"):
         for mention in find_dates(said, own):
-            assert mention.finest
-            assert set(mention.finest) <= {*mention.terms}
+            assert mention.precise
+            assert set(mention.precise) <= {*mention.terms}
 
 
 @given(st.dates(min_value=date(1902, 1, 1), max_value=date(2098, 12, 31)))
 def test_a_written_day_is_found_again(day: date) -> None:
     """What is put in comes out, in every form that is written here."""
     for form in ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y"):
-        assert set(meant(day.strftime(form))) <= set(day_terms(day))
-        assert day_terms(day)[0] in meant(day.strftime(form))
+        assert set(meant(day.strftime(form))) <= set(make_day_terms(day))
+        assert make_day_terms(day)[0] in meant(day.strftime(form))

@@ -17,8 +17,8 @@ from mcp import Client, StdioServerParameters
 from paths import ROOT
 
 from memory_mcp import __version__
-from memory_mcp.clients.jsonc import put
-from memory_mcp.clients.plans import Command, arguments, entry
+from memory_mcp.clients.jsonc import set_value
+from memory_mcp.clients.plans import Command, make_arguments, make_entry
 from memory_mcp.clients.tables import CLIENTS
 from memory_mcp.config.settings import SETTINGS, TOOLSETS
 from memory_mcp.server.tools import default_tools
@@ -35,8 +35,10 @@ def _json(path: Path) -> Any:
 def test_the_example_is_what_install_writes() -> None:
     """Whoever copies it gets what whoever runs the command gets."""
     client = CLIENTS["claude-desktop"]
-    told = arguments(client, "user", "/path/to/your/project", "")
-    written = put("", (client.key, "memory"), entry(client, Command("/path/to/memory-mcp", told)))
+    told = make_arguments(client, "user", "/path/to/your/project", "")
+    written = set_value(
+        "", (client.key, "memory"), make_entry(client, Command("/path/to/memory-mcp", told))
+    )
 
     assert (ROOT / "claude_desktop_config.example.json").read_text("utf-8") == written
 

@@ -15,8 +15,8 @@ from memory_mcp.bootstrap.views import read_history
 from memory_mcp.domain.outcomes import Happened
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block
-from memory_mcp.render.pages import context_page, escape_markdown, paragraphs_by_day
-from memory_mcp.render.reports import history_text
+from memory_mcp.render.outcomes import render_history
+from memory_mcp.render.pages import escape_markdown, render_context_page, render_paragraphs
 
 pytestmark = pytest.mark.anyio
 
@@ -111,7 +111,7 @@ def test_no_memory_becomes_raw_html(text: str, begun: str) -> None:
 def test_nothing_in_the_context_page_is_a_tag_but_our_own() -> None:
     """The line about the user is text of others as much as a memory is."""
     lines = [OPEN, "User: <b>Ada</b> @x", "## Newest", r"- \<i>it</i>", "</memory>"]
-    text = context_page(Block("\n".join(lines), 1, 1, 0))
+    text = render_context_page(Block("\n".join(lines), 1, 1, 0))
 
     assert re.findall(r"<[^ >]*", text) == ["<!--", "<memory", "</memory"]
     assert r"User: &lt;b>Ada&lt;/b> \@x" in text
@@ -133,6 +133,6 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
     assert f"## {day}\n\nWe chose a till. [" in text
     assert "Use stripe — cheap [" in held
     assert isinstance(whole, Happened)
-    paragraphs = [paragraph for paragraph, _ in paragraphs_by_day(whole.records)]
+    paragraphs = [paragraph for paragraph, _ in render_paragraphs(whole.records)]
     assert "\n\n".join(paragraphs) in text
-    assert "\n\n".join(paragraphs) in history_text(whole)
+    assert "\n\n".join(paragraphs) in render_history(whole)

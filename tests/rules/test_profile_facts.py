@@ -5,7 +5,7 @@ from samples import read_statements
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import FIELDS, LABELS, Field, Profile, ProfileEntry, ProfileFact
-from memory_mcp.render.profile import PROFILE_CHARS_MAX, profile_line
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_profile_line
 from memory_mcp.text.profile.match import find_facts
 
 SETS = {
@@ -250,8 +250,10 @@ def test_a_city_of_another_country_implies_no_time_zone(text: str, zone: str) ->
 def test_the_line_keeps_what_is_used_most() -> None:
     """Whom to address, in which language and how; a birthday comes last."""
     full: dict[Field, str] = dict.fromkeys(FIELDS, "word " * 7)
-    line = profile_line(known(*full.items()))
-    short = profile_line(known(("birthday", "3 May"), ("goal", "rest"), ("language", "German")))
+    line = render_profile_line(known(*full.items()))
+    short = render_profile_line(
+        known(("birthday", "3 May"), ("goal", "rest"), ("language", "German"))
+    )
 
     assert short == "User: answer in German · goals: rest · born 3 May"
     assert len(line) <= PROFILE_CHARS_MAX

@@ -18,9 +18,8 @@ from memory_mcp.domain.search import (
     Ranked,
     RerankWeights,
 )
-from memory_mcp.ranking.diversity import choose_diverse
-from memory_mcp.ranking.order import rank
-from memory_mcp.ranking.question import Question, parse_question
+from memory_mcp.ranking.order import rank_candidates, select_diverse
+from memory_mcp.ranking.query import Query, parse_query
 from memory_mcp.ranking.terms import extract_terms
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -47,7 +46,7 @@ def candidate(number: int, text: str, importance: int = 3, written: str = WRITTE
     )
 
 
-def corpus(question: Question, found: Sequence[Candidate], records: int = 500) -> Corpus:
+def corpus(question: Query, found: Sequence[Candidate], records: int = 500) -> Corpus:
     """A store in which each term occurs in these candidates only."""
     words = [set(one.fields.body.split()) for one in found]
     counts = {term: sum(term in each for each in words) for term in question.every}
@@ -64,8 +63,8 @@ def ranked(
     records: int = 500,
 ) -> list[Ranked]:
     """The answer to a question."""
-    question = parse_question(asked, NOW)
-    return rank(
+    question = parse_query(asked, NOW)
+    return rank_candidates(
         question, corpus(question, found, records), found, neighbours, near,
         weights=weights or RerankWeights(), now=NOW,
     )  # fmt: skip
@@ -140,7 +139,7 @@ ORDERS, REPLIES, PORTUGAL = (0.6, 0.05, 0.1), (0.02, 0.33, -0.02), (-0.08, -0.05
 def asked_of_few(asked: str, cosines: Sequence[float] | None) -> list[Ranked]:
     """The answer of a store with three memories; who has the words is a candidate, or all are."""
     if cosines is None:
-        words = set(parse_question(asked, NOW).every)
+        words = set(parse_query(asked, NOW).every)
         some = [one for one in TINY if not words.isdisjoint(one.fields.body.split())]
         return ranked(asked, some, records=3)
     near = nearness_of(asked, dict(zip(TINY_IDS, cosines, strict=True)))
@@ -285,6 +284,6 @@ def test_near_twins_are_dropped_only_when_asked() -> None:
 
     alike = {one.id: bytes([100, 3, n]) for n, one in enumerate(order)}
 
-    assert [one.id for one in choose_diverse(order, each, 3, {})] == ["0", "2"]
-    assert [one.id for one in choose_diverse(order, each, 3, alike)] == ["0"]
-    assert choose_diverse([], each, 3, {}) == []
+    assert [one.id for one in select_diverse(order, each, 3, {})] == ["0", "2"]
+    assert [one.id for one in select_diverse(order, each, 3, alike)] == ["0"]
+    assert select_diverse([], each, 3, {}) == []

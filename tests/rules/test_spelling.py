@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mcp.ranking.spelling import edit_distance, suggest_terms
+from memory_mcp.ranking.query import count_edits, suggest_terms
 from memory_mcp.ranking.terms import stem
 
 
@@ -64,4 +64,4 @@ def test_the_nearest_come_first_and_few() -> None:
 )
 def test_errors_are_counted_as_people_make_them(one: str, other: str, errors: int) -> None:
     """Two letters swapped are one slip."""
-    assert min(edit_distance(one, other, 2), 3) == errors
+    assert min(count_edits(one, other, 2), 3) == errors

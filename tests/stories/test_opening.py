@@ -31,13 +31,13 @@ from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.render.block import (
     Block,
     BudgetLine,
+    Listing,
+    ListingLine,
     Section,
-    Shelf,
-    ShelfLine,
-    fill_shelves,
+    fill_listings,
     render_context,
 )
-from memory_mcp.render.sections import latest_consolidation, open_issues, share_room
+from memory_mcp.render.sections import select_latest_consolidation, select_open_issues, share_room
 
 pytestmark = pytest.mark.anyio
 
@@ -238,17 +238,19 @@ def test_the_latest_consolidation_is_one_sessions(scribed: Scribe) -> None:
     new = [summary(f"gardener:shop:b:{part}") for part in ("checkpoint", "insights", "final")]
     other = summary("")
 
-    assert latest_consolidation([*old, *new, other]) == [new[2], new[1]]
-    assert latest_consolidation([*new[1:2], *old]) == old, "insights alone say not where it stands"
-    assert latest_consolidation(new[1:2]) == [new[1]]
-    assert latest_consolidation([other]) == []
+    assert select_latest_consolidation([*old, *new, other]) == [new[2], new[1]]
+    assert select_latest_consolidation([*new[1:2], *old]) == old, (
+        "insights alone say not where it stands"
+    )
+    assert select_latest_consolidation(new[1:2]) == [new[1]]
+    assert select_latest_consolidation([other]) == []
 
 
 def test_issues_are_told_from_other_closeouts(scribed: Scribe) -> None:
     """Lists of files and agents open no session."""
     parts = [scribed.record(part, key=f"phase:shop:1:{part}") for part in ("issues", "artifacts")]
 
-    assert open_issues(parts) == parts[:1]
+    assert select_open_issues(parts) == parts[:1]
 
 
 def in_bytes(text: str) -> int:
@@ -272,10 +274,10 @@ def test_no_filling_is_larger_than_the_room(
     """Whatever the texts, and however letters are counted; a heading never stands alone."""
     for cost in (len, in_bytes):
         made = [
-            Shelf(f"## {number}", [ShelfLine(text) for text in texts], weight)
+            Listing(f"## {number}", [ListingLine(text) for text in texts], weight)
             for number, (texts, weight) in enumerate(shelves)
         ]
-        lines = fill_shelves(made, room, cost, lines_max=9)
+        lines = fill_listings(made, room, cost, lines_max=9)
         assert sum(cost(line) + 1 for line in lines) <= room
         assert len(lines) <= 9
         for shelf in made:

@@ -32,8 +32,8 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.profile.sync import zone_named
 from memory_mcp.render.block import Block
-from memory_mcp.render.profile import PROFILE_CHARS_MAX, now_line, profile_line
-from memory_mcp.render.receipts import added_fields
+from memory_mcp.render.outcomes import render_fields
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_now_line, render_profile_line
 
 pytestmark = pytest.mark.anyio
 
@@ -607,7 +607,7 @@ async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
     assert again.notes == (
         f"In the profile now: City: Berlin (instead of 'Hamburg' from {moved.record.id}).",
     )
-    message = added_fields(again)["message"]
+    message = render_fields(again)["message"]
     assert message.startswith("Known already, so no memory was written. ")
     assert message.endswith(f" {again.notes[0]}")
 
@@ -676,7 +676,7 @@ def known(*facts: tuple[Field, str]) -> Profile:
 
 def test_the_line_says_who_it_is_best_first() -> None:
     """It is read at the start of every session."""
-    line = profile_line(
+    line = render_profile_line(
         known(
             ("name", "Ada"), ("language", "German"), ("tone", "concise"), ("city", "Berlin"),
             ("speaks", "German"), ("speaks", "Dutch"), ("goal", "run a marathon"), ("goal", "rest"),
@@ -687,13 +687,13 @@ def test_the_line_says_who_it_is_best_first() -> None:
         "User: Ada · answer in German · concise tone · Berlin · goals: run a marathon; rest · "
         "speaks German, Dutch"
     )
-    assert profile_line(Profile()) == ""
+    assert render_profile_line(Profile()) == ""
 
 
 def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
     """What is long is cut, what does not fit is left out, and what matters most stays."""
     facts: list[tuple[Field, str]] = [(field, "long\nword " * 30) for field in FIELDS]
-    line = profile_line(known(*facts))
+    line = render_profile_line(known(*facts))
 
     assert len(line) <= PROFILE_CHARS_MAX
     assert "\n" not in line
@@ -712,7 +712,7 @@ def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
 )
 def test_the_time_is_that_of_the_user_or_utc(zone: str, said: str) -> None:
     """A model that says "good morning" at night was told the wrong time."""
-    assert now_line(NOW, zone_named(zone), zone) == said
+    assert render_now_line(NOW, zone_named(zone), zone) == said
 
 
 def test_a_city_stands_for_a_time_zone_only_where_that_is_certain() -> None:

@@ -14,13 +14,16 @@ import pytest
 from command_line import Run, as_json
 from doors import Era, add, agent, call, files_with, machine_dir, names_in, read, seal
 from fakes import FakeClock, FakeIds, another_session, fake_workspace, forked, switched
+from hooked import context_of, hook
 from project_story import Story, page, told
 from views_in_memory import MemoryViews
 
 from memory_mcp import bootstrap, branches, rendered
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.outcomes import Backtracked, Forgotten
 from memory_mcp.engine.workspace import Policy
+from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.memories import forget_memory
 from memory_mcp.rendered import Rendered, file_of, still_holds, watch
 from memory_mcp.rendered import read as read_rendered

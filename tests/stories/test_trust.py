@@ -34,7 +34,7 @@ from project_story import page
 from memory_mcp import maintenance, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.render.receipts import trust_text
+from memory_mcp.render.outcomes import render_trust_report
 from memory_mcp.trust import revoke_trust, trust_project, trust_report
 from memory_mcp.trust.strangers import PLACE
 
@@ -457,7 +457,9 @@ async def test_what_would_be_erased_is_said_before(
 
     assert there
     assert report.erases == (OURS,)
-    assert f"They ERASE 1 of your own memories, files and all:\n- {OURS}" in trust_text(report)
+    assert f"They ERASE 1 of your own memories, files and all:\n- {OURS}" in render_trust_report(
+        report
+    )
     assert not path.exists()
 
 

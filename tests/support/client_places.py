@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from paths import DATA
 
-from memory_mcp.clients.jsonc import scan
+from memory_mcp.clients.jsonc import parse_document
 
 SAMPLES = DATA / "clients"
 NAMES = sorted(path.name for path in SAMPLES.glob("*.json"))
@@ -45,7 +45,7 @@ def given(path: Path, data: bytes) -> None:
 
 
 def servers(path: Path, *way: str) -> Any:
-    data: Any = scan(path.read_text("utf-8")).root.data
+    data: Any = parse_document(path.read_text("utf-8")).root.data
     for name in way:
         data = data[name]
     return data

@@ -40,15 +40,17 @@ _THEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 def as_json(about: Export, records: list[Record]) -> Material:
     """The records as our JSON."""
-    lines = [own.json_line(r, first=n == 0) for n, r in enumerate(records)]
-    text = own.json_start(about) + "".join(lines) + own.json_end(len(records))
+    lines = [own.render_json_line(r, first=n == 0) for n, r in enumerate(records)]
+    text = own.render_json_start(about) + "".join(lines) + own.render_json_end(len(records))
     return Material((SourceFile("export.json", text, _THEN),))
 
 
 def as_markdown(about: Export, records: list[Record]) -> Material:
     """The records as our folder of Markdown."""
-    index = own.index_text(about, len(records), list(own.index_lines(records)), complete=True)
-    notes = [SourceFile(own.note_name(r), own.note_text(r), _THEN) for r in records]
+    index = own.render_index(
+        about, len(records), list(own.render_index_lines(records)), complete=True
+    )
+    notes = [SourceFile(own.make_note_name(r), own.render_note(r), _THEN) for r in records]
     return Material((SourceFile(own.INDEX_NAME, index, _THEN), *notes), folder=True)
 
 

@@ -17,7 +17,7 @@ from memory_mcp.domain.search import Candidate, Corpus, Fields, Filters, Neighbo
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
 from memory_mcp.ranking import analysis
-from memory_mcp.ranking.question import matches_filters
+from memory_mcp.ranking.query import matches_filters
 from memory_mcp.timeline.visibility import visible
 
 _NEAREST: Final = 4

@@ -19,15 +19,15 @@ from memory_mcp.engine.reading import newest, require_records, together
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile.sync import read_profile, zone_named
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
-from memory_mcp.render.profile import now_chars, profile_line
-from memory_mcp.render.receipts import unreadable_note
+from memory_mcp.render.outcomes import describe_unreadable
+from memory_mcp.render.profile import count_now_chars, render_profile_line
 from memory_mcp.render.sections import (
     OPENING,
-    Part,
-    latest_consolidation,
+    SectionPlan,
+    drop_bookkeeping,
     make_sections,
-    open_issues,
-    without_bookkeeping,
+    select_latest_consolidation,
+    select_open_issues,
 )
 from memory_mcp.render.since import make_token
 
@@ -91,7 +91,7 @@ def render_in_frame(
         budget_tokens,
         user=frame.user,
         now=now,
-        now_chars=now_chars(frame.zone),
+        now_chars=count_now_chars(frame.zone),
         figure=frame.figure,
     )
 
@@ -109,7 +109,7 @@ async def make_frame(workspace: Workspace) -> OpeningFrame:
     return OpeningFrame(
         head,
         view,
-        user=profile_line(profile),
+        user=render_profile_line(profile),
         zone=profile.zone if zone_named(profile.zone) else "",
         figure=BudgetLine(sum(counts), since),
         opening=[_describe_head(workspace, head.timeline, phase)],
@@ -120,7 +120,7 @@ async def make_frame(workspace: Workspace) -> OpeningFrame:
 async def collect_records(
     workspace: Workspace,
     view: View,
-    parts: Sequence[Part],
+    parts: Sequence[SectionPlan],
     limit: int = _CANDIDATES_MAX,
     reach: Reach | None = None,
 ) -> SectionRecords:
@@ -138,12 +138,12 @@ async def collect_records(
     for part in parts:
         match part.name:
             case "issues":
-                found = open_issues(await load(_CLOSEOUTS_MAX, "closeout"))
+                found = select_open_issues(await load(_CLOSEOUTS_MAX, "closeout"))
             case "latest":
-                found = latest_consolidation(await load(_SUMMARIES_MAX, "summary"))
+                found = select_latest_consolidation(await load(_SUMMARIES_MAX, "summary"))
             case "newest":
                 pinned = [r for r in await load(limit) if r.pinned]
-                late = without_bookkeeping(await load(2 * limit, best=False))[:limit]
+                late = drop_bookkeeping(await load(2 * limit, best=False))[:limit]
                 late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)
                 found = [*pinned, *late]
             case _ if part.kinds:
@@ -165,7 +165,7 @@ async def note_missing_records(
     if not any(collected.found.values()):
         await require_records(workspace, frame.view)
     if collected.unreadable:
-        frame.opening.append(unreadable_note(len(collected.unreadable)))
+        frame.opening.append(describe_unreadable(len(collected.unreadable)))
 
 
 def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:

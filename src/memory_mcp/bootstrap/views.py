@@ -30,7 +30,12 @@ from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_r
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.render.block import Block
-from memory_mcp.render.pages import context_page, history_page, memory_page, withdrawn_context_page
+from memory_mcp.render.pages import (
+    render_context_page,
+    render_history_page,
+    render_memory_page,
+    render_withdrawn_page,
+)
 from memory_mcp.render.sections import OPENING, PAGE, make_sections
 from memory_mcp.rendered import Rendered, Watched
 
@@ -91,7 +96,7 @@ async def render_after_removal(workspace: Workspace, pool: Pool) -> tuple[str, .
     notes = await render_views(workspace)
     if pool is workspace.user:
         try:
-            await workspace.views.strike(withdrawn_context_page())
+            await workspace.views.strike(render_withdrawn_page())
         except MemoryMcpError as error:
             notes += (_FAILED.format(error),)
     return notes
@@ -107,7 +112,7 @@ async def withdraw_context(workspace: Workspace) -> tuple[str, ...]:
         return ()
     try:
         async with workspace.views.alone():
-            await workspace.views.withdraw(withdrawn_context_page())
+            await workspace.views.withdraw(render_withdrawn_page())
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
     return ()
@@ -229,9 +234,9 @@ async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
     ends += [r.expires_at.timestamp() for r in history.records if r.expires_at]
     of_main["until"] = min((end for end in ends if end is not None), default=None)
     pages: dict[Page, str] = {
-        "session-context.md": context_page(block),
-        "MEMORY.md": memory_page(memory.found, total, project),
-        "HISTORY.md": history_page(history, project),
+        "session-context.md": render_context_page(block),
+        "MEMORY.md": render_memory_page(memory.found, total, project),
+        "HISTORY.md": render_history_page(history, project),
     }
     return Shown(pages, tuple(each for _, each in bootstraps))
 

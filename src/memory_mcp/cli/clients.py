@@ -14,7 +14,7 @@ from memory_mcp.cli.client_files import ClientFile, open_client_file
 from memory_mcp.cli.show import Fields, Output
 from memory_mcp.clients import plans
 from memory_mcp.clients import plans as entries
-from memory_mcp.clients.jsonc import NotAnObjectError, NotJsonError, holds, scan
+from memory_mcp.clients.jsonc import NotAnObjectError, NotJsonError, has_value, parse_document
 from memory_mcp.clients.plans import Command
 from memory_mcp.clients.tables import (
     CLIENTS,
@@ -24,9 +24,9 @@ from memory_mcp.clients.tables import (
     Platform,
     Scope,
     Target,
-    deciding_files,
+    find_packages_folder,
     find_target,
-    packages_folder,
+    list_deciding_files,
 )
 from memory_mcp.config.places import current_folder
 from memory_mcp.config.settings import Settings, client_variables, with_toolsets
@@ -93,7 +93,7 @@ def install(settings: Settings, given: argparse.Namespace) -> Output:
             "out, Claude Code names the project; or take --scope local or --scope project."
         )
     command, note = _command(place, folder, given.toolsets)
-    wanted = entries.entry(place.client, command)
+    wanted = entries.make_entry(place.client, command)
     return _retry_on_conflict(lambda: _install(place, wanted, note, force=given.force))
 
 
@@ -101,7 +101,7 @@ def _install(place: _Place, wanted: dict[str, Any], note: str, *, force: bool) -
     file = place.opened()
     text = file.text
     told = {"command": wanted["command"], "args": wanted["args"]}
-    match _make_plan(file, lambda: plans.install(text, place.path, wanted, force=force)):
+    match _make_plan(file, lambda: plans.plan_install(text, place.path, wanted, force=force)):
         case plans.AlreadyInstalled():
             message = f"{place.named} is in {file.path} already: nothing to do."
             return place.fields(file, **told, changed=False, message=message,
@@ -113,7 +113,7 @@ def _install(place: _Place, wanted: dict[str, Any], note: str, *, force: bool) -
                    "Take another name with --name, or put memory-mcp in its place with --force.")
             )  # fmt: skip
             return place.fields(file, success=False, changed=False, message=message)
-        case plans.Edit(after):
+        case plans.ConfigEdit(after):
             notes = [note, _comment_note(place.client, text)]
             if place.dry:
                 return _show_diff(
@@ -137,7 +137,7 @@ def uninstall(settings: Settings, given: argparse.Namespace) -> Output:
 def _uninstall(place: _Place) -> Output:
     file = place.opened()
     text = file.text
-    match _make_plan(file, lambda: plans.uninstall(text, place.path, file.older_texts())):
+    match _make_plan(file, lambda: plans.plan_uninstall(text, place.path, file.older_texts())):
         case plans.NotInstalled():
             message = f"There is no server {place.name!r} in {file.path}: nothing to do."
             return place.fields(file, changed=False, message=message)
@@ -146,7 +146,7 @@ def _uninstall(place: _Place) -> Output:
                 f"{place.named} in {file.path} does not start memory-mcp, and is left as it is."
             )
             return place.fields(file, success=False, changed=False, message=message)
-        case plans.Edit(after):
+        case plans.ConfigEdit(after):
             if place.dry:
                 return _show_diff(place, file, text, after)
             file.replace(after, locked=place.locked)
@@ -156,7 +156,7 @@ def _uninstall(place: _Place) -> Output:
             message = f"{place.named} is out of {file.path}."
             if after is None:
                 message = f"{message[:-1]}; the file held nothing else, and is gone."
-            elif holds(after, place.path):
+            elif has_value(after, place.path):
                 message = f"{place.named} in {file.path} is again what it was before the install."
             return place.fields(file, changed=True, message=message, notes=notes)
 
@@ -208,7 +208,11 @@ def _show_diff(
 
 
 def _comment_note(client: Client, text: str | None) -> str:
-    line = scan(text).extra if client.plain and text and text.strip("\ufeff \t\r\n") else None
+    line = (
+        parse_document(text).extra
+        if client.plain and text and text.strip("\ufeff \t\r\n")
+        else None
+    )
     if line is None:
         return ""
     return (
@@ -236,15 +240,15 @@ def _find_folders(settings: Settings, scope: Scope) -> Folders:
         project=project.resolve() if project else None,
         variables=client_variables(),
     )
-    packages = Path(packages_folder(seen))
+    packages = Path(find_packages_folder(seen))
     names = [p.name for p in packages.iterdir()] if packages.is_dir() else []
-    present = frozenset(path for path in deciding_files(seen) if Path(path).exists())
+    present = frozenset(path for path in list_deciding_files(seen) if Path(path).exists())
     return Folders(seen.platform, seen.home, seen.project, seen.variables, names, present)
 
 
 def _command(place: _Place, folder: str, toolsets: str) -> tuple[Command, str]:
     """How the client starts what runs here, and what there is to say about it."""
-    told = entries.arguments(place.client, place.scope, folder, toolsets)
+    told = entries.make_arguments(place.client, place.scope, folder, toolsets)
     shared = place.scope == "project"
     if entries.is_temporary(Path(sys.prefix)):
         return _runner_command(told, shared=shared)

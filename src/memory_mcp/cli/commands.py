@@ -25,13 +25,12 @@ from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.render.block import Block
-from memory_mcp.render.receipts import (
-    backtrack_fields,
-    checkpoint_fields,
-    head_fields,
-    preview_text,
+from memory_mcp.render.outcomes import (
+    render_fields,
+    render_head,
+    render_head_fields,
+    render_preview,
 )
-from memory_mcp.render.reports import head_text
 from memory_mcp.shutdown import INTERRUPTED, interrupted, run_to_end
 
 Given = argparse.Namespace
@@ -113,7 +112,9 @@ async def _head(workspace: Workspace, given: Given) -> Output:
     del given
     match await branches.report_head(workspace):
         case HeadReport() as report:
-            return Output({"success": True, **head_fields(report)}, lambda _: head_text(report))
+            return Output(
+                {"success": True, **render_head_fields(report)}, lambda _: render_head(report)
+            )
         case Skipped(reason):
             return _skipped(reason)
 
@@ -128,7 +129,7 @@ async def _checkpoint(workspace: Workspace, given: Given) -> Output:
         decided = await branches.decide_checkpoint(
             workspace, given.pending, given.decision or "save", given.summary, again=given.again
         )
-        return Output(checkpoint_fields(decided))
+        return Output(render_fields(decided))
     # whoever types the command is the user: typing it is the approval
     outcome = await branches.checkpoint(
         workspace,
@@ -138,7 +139,7 @@ async def _checkpoint(workspace: Workspace, given: Given) -> Output:
         approval="approved",
         closeout=make_closeout(given),
     )
-    return Output(checkpoint_fields(outcome))
+    return Output(render_fields(outcome))
 
 
 async def _backtrack(workspace: Workspace, given: Given) -> Output:
@@ -147,13 +148,13 @@ async def _backtrack(workspace: Workspace, given: Given) -> Output:
     if not choice:
         match await branches.preview_backtrack(workspace, given.to):
             case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
-                choice, token = show.ask(preview_text(preview), _CHOICES), preview.token
+                choice, token = show.ask(render_preview(preview), _CHOICES), preview.token
             case Preview() | Skipped() as outcome:
-                return Output(backtrack_fields(outcome))
+                return Output(render_fields(outcome))
     outcome = await branches.backtrack(
         workspace, given.to, choice, lesson=given.lesson, token=token
     )
-    return Output(backtrack_fields(outcome))
+    return Output(render_fields(outcome))
 
 
 async def _fork(workspace: Workspace, given: Given) -> Output:

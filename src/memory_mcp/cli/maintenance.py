@@ -9,7 +9,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.outcomes import TrustReport
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.render.receipts import trust_text
+from memory_mcp.render.outcomes import render_trust_report
 from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
 from memory_mcp.trust import revoke_trust, trust_project, trust_report
 
@@ -90,9 +90,11 @@ async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
         return _trust_output(report, "This project is trusted already.")
     if not given.yes:
         if getattr(given, "json", False) or not show.can_ask():
-            said = f"{trust_text(report)} Nothing was changed: to say yes, repeat with --yes."
+            said = (
+                f"{render_trust_report(report)} Nothing was changed: to say yes, repeat with --yes."
+            )
             return _trust_output(report, said, success=False)
-        if show.ask(trust_text(report), _ANSWERS) == "no":
+        if show.ask(render_trust_report(report), _ANSWERS) == "no":
             return _trust_output(report, "Nothing was changed.", success=False)
     granted = await trust_project(workspace)
     taken = f" {report.waiting} record(s) of others count now." if report.waiting else ""

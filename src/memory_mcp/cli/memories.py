@@ -12,7 +12,7 @@ from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.domain.search import Filters, Wish
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.receipts import added_fields, forgotten_fields, found_fields
+from memory_mcp.render.outcomes import render_fields, render_hits
 from memory_mcp.search import search_memories
 
 
@@ -31,7 +31,7 @@ async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output
     )
     wish = Wish(min_score=given.min_score, diverse=given.diverse)
     found = await search_memories(workspace, given.query, filters, given.limit, wish)
-    return show.Output(found_fields(found, why=given.why, keys=bool(given.key)), show.results)
+    return show.Output(render_hits(found, why=given.why, keys=bool(given.key)), show.results)
 
 
 def parse_kind(given: str) -> Kind:
@@ -80,7 +80,7 @@ async def add(workspace: Workspace, given: Given) -> Output:
         supersedes=tuple(given.supersedes),
         reach=given.scope,
     )
-    return Output(added_fields(await memories.add_memory(workspace, draft, gate=given.gate)))
+    return Output(render_fields(await memories.add_memory(workspace, draft, gate=given.gate)))
 
 
 async def update(workspace: Workspace, given: Given) -> Output:
@@ -88,14 +88,14 @@ async def update(workspace: Workspace, given: Given) -> Output:
     outcome = await memories.update_memory(
         workspace, given.memory_id, read_text(given.content), given.title, given.reason
     )
-    return Output(added_fields(outcome))
+    return Output(render_fields(outcome))
 
 
 async def forget(workspace: Workspace, given: Given) -> Output:
     """Erase one memory for good, or hide it."""
     erase = not given.hide
     outcome = await memories.forget_memory(workspace, given.memory_id, given.reason, erase=erase)
-    return Output(forgotten_fields(outcome))
+    return Output(render_fields(outcome))
 
 
 def read_text(given: str) -> str:

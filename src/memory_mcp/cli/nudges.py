@@ -10,7 +10,7 @@ from memory_mcp.domain.nudges import Cleared, Left, Nudge, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import iso
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.render.receipts import pluralise
+from memory_mcp.render.outcomes import pluralise
 
 _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""

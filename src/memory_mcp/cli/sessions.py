@@ -29,14 +29,11 @@ from memory_mcp.domain.timeline import Phases
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile import user_profile
-from memory_mcp.render.profile import profile_line
-from memory_mcp.render.receipts import (
-    added_fields,
-    consolidation_fields,
-    episode_fields,
-    phase_fields,
-    phases_text,
+from memory_mcp.render.outcomes import (
+    render_fields,
+    render_phases,
 )
+from memory_mcp.render.profile import render_profile_line
 
 Options = argparse.Namespace
 Form = TypeVar("Form", bound=Given)
@@ -114,13 +111,13 @@ async def consolidate(workspace: Workspace, given: Options) -> Output:
         final=given.final or form.final,
     )
     outcome = await sessions.consolidate(workspace, said)
-    return Output(consolidation_fields(outcome), _latest_text)
+    return Output(render_fields(outcome), _latest_text)
 
 
 async def phase(workspace: Workspace, given: Options) -> Output:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
-        return Output(phase_fields(await engine.move_to_phase(workspace, given.number)))
+        return Output(render_fields(await engine.move_to_phase(workspace, given.number)))
     match await engine.phases(workspace):
         case Phases() as known:
             steps = [
@@ -129,7 +126,7 @@ async def phase(workspace: Workspace, given: Options) -> Output:
             ]
             fields = {"success": True, "phase": known.now.number, "by": known.now.by or None,
                       "history": steps}  # fmt: skip
-            return Output(fields, lambda _: phases_text(known))
+            return Output(fields, lambda _: render_phases(known))
         case Skipped(reason):
             return Output({"success": False, "message": reason})
 
@@ -137,7 +134,7 @@ async def phase(workspace: Workspace, given: Options) -> Output:
 async def identity(workspace: Workspace, given: Options) -> Output:
     """Show what the project is, or say it anew."""
     if text := read_text(given.text):
-        return Output(added_fields(await memories.set_identity(workspace, text)))
+        return Output(render_fields(await memories.set_identity(workspace, text)))
     known = await memories.project_identity(workspace)
     if isinstance(known, Skipped):
         return Output({"success": False, "message": known.reason})
@@ -191,7 +188,7 @@ async def episode(workspace: Workspace, given: argparse.Namespace) -> Output:
             workspace, caller=replace(workspace.caller, conversation=plain(given.session))
         )
     outcome = await sessions.episodic_capture(workspace, turns, given.turn, final=given.final)
-    return Output(episode_fields(outcome))
+    return Output(render_fields(outcome))
 
 
 def _read_turns(text: str) -> list[Turn]:
@@ -223,7 +220,7 @@ async def profile(workspace: Workspace, given: argparse.Namespace) -> Output:
 def _profile_fields(known: Profile) -> Fields:
     return {
         "success": True,
-        "line": profile_line(known),
+        "line": render_profile_line(known),
         "facts": [
             {
                 "field": entry.fact.field,

@@ -19,7 +19,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import key_in, on_this_machine
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.receipts import pluralise
+from memory_mcp.render.outcomes import pluralise
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
 from memory_mcp.sync import SyncReport, erase_forgotten_elsewhere, report_sync

@@ -27,9 +27,9 @@ from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.formats import own
 from memory_mcp.formats.claude_md import CLAUDE_FILES
 from memory_mcp.formats.importers import read_source
-from memory_mcp.formats.own import is_head_of_ours, parse_head
+from memory_mcp.formats.own import is_export_head, parse_export_head
 from memory_mcp.locations import roots_around
-from memory_mcp.render.receipts import imported_fields, imported_text
+from memory_mcp.render.outcomes import render_import, render_import_text
 from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
 from memory_mcp.storage.files.imports import read_material
 
@@ -51,7 +51,7 @@ async def import_(workspace: Workspace, given: argparse.Namespace) -> show.Outpu
             done = await _import(workspace, parsed, reach, advance, erase=given.erase)
     if isinstance(done, Skipped):
         return show.Output({"success": False, "message": done.reason})
-    return show.Output(imported_fields(done), imported_text)
+    return show.Output(render_import(done), render_import_text)
 
 
 def _parse(given: argparse.Namespace) -> Parsed:
@@ -248,7 +248,7 @@ def _refuse_foreign_target(path: Path, form: ExportFormat) -> Export | None:
             return None
         if index.is_file():
             head = read_start(str(index), _HEAD_BYTES).decode(errors="replace")
-            if is_head_of_ours(head) and (there := parse_head(head)):
+            if is_export_head(head) and (there := parse_export_head(head)):
                 return there
     except OSError as error:
         raise unavailable(error, path, "read") from error
@@ -270,12 +270,12 @@ async def _track_written(
 async def _write_json(
     put: Put, chosen: transfer.ExportSelection, records: AsyncIterator[Record]
 ) -> None:
-    put(own.json_start(chosen.about))
+    put(own.render_json_start(chosen.about))
     count = 0
     async for record in records:
-        put(own.json_line(record, first=count == 0))
+        put(own.render_json_line(record, first=count == 0))
         count += 1
-    put(own.json_end(count))
+    put(own.render_json_end(count))
 
 
 async def _write_folder(
@@ -283,21 +283,21 @@ async def _write_folder(
 ) -> None:
     """The index says first that the folder is not complete, and last that it is."""
     index = folder / own.INDEX_NAME
-    disk.write(index, own.index_text(chosen.about, 0, (), complete=False).encode())
+    disk.write(index, own.render_index(chosen.about, 0, (), complete=False).encode())
     lines: list[str] = []
     names: set[str] = set()
     async for record in records:
-        name = own.note_name(record)
-        disk.write(folder / name, own.note_text(record).encode())
+        name = own.make_note_name(record)
+        disk.write(folder / name, own.render_note(record).encode())
         names.add(name)
-        lines += own.index_lines([record])
+        lines += own.render_index_lines([record])
     for path in _list_stale_notes(folder, names):
         disk.remove(path)
-    text = own.index_text(chosen.about, len(lines), lines, complete=True)
+    text = own.render_index(chosen.about, len(lines), lines, complete=True)
     disk.write(index, text.encode())
 
 
 def _list_stale_notes(folder: Path, names: set[str]) -> list[Path]:
     """The files that an earlier export into this folder left."""
     found = {path: path.relative_to(folder).as_posix() for path in folder.glob("*/*/*.md")}
-    return [p for p, name in found.items() if name not in names and own.is_file_of_ours(name)]
+    return [p for p, name in found.items() if name not in names and own.is_export_file(name)]

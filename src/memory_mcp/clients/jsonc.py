@@ -1,10 +1,10 @@
-"""Read and edit JSON as people keep it; every byte that is not edited stays as it is.
+"""Read and edit JSON with comments and surplus commas; every byte that is not edited stays.
 
-Comments and surplus commas are read. A text becomes a tree of values with their spans, and an edit
-replaces spans. Where a key stands twice the last one counts, as it does for every client.
+A text becomes a tree of values with their spans, and an edit replaces spans. Where a key stands
+twice the last one counts, as it does for every client.
 
-`put` and `take` keep the text's line ends, indentation, layout and trailing commas. Taking a member
-out right after it was put in restores the text, except for spaces in an empty object.
+Edits keep the text's line ends, indentation, layout and trailing commas. Removing a member right
+after it was set restores the text, except for spaces in an empty object.
 """
 
 import json
@@ -31,14 +31,14 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
 _DEPTH_MAX: Final = 200
 """Deeper than any configuration; Python's own stack allows it."""
-_MARK: Final = "\ufeff"
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-def _no_number(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
-_PLAIN: Final = json.JSONDecoder(parse_int=float, parse_constant=_no_number)
+_PLAIN: Final = json.JSONDecoder(parse_int=float, parse_constant=_refuse_constant)
 """Python's own reader, which knows plain JSON only, and is many times as fast."""
 
 
@@ -46,158 +46,159 @@ class NotJsonError(InvalidRequestError):
     """The text is no JSON, with or without comments. The message begins with the line."""
 
 
-class Space(NamedTuple):
-    """What stands between two tokens: white space and comments."""
+class JsonGap(NamedTuple):
+    """White space and comments between two tokens.
+
+    `comments_end` is where the last comment ends, or the start without one. `line_comment`: that
+    comment goes on to the end of its line.
+    """
 
     start: int
     end: int
     comments_end: int
-    """Where its last comment ends; its start, if it has none."""
     line_comment: bool
-    """Whether that last comment goes on to the end of its line."""
 
 
-class Member(NamedTuple):
-    """A key with its value, and what stands around them."""
+class JsonMember(NamedTuple):
+    """A key with its value, the gaps around them, and where its comma is."""
 
     key: str
     start: int
     value: "JsonNode"
-    before: Space
-    after: Space
-    """Between the value and what follows, a comma or the end of the object."""
+    before: JsonGap
+    after: JsonGap
     comma: int | None
-    """Where its comma is."""
 
 
 class JsonNode(NamedTuple):
-    """A value with its span; an object on the way that was asked for has its members too."""
+    """A value with its span; an object on the path that was asked for has its members too.
+
+    `last` is the gap before the closing brace of an object, after any comma.
+    """
 
     start: int
     end: int
     data: Json
-    members: tuple[Member, ...] | None = None
-    last: Space = Space(0, 0, 0, False)  # noqa: FBT003  # nothing
-    """Of an object, what stands before its closing brace and after any comma."""
+    members: tuple[JsonMember, ...] | None = None
+    last: JsonGap = JsonGap(0, 0, 0, line_comment=False)
 
-    def member(self, key: str) -> Member | None:
+    def member(self, key: str) -> JsonMember | None:
         """The member that counts for this key."""
         found = [member for member in self.members or () if member.key == key]
         return found[-1] if found else None
 
 
-class Scanned(NamedTuple):
-    """A whole text."""
+class JsonDocument(NamedTuple):
+    """A parsed text; `extra` is the first line with a comment or a surplus comma."""
 
     root: JsonNode
     extra: int | None
-    """The first line with a comment or a comma too many, which plain JSON does not allow."""
 
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing in the text, a byte order mark aside."""
-    return not text.removeprefix(_MARK).strip(" \t\r\n")
+    return not text.removeprefix(_BYTE_ORDER_MARK).strip(" \t\r\n")
 
 
-@lru_cache(maxsize=4)  # one edit looks at few texts, but again and again
-def scan(text: str, way: tuple[str, ...] = ()) -> Scanned:
-    """The tree of a text, taken apart along the way; what is aside of it has its data alone.
+@lru_cache(maxsize=4)  # one edit reads few texts, but again and again
+def parse_document(text: str, path: tuple[str, ...] = ()) -> JsonDocument:
+    """The tree of a text, with the members of the objects along the path.
 
     Raises:
-        NotJsonError: it is no JSON, even where comments and trailing commas are let pass.
+        NotJsonError: it is no JSON, even with comments and trailing commas allowed.
     """
     scanner = _Scanner(text)
-    scanner.space()
-    root = scanner.value(0, way)
-    scanner.space()
+    scanner.skip_gap()
+    root = scanner.read_value(0, path)
+    scanner.skip_gap()
     if scanner.kind:
-        raise scanner.wrong("nothing may follow the first value")
-    return Scanned(root, scanner.extra)
+        raise scanner.refuse("nothing may follow the first value")
+    return JsonDocument(root, scanner.extra)
 
 
 class _Scanner:
-    """Reads a text from left to right; `kind` and `piece` are what comes next."""
+    """Reads a text from left to right; `kind` and `piece` are the next token."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.at = len(_MARK) if text.startswith(_MARK) else 0
+        self.at = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
         self.kind = ""
         self.piece = ""
         self.extra: int | None = None
         self._end = self.at
-        self._look()
+        self._peek()
 
-    def wrong(self, what: str) -> NotJsonError:
+    def refuse(self, what: str) -> NotJsonError:
         return NotJsonError(f"line {self._line(self.at)}: {what}")
 
     def _line(self, at: int) -> int:
         return len(re.findall(r"\r\n|\r|\n", self.text[:at])) + 1
 
-    def _look(self) -> None:
+    def _peek(self) -> None:
         found = _TOKEN.match(self.text, self.at)
         if found is None and self.at < len(self.text):
-            raise self.wrong(f"{self.text[self.at : self.at + 12]!r} is no JSON")
+            raise self.refuse(f"{self.text[self.at : self.at + 12]!r} is no JSON")
         self.kind = (found.lastgroup or "") if found else ""
         self.piece = found.group() if found else ""
         self._end = found.end() if found else self.at
 
     def _next(self) -> str:
         piece, self.at = self.piece, self._end
-        self._look()
+        self._peek()
         return piece
 
     def _expect(self, sign: str, what: str) -> int:
         at = self.at
         if self.piece != sign:
-            raise self.wrong(what)
+            raise self.refuse(what)
         self._next()
         return at
 
-    def _noted(self, at: int) -> None:
+    def _note_extra(self, at: int) -> None:
         if self.extra is None:
             self.extra = self._line(at)
 
-    def space(self) -> Space:
+    def skip_gap(self) -> JsonGap:
         start = comments_end = self.at
         line_comment = False
         while self.kind in ("space", "comment"):
             if self.kind == "comment":
-                self._noted(self.at)
+                self._note_extra(self.at)
                 comments_end, line_comment = self._end, self.piece.startswith("//")
             self._next()
-        return Space(start, self.at, comments_end, line_comment)
+        return JsonGap(start, self.at, comments_end, line_comment)
 
-    def value(self, depth: int, way: tuple[str, ...] = ()) -> JsonNode:
+    def read_value(self, depth: int, path: tuple[str, ...] = ()) -> JsonNode:
         if depth > _DEPTH_MAX:
-            raise self.wrong(f"it is nested deeper than {_DEPTH_MAX}")
+            raise self.refuse(f"it is nested deeper than {_DEPTH_MAX}")
         start = self.at
-        if not way and self.piece in ("{", "[") and (plain := self._plain()):
+        if not path and self.piece in ("{", "[") and (plain := self._read_plain()):
             return plain
         match self.kind, self.piece:
             case "sign", "{":
-                return self._object(depth, way)
+                return self._read_object(depth, path)
             case "sign", "[":
-                return self._array(depth)
+                return self._read_array(depth)
             case "string", _:
-                data: Json = self._string()
+                data: Json = self._read_string()
             case "word", word if word in _WORDS:
                 data = _WORDS[self._next()]
             case "word", word if _NUMBER.fullmatch(word):
                 data = float(self._next())  # as the clients read it
             case _:
-                raise self.wrong(f"a value is missing before {self.piece or 'the end'!r}")
+                raise self.refuse(f"a value is missing before {self.piece or 'the end'!r}")
         return JsonNode(start, self.at, data)
 
-    def _string(self) -> str:
+    def _read_string(self) -> str:
         try:
             text = cast("str", json.loads(self.piece))
         except ValueError:
-            raise self.wrong(f"{self.piece[:40]} has an escape that JSON does not know") from None
+            raise self.refuse(f"{self.piece[:40]} has an escape that JSON does not know") from None
         self._next()
         return text
 
-    def _plain(self) -> JsonNode | None:
-        """All of it at once, if it is plain JSON; what it is else, reading it in pieces tells."""
+    def _read_plain(self) -> JsonNode | None:
+        """The whole value at once, if it is plain JSON; None if it has to be read in pieces."""
         start = self.at
         try:
             data, self._end = cast("tuple[Json, int]", _PLAIN.raw_decode(self.text, start))
@@ -207,50 +208,50 @@ class _Scanner:
         self._next()
         return JsonNode(start, self.at, data, members)
 
-    def _object(self, depth: int, way: tuple[str, ...]) -> JsonNode:
+    def _read_object(self, depth: int, path: tuple[str, ...]) -> JsonNode:
         start = self.at
         self._next()
-        members: list[Member] = []
-        last = self.space()
+        members: list[JsonMember] = []
+        last = self.skip_gap()
         while self.piece != "}":
             if members and members[-1].comma is None:
-                raise self.wrong(f"a comma is missing after {members[-1].key!r}")
-            members.append(self._member(depth, way, last))
-            last = self.space() if members[-1].comma is not None else members[-1].after
+                raise self.refuse(f"a comma is missing after {members[-1].key!r}")
+            members.append(self._read_member(depth, path, last))
+            last = self.skip_gap() if members[-1].comma is not None else members[-1].after
         if members and (comma := members[-1].comma) is not None:
-            self._noted(comma)
+            self._note_extra(comma)
         self._next()
         data = {member.key: member.value.data for member in members}
         return JsonNode(start, self.at, data, tuple(members), last)
 
-    def _member(self, depth: int, way: tuple[str, ...], before: Space) -> Member:
+    def _read_member(self, depth: int, path: tuple[str, ...], before: JsonGap) -> JsonMember:
         start = self.at
         if self.kind != "string":
-            raise self.wrong(f"a key in quotes is missing before {self.piece or 'the end'!r}")
-        key = self._string()
-        self.space()
+            raise self.refuse(f"a key in quotes is missing before {self.piece or 'the end'!r}")
+        key = self._read_string()
+        self.skip_gap()
         self._expect(":", f"a colon is missing after {key!r}")
-        self.space()
-        value = self.value(depth + 1, way[1:] if way[:1] == (key,) else ())
-        after = self.space()
+        self.skip_gap()
+        value = self.read_value(depth + 1, path[1:] if path[:1] == (key,) else ())
+        after = self.skip_gap()
         comma = self._expect(",", "") if self.piece == "," else None
-        return Member(key, start, value, before, after, comma)
+        return JsonMember(key, start, value, before, after, comma)
 
-    def _array(self, depth: int) -> JsonNode:
+    def _read_array(self, depth: int) -> JsonNode:
         start = self.at
         self._next()
         items: list[Json] = []
         comma: int | None = None
-        self.space()
+        self.skip_gap()
         while self.piece != "]":
             if items and comma is None:
-                raise self.wrong("a comma is missing in a list")
-            items.append(self.value(depth + 1).data)
-            self.space()
+                raise self.refuse("a comma is missing in a list")
+            items.append(self.read_value(depth + 1).data)
+            self.skip_gap()
             comma = self._expect(",", "") if self.piece == "," else None
-            self.space()
+            self.skip_gap()
         if comma is not None:
-            self._noted(comma)
+            self._note_extra(comma)
         self._next()
         return JsonNode(start, self.at, items)
 
@@ -259,14 +260,14 @@ Path = Sequence[str]
 
 
 class NotAnObjectError(InvalidRequestError):
-    """Something else stands where members should be. The message is the end of a sentence."""
+    """The path leads into something that is no object. The message is the end of a sentence."""
 
     def __init__(self, path: Path, found: Json) -> None:
         where = f"its {'.'.join(map(repr, path))}" if path else "it"
-        super().__init__(f"{where} is {_kind(found)} where an object must be")
+        super().__init__(f"{where} is {_describe_kind(found)} where an object must be")
 
 
-def _kind(value: Json) -> str:
+def _describe_kind(value: Json) -> str:
     match value:
         case None:
             return "null"
@@ -280,53 +281,53 @@ def _kind(value: Json) -> str:
             return "a list"
 
 
-def read(text: str, path: Path) -> Json:
-    """What stands there; None if nothing does."""
+def get_value(text: str, path: Path) -> Json:
+    """The value at the path; None if there is none."""
     found = _walk(text, path)
     return found[-1].data if len(found) > len(path) else None
 
 
-def holds(text: str, path: Path) -> bool:
-    """Whether something stands there, be it null."""
+def has_value(text: str, path: Path) -> bool:
+    """Whether there is a value at the path, be it null."""
     return len(_walk(text, path)) > len(path)
 
 
 def is_bare(text: str, path: Path) -> bool:
-    """Whether an object stands there that holds nothing, not even a comment."""
+    """Whether the value at the path is an object that holds nothing, not even a comment."""
     found = _walk(text, path)
     return len(found) > len(path) and text[found[-1].start : found[-1].end] == "{}"
 
 
-def put(text: str, path: Path, value: Json) -> str:
-    """The text with this value at the path, which needs one name at least.
+def set_value(text: str, path: Path, value: Json) -> str:
+    """The text with this value at the path of one or more names.
 
     Raises:
         NotJsonError: the text is no JSON.
-        NotAnObjectError: something on the way is no object.
+        NotAnObjectError: the path leads into something that is no object.
     """
     if is_blank(text):
-        eol = _eol(text)
-        return text.rstrip(" \t\r\n") + _written(_nested(path, value), "  ", eol, "") + eol
+        eol = _find_eol(text)
+        return text.rstrip(" \t\r\n") + _format(_nest(path, value), "  ", eol, "") + eol
     found = _walk(text, path)
     if len(found) > len(path):
         old = found[-1]
-        indent = _indent(text, old.start)
-        new = _written(value, _unit(text, found[0]), _eol(text), indent)
+        indent = _find_indent(text, old.start)
+        new = _format(value, _find_unit(text, found[0]), _find_eol(text), indent)
         if _is_inline(text, found[-2]):
-            new = _compact(value, text)
+            new = _format_inline(value, text)
         return text[: old.start] + new + text[old.end :]
     inner, name = found[-1], path[len(found) - 1]
     if inner.members is None:
         raise NotAnObjectError(path[: len(found) - 1], inner.data)
-    return _inserted(text, found[0], inner, name, _nested(path[len(found) :], value))
+    return _insert(text, found[0], inner, name, _nest(path[len(found) :], value))
 
 
-def take(text: str, path: Path) -> str:
-    """The text without what stands at the path; as it is, if nothing does.
+def remove_value(text: str, path: Path) -> str:
+    """The text without the value at the path; as it is, if there is none.
 
     Raises:
         NotJsonError: the text is no JSON.
-        NotAnObjectError: something on the way is no object.
+        NotAnObjectError: the path leads into something that is no object.
     """
     if is_blank(text):
         return text
@@ -335,14 +336,14 @@ def take(text: str, path: Path) -> str:
         return text
     members = found[-2].members or ()
     at = next(i for i, m in reversed(list(enumerate(members))) if m.value.start == found[-1].start)
-    return _without(text, found[-2], at)
+    return _remove(text, found[-2], at)
 
 
 def _walk(text: str, path: Path) -> list[JsonNode]:
-    """The values along the path, as far as there are any, from the whole text on."""
+    """The values along the path, as far as there are any; the first is the whole text."""
     if is_blank(text):
         return []
-    found = [scan(text, tuple(path)).root]
+    found = [parse_document(text, tuple(path)).root]
     for depth, name in enumerate(path):
         if found[-1].members is None:
             raise NotAnObjectError(path[:depth], found[-1].data)
@@ -353,31 +354,31 @@ def _walk(text: str, path: Path) -> list[JsonNode]:
     return found
 
 
-def _nested(path: Path, value: Json) -> Json:
+def _nest(path: Path, value: Json) -> Json:
     for name in reversed(path):
         value = {name: value}
     return value
 
 
-def _inserted(text: str, root: JsonNode, inner: JsonNode, name: str, value: Json) -> str:
-    members, eol = inner.members or (), _eol(text)
+def _insert(text: str, root: JsonNode, inner: JsonNode, name: str, value: Json) -> str:
+    members, eol = inner.members or (), _find_eol(text)
     if _is_inline(text, inner) if members else _is_inline(text, root):
-        between = _gap(text, members) if members else ""
-        new = f"{_key(name)}:{_colon_space(text)}{_compact(value, text)}"
+        between = _find_gap(text, members) if members else ""
+        new = f"{_key(name)}:{_find_colon_space(text)}{_format_inline(value, text)}"
         closing = ""
     else:
-        own = _indent(text, inner.start)
-        unit = _unit(text, root)
-        indent = _indent(text, members[-1].start) if members else own + unit
+        own = _find_indent(text, inner.start)
+        unit = _find_unit(text, root)
+        indent = _find_indent(text, members[-1].start) if members else own + unit
         between = eol + indent
-        new = f"{_key(name)}: {_written(value, unit, eol, indent)}"
+        new = f"{_key(name)}: {_format(value, unit, eol, indent)}"
         closing = eol + own
     space = inner.last
     if not members:
         at = space.comments_end
         if space.line_comment and not between:
             between = eol
-        # where there is no comment and no line of its own for the brace, it gets one
+        # without a comment and a line of its own the brace gets one
         rest = text[at : space.end]
         own_line = closing if at == space.start and not re.search(r"[\r\n]", rest) else ""
         return text[:at] + between + new + own_line + ("" if own_line else rest) + text[space.end :]
@@ -392,8 +393,8 @@ def _inserted(text: str, root: JsonNode, inner: JsonNode, name: str, value: Json
     return text[:at] + between + new + after + text[at:]
 
 
-def _without(text: str, inner: JsonNode, at: int) -> str:
-    """The text without one member of an object, its comma, and the space in front of it."""
+def _remove(text: str, inner: JsonNode, at: int) -> str:
+    """The text without one member of an object, its comma, and the gap before it."""
     members = inner.members or ()
     member = members[at]
     before = member.before.comments_end
@@ -404,30 +405,30 @@ def _without(text: str, inner: JsonNode, at: int) -> str:
     elif at > 0 and (comma := members[at - 1].comma) is not None:
         # the last of several gives back the comma that came with it
         head = text[:comma] + text[comma + 1 : before]
-        return _joined(head, text[before : member.start], after, member.before)
+        return _join(head, text[before : member.start], after, member.before)
     if len(members) == 1 and not _has_comment(text, inner, member):
         return text[: inner.start] + "{}" + text[inner.end :]
-    return _joined(text[:before], text[before : member.start], after, member.before)
+    return _join(text[:before], text[before : member.start], after, member.before)
 
 
-def _joined(head: str, space: str, after: str, before: Space) -> str:
-    """Both ends together; a line comment in front must not swallow what follows."""
+def _join(head: str, space: str, after: str, before: JsonGap) -> str:
+    """Join both ends; a line comment in front must not swallow the rest."""
     swallows = before.line_comment and re.match(r"[ \t]*[\r\n]", after) is None
     return head + (space if swallows else "") + after
 
 
-def _has_comment(text: str, inner: JsonNode, member: Member) -> bool:
+def _has_comment(text: str, inner: JsonNode, member: JsonMember) -> bool:
     around = text[inner.start + 1 : member.start] + text[member.value.end : inner.end - 1]
     return around.replace(",", "", 1).strip(" \t\r\n") != ""
 
 
-def _written(value: Json, unit: str, eol: str, indent: str) -> str:
+def _format(value: Json, unit: str, eol: str, indent: str) -> str:
     lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
     return f"{eol}{indent}".join(lines)
 
 
-def _compact(value: Json, text: str) -> str:
-    space = _colon_space(text)
+def _format_inline(value: Json, text: str) -> str:
+    space = _find_colon_space(text)
     return json.dumps(value, ensure_ascii=False, separators=(f",{space}", f":{space}"))
 
 
@@ -435,46 +436,43 @@ def _key(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _eol(text: str) -> str:
+def _find_eol(text: str) -> str:
     found = re.search(r"\r\n|\n|\r", text)
     return found.group() if found else "\n"
 
 
-def _colon_space(text: str) -> str:
-    """What this text puts behind a colon, a comma too."""
+def _find_colon_space(text: str) -> str:
+    """What this text puts after a colon, and after a comma."""
     return " " if re.search(r'":[ \t\r\n]', text) or '":' not in text else ""
 
 
-def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-
-
-def _indent(text: str, at: int) -> str:
+def _find_indent(text: str, at: int) -> str:
     """The white space at the beginning of the line."""
-    found = re.compile(r"\ufeff?([ \t]*)").match(text, _line_start(text, at))
+    line_start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    found = re.compile(r"\ufeff?([ \t]*)").match(text, line_start)
     return found.group(1) if found else ""
 
 
 def _is_inline(text: str, value: JsonNode) -> bool:
-    """Whether its members share a line with each other; an empty text has no manner yet."""
+    """Whether its last member shares a line with what stands before it."""
     members = value.members or ()
     last = members[-1] if members else None
     return last is not None and not re.search(r"[\r\n]", text[last.before.start : last.start])
 
 
-def _gap(text: str, members: Sequence[Member]) -> str:
-    """The space between two members that share a line."""
+def _find_gap(text: str, members: Sequence[JsonMember]) -> str:
+    """The gap between two members that share a line."""
     last = members[-1]
     if len(members) > 1:
         return text[last.before.comments_end : last.start]
-    return _colon_space(text)
+    return _find_colon_space(text)
 
 
-def _unit(text: str, root: JsonNode) -> str:
+def _find_unit(text: str, root: JsonNode) -> str:
     """How far this text indents one level."""
     members = root.members or ()
     if members and not _is_inline(text, root):
-        outer, inner = _indent(text, root.start), _indent(text, members[-1].start)
+        outer, inner = _find_indent(text, root.start), _find_indent(text, members[-1].start)
         if inner.startswith(outer) and inner != outer:
             return inner.removeprefix(outer)
     return "  "

@@ -2,9 +2,9 @@
 
 An entry counts as ours if it starts memory-mcp, wherever that is installed.
 
-An install leaves no note of what it did. An uninstall proves it instead: if putting the entry into
-the copy from before gives the text of today, that copy is the answer, byte for byte. If others
-wrote since, only the entry is removed, and what the copy shows to have come with it.
+An install leaves no note of what it did. So an uninstall repeats it: if putting the entry into the
+copy from before gives the text of today, that copy is the answer, byte for byte. If others wrote
+since, only the entry is removed, and the objects around it that the copy does not have.
 """
 
 import re
@@ -13,21 +13,32 @@ from dataclasses import dataclass
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Final, cast
 
-from memory_mcp.clients.jsonc import Json, holds, is_bare, is_blank, put, read, scan, take
+from memory_mcp.clients.jsonc import (
+    Json,
+    Path,
+    get_value,
+    has_value,
+    is_bare,
+    is_blank,
+    parse_document,
+    remove_value,
+    set_value,
+)
 from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
 
 PROGRAM: Final = "memory-mcp"
-"""The command."""
 PACKAGE: Final = "backtrack-memory"
-"""What brings it: another name, because on PyPI that of the command is somebody else's."""
+"""The distribution: on PyPI the name of the command is somebody else's."""
 WRITTEN: Final = ("type", "command", "args")
-"""What an entry of ours says; whatever else stands in it is its owner's."""
+"""The keys that we write; whatever else stands in an entry is its owner's."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
-"""What every client takes; tools are called after it, and a tool's name has 64 characters."""
+"""Every client takes such a name; it is a part of tools' names, which have 64 characters."""
 _CACHE: Final = re.compile(r"(?:archive|environments|builds)-v\d+")
-"""Folders in uv's cache, where uvx keeps what it runs until somebody tidies up."""
+"""Folders in uv's cache, where uvx keeps what it runs."""
 _RUNNERS: Final = ("uvx", "uv", "pipx")
+_DEFAULTS: Final[Mapping[str, Json]] = {"type": "stdio", "args": []}
+"""What an entry means that leaves these keys out."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +49,17 @@ class Command:
     arguments: tuple[str, ...] = ()
 
 
-def check_name(given: str) -> str:
+def check_name(name: str) -> str:
     """The name of the entry.
 
     Raises:
         InvalidRequestError: clients would not take it.
     """
-    if not _NAME.fullmatch(given):
+    if not _NAME.fullmatch(name):
         raise InvalidRequestError(
-            f"--name {given!r} cannot be used. Take letters, digits, - and _, up to 40 of them."
+            f"--name {name!r} cannot be used. Take letters, digits, - and _, up to 40 of them."
         )
-    return given
+    return name
 
 
 def is_temporary(prefix: PurePath) -> bool:
@@ -57,8 +68,8 @@ def is_temporary(prefix: PurePath) -> bool:
     return by_uvx or ("pipx" in prefix.parts and "venvs" not in prefix.parts)
 
 
-def arguments(client: Client, scope: Scope, project: str, toolsets: str) -> tuple[str, ...]:
-    """What memory-mcp is told: whose memory it is, where the client does not tell it."""
+def make_arguments(client: Client, scope: Scope, project: str, toolsets: str) -> tuple[str, ...]:
+    """The arguments of memory-mcp: whose memory it is, where the client does not say so."""
     folder = client.folder_variable if scope == "project" else project if scope == "user" else ""
     return (
         *(("--project", folder) if folder else ()),
@@ -66,7 +77,7 @@ def arguments(client: Client, scope: Scope, project: str, toolsets: str) -> tupl
     )
 
 
-def entry(client: Client, command: Command) -> dict[str, Json]:
+def make_entry(client: Client, command: Command) -> dict[str, Json]:
     """The entry as that client writes one itself.
 
     Raises:
@@ -80,73 +91,63 @@ def entry(client: Client, command: Command) -> dict[str, Json]:
                 f"{word!a} is no UTF-8, and {client.title} could not be told of it. Move it to a "
                 "path that is."
             ) from None
-    told: dict[str, Json] = {"command": command.program, "args": list(command.arguments)}
-    return {"type": "stdio", **told} if client.typed else told
+    fields: dict[str, Json] = {"command": command.program, "args": list(command.arguments)}
+    return {"type": "stdio", **fields} if client.typed else fields
 
 
 def is_ours(found: Json) -> bool:
     """Whether an entry starts memory-mcp, wherever that is installed."""
     if not isinstance(found, Mapping):
         return False
-    told = cast("Mapping[str, Json]", found)
-    program, given = told.get("command"), _words(told.get("args"))
+    fields = cast("Mapping[str, Json]", found)
+    program, arguments = fields.get("command"), _list_words(fields.get("args"))
     if not isinstance(program, str):
         return False
-    name = _program(program)
+    name = _find_program_name(program)
     if name in (PROGRAM, PACKAGE):
         return True
     if name in _RUNNERS:
-        return any(re.match(rf"{PACKAGE}(?:$|[=\[@ ])", word) for word in given)
-    return name.startswith("python") and given[:2] == ("-m", "memory_mcp")
+        return any(re.match(rf"{PACKAGE}(?:$|[=\[@ ])", word) for word in arguments)
+    return name.startswith("python") and arguments[:2] == ("-m", "memory_mcp")
 
 
-def differences(found: Json, wanted: Mapping[str, Json]) -> tuple[str, ...]:
-    """In what an entry is not what was asked for; whatever else its owner put there is fine."""
+def find_differences(found: Json, wanted: Mapping[str, Json]) -> tuple[str, ...]:
+    """In what an entry differs from the wanted one; its owner may have added to it."""
     if not isinstance(found, Mapping):
         return ("it is no object",)
-    told = cast("Mapping[str, Json]", found)
+    fields = cast("Mapping[str, Json]", found)
     if not is_ours(found):
-        return (f"it starts {_started(told)}, which is not memory-mcp",)
+        started = fields.get("command") or fields.get("url") or "nothing"
+        return (f"it starts {started!r}, which is not memory-mcp",)
     return tuple(
-        f"{key} is {told.get(key)!r} there and {value!r} here"
+        f"{key} is {fields.get(key)!r} there and {value!r} here"
         for key, value in wanted.items()
-        if told.get(key, _USUAL.get(key)) != value
+        if fields.get(key, _DEFAULTS.get(key)) != value
     )
 
 
-_USUAL: Final[Mapping[str, Json]] = {"type": "stdio", "args": []}
-"""What an entry means that does not say it."""
-
-
-def _started(told: Mapping[str, Json]) -> str:
-    return repr(told.get("command") or told.get("url") or "nothing")
-
-
-def _program(command: str) -> str:
+def _find_program_name(command: str) -> str:
     """The name of a program, on whichever system its path was written."""
     last = PureWindowsPath(command).name if "\\" in command else PurePosixPath(command).name
     return re.sub(r"\.(?:exe|cmd|bat)$", "", last, flags=re.IGNORECASE).lower()
 
 
-def _words(value: Json) -> tuple[str, ...]:
+def _list_words(value: Json) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return ()
     return tuple(word for word in value if isinstance(word, str))
 
 
-Path = Sequence[str]
-
-
 @dataclass(frozen=True)
-class Edit:
-    """The text to be; None: no file."""
+class ConfigEdit:
+    """The new text; None: no file."""
 
     text: str | None
 
 
 @dataclass(frozen=True)
 class AlreadyInstalled:
-    """The entry is there, and says what it should."""
+    """The entry is there, as wanted."""
 
 
 @dataclass(frozen=True)
@@ -167,98 +168,98 @@ class OtherServer:
     """The entry of that name starts something else."""
 
 
-def install(
+def plan_install(
     text: str | None, path: Path, wanted: Mapping[str, Json], *, force: bool
-) -> Edit | AlreadyInstalled | DifferentEntry:
+) -> ConfigEdit | AlreadyInstalled | DifferentEntry:
     """Put the entry in. An older one of ours keeps what its owner added to it.
 
     Raises:
         NotJsonError: the text is no JSON.
-        NotAnObjectError: something on the way is no object.
+        NotAnObjectError: the path leads into something that is no object.
     """
     before = text or ""
-    if not holds(before, path):
-        return Edit(_check(before, put(before, path, wanted), path, wanted))
-    found = read(before, path)
-    what = differences(found, wanted)
+    if not has_value(before, path):
+        return ConfigEdit(_verify(before, set_value(before, path, wanted), path, wanted))
+    found = get_value(before, path)
+    what = find_differences(found, wanted)
     if not what:
         return AlreadyInstalled()
     if not force:
         return DifferentEntry(what, is_ours(found))
     if not is_ours(found):
-        return Edit(_check(before, put(before, path, wanted), path, wanted))
+        return ConfigEdit(_verify(before, set_value(before, path, wanted), path, wanted))
     after = before
     for key, value in wanted.items():
-        if read(after, (*path, key)) != value:
-            after = put(after, (*path, key), value)
-    return Edit(after)
+        if get_value(after, (*path, key)) != value:
+            after = set_value(after, (*path, key), value)
+    return ConfigEdit(after)
 
 
-def uninstall(
+def plan_uninstall(
     text: str | None, path: Path, copies: Sequence[str]
-) -> Edit | NotInstalled | OtherServer:
-    """Take the entry out; `copies` are the texts from before installs, the newest first.
+) -> ConfigEdit | NotInstalled | OtherServer:
+    """Remove the entry; `copies` are the texts from before installs, the newest first.
 
     Raises:
         NotJsonError: the text is no JSON.
-        NotAnObjectError: something on the way is no object.
+        NotAnObjectError: the path leads into something that is no object.
     """
-    if text is None or not holds(text, path):
+    if text is None or not has_value(text, path):
         return NotInstalled()
-    found = read(text, path)
+    found = get_value(text, path)
     if not is_ours(found):
         return OtherServer()
     readable = [copy for copy in copies if _is_readable(copy, path)]
-    for copy in sorted(readable, key=lambda copy: _holds_ours(copy, path)):
+    # copies without an entry of ours first: whoever replaced their own by it wants that back
+    for copy in sorted(readable, key=lambda copy: _has_ours(copy, path)):
         if _install_again(copy, path, text) == text:
-            return Edit(copy)
-    if not copies and put("", path, found) == text:
-        return Edit(None)
-    return Edit(_take_out(text, path, readable[0] if readable else None))
+            return ConfigEdit(copy)
+    if not copies and set_value("", path, found) == text:
+        return ConfigEdit(None)
+    return ConfigEdit(_remove_entry(text, path, readable[0] if readable else None))
 
 
 def _is_readable(copy: str, path: Path) -> bool:
     try:
-        holds(copy, path)
+        has_value(copy, path)
     except InvalidRequestError:  # from a day when the file itself was broken
         return False
     return True
 
 
-def _holds_ours(copy: str, path: Path) -> bool:
-    return holds(copy, path) and is_ours(read(copy, path))
+def _has_ours(copy: str, path: Path) -> bool:
+    return has_value(copy, path) and is_ours(get_value(copy, path))
 
 
 def _install_again(copy: str, path: Path, text: str) -> str | None:
-    """What an install makes of a copy; one that knows no entry of ours comes before one that does.
-
-    Who puts right an entry of their own and takes memory-mcp out again wants that entry back.
-    """
-    if not _holds_ours(copy, path):
-        return put(copy, path, read(text, path))
-    wanted = {key: read(text, (*path, key)) for key in WRITTEN if holds(text, (*path, key))}
-    match install(copy, path, wanted, force=True):
-        case Edit(after):
+    """What an install makes of a copy; None if it would not change it."""
+    if not _has_ours(copy, path):
+        return set_value(copy, path, get_value(text, path))
+    wanted = {
+        key: get_value(text, (*path, key)) for key in WRITTEN if has_value(text, (*path, key))
+    }
+    match plan_install(copy, path, wanted, force=True):
+        case ConfigEdit(after):
             return after
         case _:
             return None
 
 
-def _take_out(text: str, path: Path, before: str | None) -> str | None:
-    """Without the entry, and without what was empty around it and not there before."""
-    while holds(text, path) and is_ours(read(text, path)):  # a key may stand twice
-        text = take(text, path)
+def _remove_entry(text: str, path: Path, before: str | None) -> str | None:
+    """Remove the entry, and the empty objects around it that were not there before."""
+    while has_value(text, path) and is_ours(get_value(text, path)):  # a key may stand twice
+        text = remove_value(text, path)
     for depth in range(len(path) - 1, 0, -1):
-        if not is_bare(text, path[:depth]) or holds(before or "", path[:depth]):
+        if not is_bare(text, path[:depth]) or has_value(before or "", path[:depth]):
             return text
-        text = take(text, path[:depth])
+        text = remove_value(text, path[:depth])
     return before if is_blank(before or "") and is_bare(text, ()) else text
 
 
-def _check(before: str, after: str, path: Path, wanted: Mapping[str, Json]) -> str:
-    """The text, once it says what the old one said, and the entry: no slip of ours is written."""
-    old = None if is_blank(before) else scan(before).root.data
-    if scan(after).root.data != _insert(old, path, wanted):
+def _verify(before: str, after: str, path: Path, wanted: Mapping[str, Json]) -> str:
+    """The new text, if it says what the old one said and the entry: no slip of ours is written."""
+    old = None if is_blank(before) else parse_document(before).root.data
+    if parse_document(after).root.data != _insert(old, path, wanted):
         raise AssertionError(path)
     return after
 

@@ -20,22 +20,22 @@ _STORE_PACKAGE: Final = "Claude_pzs8sxrjxfjjc"
 
 @dataclass(frozen=True)
 class Client:
-    """What is particular about one client."""
+    """What is particular about one client.
+
+    `scopes` are where it reads of servers, the usual one first. `typed`: an entry says
+    `"type": "stdio"`. `folder_variable` stands for the project's folder in a project's file; empty:
+    the client passes it otherwise. `plain`: it reads plain JSON only, and a comment keeps it from
+    starting. `finds_commands`: it starts a command by its name alone, as a shell would.
+    """
 
     title: str
     scopes: tuple[Scope, ...]
-    """Where it can be told of a server; the first is the usual one."""
     key: str = "mcpServers"
     typed: bool = True
-    """Whether an entry says `"type": "stdio"`."""
     folder_variable: str = ""
-    """What stands for the project's folder in a project's file; empty: it is told otherwise."""
     plain: bool = False
-    """Whether it reads plain JSON only, so that a comment keeps it from starting."""
     finds_commands: bool = True
-    """Whether it starts a command by its name alone, as a shell would."""
     next_step: str = ""
-    """What its user does then."""
 
 
 CLIENTS: Final[Mapping[ClientName, Client]] = {
@@ -60,21 +60,23 @@ CLIENTS: Final[Mapping[ClientName, Client]] = {
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things are on this machine."""
+    r"""Where things are on this machine.
+
+    `packages` are the names in %LOCALAPPDATA%\Packages (Windows only); `present` are those of
+    `list_deciding_files` that exist.
+    """
 
     platform: Platform
     home: PurePath
     project: PurePath | None = None
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     packages: Sequence[str] = ()
-    """The names in %LOCALAPPDATA%\\Packages; Windows only."""
     present: frozenset[PurePath] = frozenset()
-    """Which of `asked_for` exist."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A file, and the way to the servers in it."""
+    """A file, and the path to the servers in it."""
 
     file: PurePath
     path: tuple[str, ...]
@@ -93,28 +95,28 @@ def find_target(name: ClientName, scope: Scope, folders: Folders) -> Target:
         case "claude-desktop":
             return Target(_claude_desktop(folders) / "claude_desktop_config.json", (client.key,))
         case "cursor":
-            root = folders.home if scope == "user" else _project(folders)
+            root = folders.home if scope == "user" else _require_project(folders)
             return Target(root / ".cursor" / "mcp.json", (client.key,))
         case "vscode" if scope == "user":
-            return Target(_programs(folders) / "Code" / "User" / "mcp.json", (client.key,))
+            return Target(_settings_folder(folders) / "Code" / "User" / "mcp.json", (client.key,))
         case "vscode":
-            return Target(_project(folders) / ".vscode" / "mcp.json", (client.key,))
+            return Target(_require_project(folders) / ".vscode" / "mcp.json", (client.key,))
 
 
-def deciding_files(folders: Folders) -> tuple[PurePath, ...]:
+def list_deciding_files(folders: Folders) -> tuple[PurePath, ...]:
     """The files whose presence decides which one counts."""
     return (_claude_code_folder(folders, ".claude") / ".config.json",)
 
 
 def _claude_code(scope: Scope, folders: Folders) -> Target:
     if scope == "project":
-        return Target(_project(folders) / ".mcp.json", ("mcpServers",))
-    (older,) = deciding_files(folders)
+        return Target(_require_project(folders) / ".mcp.json", ("mcpServers",))
+    (older,) = list_deciding_files(folders)
     newer = _claude_code_folder(folders, "") / ".claude.json"
     file = older if older in folders.present else newer
     if scope == "user":
         return Target(file, ("mcpServers",))
-    return Target(file, ("projects", _project(folders).as_posix(), "mcpServers"))
+    return Target(file, ("projects", _require_project(folders).as_posix(), "mcpServers"))
 
 
 def _claude_code_folder(folders: Folders, below_home: str) -> PurePath:
@@ -127,38 +129,38 @@ def _claude_desktop(folders: Folders) -> PurePath:
         names = sorted(n for n in folders.packages if n.startswith("Claude_"))
         if names:
             name = _STORE_PACKAGE if _STORE_PACKAGE in names else names[0]
-            packages = _local_programs(folders) / "Packages"
+            packages = _local_settings_folder(folders) / "Packages"
             return packages / name / "LocalCache" / "Roaming" / "Claude"
-    return _programs(folders) / "Claude"
+    return _settings_folder(folders) / "Claude"
 
 
-def _programs(folders: Folders) -> PurePath:
-    """Where programs keep what they remember of a user."""
+def _settings_folder(folders: Folders) -> PurePath:
+    """Where programs keep a user's settings."""
     match folders.platform:
         case "windows":
-            return _named(folders, "APPDATA") or folders.home / "AppData" / "Roaming"
+            return _read_folder(folders, "APPDATA") or folders.home / "AppData" / "Roaming"
         case "macos":
             return folders.home / "Library" / "Application Support"
         case "linux":
-            return _named(folders, "XDG_CONFIG_HOME") or folders.home / ".config"
+            return _read_folder(folders, "XDG_CONFIG_HOME") or folders.home / ".config"
 
 
-def packages_folder(folders: Folders) -> PurePath:
+def find_packages_folder(folders: Folders) -> PurePath:
     """Where Windows keeps the folders of programs from its store."""
-    return _local_programs(folders) / "Packages"
+    return _local_settings_folder(folders) / "Packages"
 
 
-def _local_programs(folders: Folders) -> PurePath:
-    return _named(folders, "LOCALAPPDATA") or folders.home / "AppData" / "Local"
+def _local_settings_folder(folders: Folders) -> PurePath:
+    return _read_folder(folders, "LOCALAPPDATA") or folders.home / "AppData" / "Local"
 
 
-def _named(folders: Folders, variable: str) -> PurePath | None:
+def _read_folder(folders: Folders, variable: str) -> PurePath | None:
     """The folder a variable names; a relative one counts as none, as XDG says."""
     folder = type(folders.home)(folders.variables.get(variable, ""))
     return folder if folder.is_absolute() else None
 
 
-def _project(folders: Folders) -> PurePath:
+def _require_project(folders: Folders) -> PurePath:
     if folders.project is None:
         raise InvalidRequestError(
             "There is no project here. Name its folder with --project DIR, or take --scope user."

@@ -17,7 +17,7 @@ from memory_mcp.domain.search import Candidate, Corpus, Filters, QueryVectors, V
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.ranking.analysis import extract_fields, text_to_encode
+from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.text.merge import Statement, is_comparable, score_similarity
 
 _ASKED_MAX: Final = 10
@@ -92,7 +92,7 @@ def _related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float 
 def _text(record: Record, *, beside: Record) -> str:
     """What is compared: with the title where both have one, because it may name what is meant."""
     titled = record.title and beside.title
-    return text_to_encode(record) if titled else record.content
+    return make_encoder_text(record) if titled else record.content
 
 
 def _compared(record: Record, old: Statement, new: Statement, cosine: float | None) -> Alike:
@@ -115,7 +115,7 @@ async def _asked(pool: Pool, new: Record) -> QueryVectors | None:
     if pool.meaning is None or not pool.meaning.embedder.here:
         return None
     try:
-        return await pool.meaning.embedder.question(text_to_encode(new))
+        return await pool.meaning.embedder.question(make_encoder_text(new))
     except ModelUnavailableError:  # words do without
         return None
 

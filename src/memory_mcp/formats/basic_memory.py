@@ -1,7 +1,7 @@
 """basic-memory: Markdown notes with front matter, observations and relations.
 
-An observation is a point with a category in brackets, or with a #tag; a relation is a point with a
-word (several in quotes) and one [[note]]. Whatever else a note says is taken by its sections.
+An observation is a point with a category in brackets, or with a #tag. A relation is a point with a
+word (several in quotes) and one [[note]]. The other text of a note is read by its sections.
 """
 
 import re
@@ -14,7 +14,7 @@ from memory_mcp.domain.record import Kind
 from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
-from memory_mcp.formats.values import Collector, as_texts, note_lost_fields, text_of, time_of
+from memory_mcp.formats.values import Found, as_text, as_texts, as_time, collect
 
 _CATEGORY: Final = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
 _CLOCK: Final = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
@@ -25,11 +25,12 @@ _RELATION: Final = re.compile(
     r"\s*(?P<context>\([^()]*\))?\s*"
 )
 _TASK: Final = re.compile(r"\[.\]\s")
-_KINDS: Final[tuple[Kind, ...]] = (
-    "fact", "preference", "convention", "pattern", "decision", "lesson", "event",
-)  # fmt: skip
+_KINDS: Final[dict[str, Kind]] = {
+    "fact": "fact", "preference": "preference", "convention": "convention", "pattern": "pattern",
+    "decision": "decision", "lesson": "lesson", "event": "event",
+}  # fmt: skip
 _STAMPS: Final = ("created", "created_at", "date", "modified")
-_TAKEN: Final = {"title", "permalink", "type", "tags", *_STAMPS}
+_KNOWN: Final = {"title", "permalink", "type", "tags", *_STAMPS}
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,12 @@ class _Note:
 
     name: str
     title: str
-    nature: str
+    category: str
     tags: tuple[str, ...]
-    document: SourceFile
 
 
 def matches(material: Material) -> bool:
-    """Whether a note has the front matter of one, or an observation or relation in it."""
+    """Whether a note has such front matter, or an observation or relation in it."""
     return any(_is_note(note.text) for note in find_notes(material))
 
 
@@ -52,89 +52,84 @@ def _is_note(text: str) -> bool:
     fields, body = parse_front_matter(text)
     if "permalink" in fields:
         return True
-    pieces = [block.text for block in parse_blocks(body) if block.form == "item"]
-    return bool(fields) and any(_observed(text) or _RELATION.fullmatch(text) for text in pieces)
+    points = [block.text for block in parse_blocks(body) if block.form == "item"]
+    return bool(fields) and any(
+        _is_observation(text) or _RELATION.fullmatch(text) for text in points
+    )
 
 
 def read(material: Material) -> Parsed:
     """Every observation, relation and section of every note."""
-    items = Collector(material)
     lost: set[str] = set()
-    for document in material.documents:
-        lost |= parse_front_matter(document.text)[0].keys() - _TAKEN
-        for found in _of(document):
-            items.add(found)
-    return Parsed(
-        "basic-memory", tuple(items.memories), tuple(items.left_out), note_lost_fields(lost)
-    )
+    found = (each for document in material.documents for each in _read_document(document, lost))
+    return collect("basic-memory", material, found, lost)
 
 
-def _of(document: SourceFile) -> Iterator[ForeignMemory | LeftOut]:
+def _read_document(document: SourceFile, lost: set[str]) -> Iterator[Found]:
     fields, body = parse_front_matter(document.text)
-    title = text_of(fields.get("title")) or splitext(basename(document.name))[0]
+    lost.update(fields.keys() - _KNOWN)
+    title = as_text(fields.get("title")) or splitext(basename(document.name))[0]
     note = _Note(
-        name=text_of(fields.get("permalink")) or title,
+        name=as_text(fields.get("permalink")) or title,
         title=title,
-        nature=text_of(fields.get("type")) or "note",
+        category=as_text(fields.get("type")) or "note",
         tags=tuple(as_texts(fields.get("tags"))),
-        document=document,
     )
-    at = next((at for name in _STAMPS if (at := time_of(fields.get(name)))), None)
-    said = list(_memories(note, list(parse_blocks(body))))
-    for found in said:
+    at = next((at for name in _STAMPS if (at := as_time(fields.get(name)))), None)
+    blocks = list(parse_blocks(body))
+    if not blocks:
+        yield LeftOut(document.name, "is a note without a text")
+    for found in _read_blocks(note, document.name, blocks):
         if isinstance(found, LeftOut):
             yield found
         else:
             yield replace(found, at=at, around=document.modified)
-    if not said:
-        yield LeftOut(document.name, "is a note without a text")
 
 
-def _memories(note: _Note, pieces: list[MarkdownBlock]) -> Iterator[ForeignMemory | LeftOut]:
-    prose: dict[tuple[str, ...], list[str]] = {}
-    for block in pieces:
-        where = f"{note.document.name}, line {block.line}: {block.text[:60]}"
+def _read_blocks(note: _Note, file: str, blocks: list[MarkdownBlock]) -> Iterator[Found]:
+    sections: dict[tuple[str, ...], list[str]] = {}
+    for block in blocks:
+        where = f"{file}, line {block.line}: {block.text[:60]}"
         is_item = block.form == "item"
         if block.form == "heading":
             yield LeftOut(where, BARE)
-        elif is_item and (relation := _RELATION.fullmatch(block.text)) and _is_verb(relation):
-            yield _relation(note, relation, where)
-        elif is_item and _observed(block.text):
-            yield _observation(note, block.text, where)
+        elif is_item and (relation := _RELATION.fullmatch(block.text)) and _has_verb(relation):
+            yield _make_relation(note, relation, where)
+        elif is_item and _is_observation(block.text):
+            yield _make_observation(note, block.text, where)
         else:
             mark = "- " if is_item else ""
-            prose.setdefault(block.path, []).append(mark + block.text)
-    for path, texts in prose.items():
-        heads = [name for name in path if name != note.title]
+            sections.setdefault(block.path, []).append(mark + block.text)
+    for path, texts in sections.items():
+        headings = [name for name in path if name != note.title]
         text = ("\n" if all(t.startswith("- ") for t in texts) else "\n\n").join(texts)
         yield ForeignMemory(
             identity=f"section\n{note.name}\n{text}",
-            item=f"{note.document.name}: {' > '.join(heads) or note.title}",
+            item=f"{file}: {' > '.join(headings) or note.title}",
             content=text,
-            title=" \u203a ".join([note.title, *heads]),
-            category=note.nature,
+            title=" \u203a ".join([note.title, *headings]),
+            category=note.category,
             tags=note.tags,
         )
 
 
-def _observation(note: _Note, said: str, where: str) -> ForeignMemory:
-    found = _CATEGORY.fullmatch(said)
+def _make_observation(note: _Note, point: str, where: str) -> ForeignMemory:
+    found = _CATEGORY.fullmatch(point)
     category = found["category"].strip() if found else ""
-    text = found["text"].strip() if found else said
-    kinds: dict[str, Kind] = {kind: kind for kind in _KINDS}
+    text = found["text"].strip() if found else point
     tags = (*(match.group(1) for match in _TAG.finditer(text)), *note.tags)
     return ForeignMemory(
         identity=f"observation\n{note.name}\n{category}\n{text}",
         item=where,
         content=_TAGS_LAST.sub("", text) or text,
-        kind=kinds.get(category.casefold(), "fact"),
+        kind=_KINDS.get(category.casefold(), "fact"),
         title=note.title,
         category=category,
         tags=tuple(dict.fromkeys(tags)),
     )
 
 
-def _relation(note: _Note, found: re.Match[str], where: str) -> ForeignMemory:
+def _make_relation(note: _Note, found: re.Match[str], where: str) -> ForeignMemory:
     verb, target = found["verb"].strip(), found["target"].strip()
     words = f"{note.title} {verb.replace('_', ' ')} {target}"
     return ForeignMemory(
@@ -147,12 +142,12 @@ def _relation(note: _Note, found: re.Match[str], where: str) -> ForeignMemory:
     )
 
 
-def _is_verb(found: re.Match[str]) -> bool:
-    """A word, or several in quotes: others are a sentence that names a note."""
+def _has_verb(found: re.Match[str]) -> bool:
+    """Whether the words before the note are one, or several in quotes, and no sentence."""
     return bool(found["quote"]) or not re.search(r"\s", found["verb"].strip())
 
 
-def _observed(text: str) -> bool:
+def _is_observation(text: str) -> bool:
     if _TASK.match(text):
         return False
     found = _CATEGORY.fullmatch(text)

@@ -1,22 +1,23 @@
 """CLAUDE.md, which people write: every point and paragraph is a memory, titled by its headings.
 
-What it imports is named in a note and not followed.
+The files that it imports are named in a note and not followed.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from posixpath import basename
 from typing import Final
 
 from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
-from memory_mcp.formats.values import Collector, is_markdown, note_lost_fields
+from memory_mcp.formats.values import Found, collect, is_markdown
 
 CLAUDE_FILES: Final = frozenset({"claude.md", "claude.local.md", "agents.md"})
-"""What the files of instructions are called, in small letters."""
+"""The names of files of instructions, in small letters."""
 
 _NOTES_MAX: Final = 50
-"""Notes of a folder that are looked at to tell whose they are."""
+"""How many notes of a folder are read to identify their program."""
 _IMPORT: Final = re.compile(r"(?<![\w`@/])@((?:~?[\w.-]*/)*[\w.-]*\w[\w.-]*)")
 _IMPORTS_ALONE: Final = re.compile(r"(?:see\s+|read\s+)?@\S+[.,]?", re.IGNORECASE)
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -42,31 +43,41 @@ def _is_claude_file(document: SourceFile) -> bool:
 
 
 def read(material: Material) -> Parsed:
-    """Every point and paragraph of the files, with what they import."""
-    items = Collector(material)
+    """Every point and paragraph of the files, with the names of what they import."""
     imports: dict[str, None] = {}
     lost: set[str] = set()
+    parsed = collect("claude-md", material, _read_all(material, imports, lost), lost)
+    if not imports:
+        return parsed
+    names = ", ".join(f"@{name}" for name in imports)
+    note = f"Imported by it, and not followed: {names}. Import each by itself."
+    return replace(parsed, notes=(note, *parsed.notes))
+
+
+def _read_all(material: Material, imports: dict[str, None], lost: set[str]) -> Iterator[Found]:
     for document in material.documents:
         fields, body = parse_front_matter(document.text)
-        lost |= fields.keys()
-        imports |= dict.fromkeys(_imports(body))
-        for found in find_pieces(document, body, ""):
-            items.add(found)
-    notes = (*_not_followed(imports), *note_lost_fields(lost))
-    return Parsed("claude-md", tuple(items.memories), tuple(items.left_out), notes)
+        lost.update(fields)
+        imports.update(dict.fromkeys(_find_imports(body)))
+        yield from read_pieces(document, body, "")
 
 
-def find_pieces(document: SourceFile, body: str, title: str) -> Iterator[ForeignMemory | LeftOut]:
+def _find_imports(body: str) -> Iterable[str]:
+    """The files that are imported; in code an @ is something else."""
+    names = (match.group(1) for match in _IMPORT.finditer(_CODE.sub("", body)))
+    return (name for name in names if "." in name or "/" in name)
+
+
+def read_pieces(document: SourceFile, body: str, title: str) -> Iterator[Found]:
     """A memory of each block of a text; `title` is for those without a heading."""
-    pieces = list(parse_blocks(body))
-    for place, block in enumerate(pieces):
+    blocks = list(parse_blocks(body))
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         where = f"{document.name}, line {block.line}: {block.text[:60]}"
-        after = pieces[place + 1] if place + 1 < len(pieces) else None
         if block.form == "heading":
             yield LeftOut(where, BARE)
         elif _IMPORTS_ALONE.fullmatch(block.text):
             yield LeftOut(where, "imports another file, which is not followed")
-        elif _announces(block, after):
+        elif after is not None and _announces(block, after):
             yield LeftOut(where, "only announces the list below it")
         else:
             path = " \u203a ".join(block.path) or title
@@ -80,20 +91,8 @@ def find_pieces(document: SourceFile, body: str, title: str) -> Iterator[Foreign
             )
 
 
-def _announces(block: MarkdownBlock, after: MarkdownBlock | None) -> bool:
-    listed = after is not None and after.form == "item" and after.path == block.path
-    one_line = "\n" not in block.text and block.form == "paragraph"
-    return listed and one_line and block.text.endswith(":")
-
-
-def _imports(body: str) -> list[str]:
-    """The files that are imported; in code an @ is something else."""
-    found = (match.group(1) for match in _IMPORT.finditer(_CODE.sub("", body)))
-    return [name for name in found if "." in name or "/" in name]
-
-
-def _not_followed(imports: dict[str, None]) -> tuple[str, ...]:
-    if not imports:
-        return ()
-    names = ", ".join(f"@{name}" for name in imports)
-    return (f"Imported by it, and not followed: {names}. Import each by itself.",)
+def _announces(block: MarkdownBlock, after: MarkdownBlock) -> bool:
+    """Whether a block is only the line above a list, such as "Commands:"."""
+    is_list = after.form == "item" and after.path == block.path
+    is_line = "\n" not in block.text and block.form == "paragraph"
+    return is_list and is_line and block.text.endswith(":")

@@ -19,11 +19,7 @@ class Importer(Protocol):
         ...
 
     def read(self, material: Material) -> Parsed:
-        """Every memory in it, and what is left out.
-
-        Raises:
-            InvalidRequestError: it cannot be read.
-        """
+        """Every memory in it, and what is left out; InvalidRequestError if it cannot be read."""
         ...
 
 
@@ -31,7 +27,7 @@ def read_source(material: Material, source: str | None, name: str) -> Parsed:
     """Read a source; without its kind, as the kind that it looks like.
 
     Raises:
-        InvalidRequestError: it is none of them, it could be several, or it cannot be read.
+        InvalidRequestError: it looks like none or like several, or cannot be read.
     """
     if not material.documents:
         raise InvalidRequestError(f"There is nothing to read in {name!r}: no Markdown, no JSON.")
@@ -49,24 +45,18 @@ def _load(source: str) -> Importer:
 
 
 def _drop_own_pages(material: Material) -> Material:
-    """Leave out the pages that this program renders: they repeat what is remembered already."""
-    ours = [d for d in material.documents if d.text.startswith(GENERATED)]
+    """Leave out the pages that this program renders: they repeat memories that are here."""
+    pages = [d for d in material.documents if d.text.startswith(GENERATED)]
+    reason = "was written by this program, of its own memories"
     return replace(
         material,
-        documents=tuple(d for d in material.documents if d not in ours),
-        left_out=(
-            *material.left_out,
-            *(LeftOut(d.name, "was written by this program, of its own memories") for d in ours),
-        ),
+        documents=tuple(d for d in material.documents if d not in pages),
+        left_out=(*material.left_out, *(LeftOut(d.name, reason) for d in pages)),
     )
 
 
 def _identify(material: Material, name: str) -> str:
-    """The kind of source that the material looks like.
-
-    Raises:
-        InvalidRequestError: like none, or a folder like several; the message names the choices.
-    """
+    """The kind of source that the material looks like; a folder must look like one only."""
     if _load(OWN_EXPORT).matches(material):
         return OWN_EXPORT
     found: list[str] = []

@@ -1,10 +1,10 @@
 """Parse Markdown notes: front matter, then blocks (paragraphs, and list items with what is nested).
 
-A fenced block of code belongs to the block above it. Comments are left out; what only looks like
-one (it is never closed, or stands in code) is text.
+Fenced code belongs to the block above it. Comments are left out; one that is never closed, or that
+stands in code, is text.
 
 Front matter is read without a YAML library, in the few forms that notes of programs use. Any other
-value is a text. A value in JSON is YAML as well, so what we write is read by both.
+value is a text. JSON is YAML as well, so both read what we write.
 """
 
 import json
@@ -22,15 +22,15 @@ _OPENS: Final = re.compile(
     r"(?P<comment><!--)|^[ \t]*(?P<fence>`{3,}+(?![^\n]*`)|~{3,})|`+", re.MULTILINE
 )
 _SPAN_CHARS_MAX: Final = 2_000
-"""How far the end of code within a sentence is looked for: a lone backtick is no code."""
+"""The longest code within a sentence: a lone backtick is no code."""
 _RULE: Final = re.compile(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
 
 
 @dataclass(frozen=True)
 class MarkdownBlock:
-    """One piece: its text (of an item without the mark), the headings above it, its line.
+    """A text (of an item without the mark), the headings above it, its line.
 
-    A heading is a piece of its own if there is nothing below it.
+    A heading is a block of its own if there is nothing below it.
     """
 
     text: str
@@ -41,25 +41,27 @@ class MarkdownBlock:
 
 @dataclass
 class _OpenBlock:
-    """A piece that is being read."""
+    """A block that is being read.
+
+    `apart`: an empty line came, so that only text that is set in, or code, still belongs to it.
+    """
 
     lines: list[str]
     line: int
     item: bool
     apart: bool = False
-    """An empty line came: only what is set in, or code, still belongs to it."""
 
 
 def parse_blocks(text: str) -> Iterator[MarkdownBlock]:
-    """The pieces of a text, in order."""
+    """The blocks of a text, in order."""
     path: list[tuple[int, str]] = []
-    held: _OpenBlock | None = None
+    block: _OpenBlock | None = None
     bare = 0  # the line of the last heading, while nothing stands below it
-    for number, line, fenced in _lines(_without_comments(text)):
+    for number, line, fenced in _number_lines(_strip_comments(text)):
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            yield from _close(held, path)
-            held = None
+            yield from _close(block, path)
+            block = None
             level = len(heading.group(1))
             if bare and level <= path[-1][0]:
                 yield _bare_heading(path, bare)
@@ -67,29 +69,31 @@ def parse_blocks(text: str) -> Iterator[MarkdownBlock]:
             path.append((level, heading.group(2)))
             bare = number
         elif not fenced and (not line.strip() or _RULE.match(line)):
-            if held is not None:
-                held.apart = True
-        elif held is not None and (fenced or _continues(held, line)):
-            held.lines += [*([""] if held.apart and not fenced else []), line]
-            held.apart = False
+            if block is not None:
+                block.apart = True
+        elif block is not None and (fenced or _continues(block, line)):
+            block.lines += [*([""] if block.apart and not fenced else []), line]
+            block.apart = False
         else:
-            yield from _close(held, path)
+            yield from _close(block, path)
             bare = 0
             mark = None if fenced else _ITEM.match(line)
-            held = _OpenBlock([line[mark.end() :] if mark else line], number, item=mark is not None)
-    yield from _close(held, path)
+            block = _OpenBlock(
+                [line[mark.end() :] if mark else line], number, item=mark is not None
+            )
+    yield from _close(block, path)
     if bare:
         yield _bare_heading(path, bare)
 
 
 def _bare_heading(path: list[tuple[int, str]], line: int) -> MarkdownBlock:
-    *above, (_, name) = path
-    return MarkdownBlock(name, tuple(said for _, said in above), line, "heading")
+    *above, (_, heading) = path
+    return MarkdownBlock(heading, tuple(name for _, name in above), line, "heading")
 
 
-def _without_comments(text: str) -> str:
-    """The text with as many lines, but no comments that are closed and stand outside of code."""
-    kept: list[str] = []
+def _strip_comments(text: str) -> str:
+    """The text with as many lines, without comments that are closed and stand outside of code."""
+    parts: list[str] = []
     at = 0
     while found := _OPENS.search(text, at):
         if found["comment"]:
@@ -97,15 +101,15 @@ def _without_comments(text: str) -> str:
             if end < 0:
                 break
             end += len("-->")
-            kept += (text[at : found.start()], "\n" * text.count("\n", found.start(), end))
+            parts += (text[at : found.start()], "\n" * text.count("\n", found.start(), end))
         else:
-            end = _code_end(text, found)
-            kept.append(text[at:end])
+            end = _find_code_end(text, found)
+            parts.append(text[at:end])
         at = end
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
-def _code_end(text: str, found: re.Match[str]) -> int:
+def _find_code_end(text: str, found: re.Match[str]) -> int:
     if fence := found["fence"]:
         closing = re.compile(rf"^[ \t]*{fence}", re.MULTILINE).search(text, found.end())
         return closing.end() if closing else len(text)
@@ -116,7 +120,7 @@ def _code_end(text: str, found: re.Match[str]) -> int:
     return closing.end() if closing else end
 
 
-def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
+def _number_lines(text: str) -> Iterator[tuple[int, str, bool]]:
     """The lines with their numbers, and whether each is within a fence of code, or one."""
     fence = ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -129,21 +133,21 @@ def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
             yield number, line, mark is not None
 
 
-def _close(held: _OpenBlock | None, path: list[tuple[int, str]]) -> Iterator[MarkdownBlock]:
-    if held is not None and (said := _join(held)):
+def _close(block: _OpenBlock | None, path: list[tuple[int, str]]) -> Iterator[MarkdownBlock]:
+    if block is not None and (text := _join(block)):
         names = tuple(name for _, name in path)
-        yield MarkdownBlock(said, names, held.line, "item" if held.item else "paragraph")
+        yield MarkdownBlock(text, names, block.line, "item" if block.item else "paragraph")
 
 
-def _continues(held: _OpenBlock, line: str) -> bool:
-    if line[0] in " \t" and held.item:
+def _continues(block: _OpenBlock, line: str) -> bool:
+    if line[0] in " \t" and block.item:
         return True
-    return not held.apart and _ITEM.match(line) is None
+    return not block.apart and _ITEM.match(line) is None
 
 
-def _join(held: _OpenBlock) -> str:
-    """The lines, those of a list within an item set in as far as they need be."""
-    first, *rest = held.lines or [""]
+def _join(block: _OpenBlock) -> str:
+    """The lines; those below the first keep only their relative indentation."""
+    first, *rest = block.lines or [""]
     least = min((len(li) - len(li.lstrip()) for li in rest if li.strip()), default=0)
     return "\n".join([first, *(li[least:].rstrip() for li in rest)]).strip()
 
@@ -155,7 +159,7 @@ _COMMENT: Final = re.compile(r"\s#.*$")
 
 
 def split_front_matter(text: str) -> tuple[str | None, str]:
-    """The front matter of a file, if there is any, and what stands below it, each as it was."""
+    """The front matter of a file, if there is any, and the text below it, each as it was."""
     if not text.startswith(f"{_FENCE}\n"):
         return None, text
     start = len(_FENCE) + 1
@@ -170,22 +174,18 @@ def split_front_matter(text: str) -> tuple[str | None, str]:
 
 
 def parse_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The fields of a note and what stands below them; without front matter there are none.
+    """The fields of a note and the text below them.
 
-    What holds no field is none: two rules may stand about a part of the text.
+    Without a field there is no front matter: two rules may stand around a part of the text.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     head, body = split_front_matter(text)
-    fields = parse_fields(head) if head else {}
+    fields = _parse_fields(head.split("\n"), 0) if head else {}
     return (fields, body) if fields or not head else ({}, text)
 
 
-def parse_fields(head: str) -> dict[str, Any]:
-    """The fields of a front matter: texts, lists of texts, and fields within a field."""
-    return _fields(head.split("\n"), 0)
-
-
-def _fields(lines: Sequence[str], indent: int) -> dict[str, Any]:
+def _parse_fields(lines: Sequence[str], indent: int) -> dict[str, Any]:
+    """Texts, lists of texts, and fields within a field."""
     found: dict[str, Any] = {}
     place = 0
     while place < len(lines):
@@ -198,7 +198,9 @@ def _fields(lines: Sequence[str], indent: int) -> dict[str, Any]:
         while place < len(lines) and _is_below(lines[place], indent):
             below.append(lines[place])
             place += 1
-        found[field["name"].strip().strip("\"'")] = _value((field["value"] or "").strip(), below)
+        found[field["name"].strip().strip("\"'")] = _parse_value(
+            (field["value"] or "").strip(), below
+        )
     return found
 
 
@@ -207,38 +209,38 @@ def _is_below(line: str, indent: int) -> bool:
     return not line.strip() or _indent(line) > indent or line[indent:].startswith("- ")
 
 
-def _value(given: str, below: Sequence[str]) -> Any:
+def _parse_value(value: str, below: Sequence[str]) -> Any:
     there = [line for line in below if line.strip()]
-    if _BLOCK.match(given):
+    if _BLOCK.match(value):
         least = min((_indent(line) for line in there), default=0)
         cut = [line[least:] for line in below]
-        return ("\n" if given[0] == "|" else " ").join(cut).strip()
-    if given:
-        return _scalar(" ".join([given, *(line.strip() for line in there)]))
+        return ("\n" if value[0] == "|" else " ").join(cut).strip()
+    if value:
+        return _parse_scalar(" ".join([value, *(line.strip() for line in there)]))
     if not there:
         return ""
     if there[0].strip().startswith("- "):
-        return [_scalar(line.strip()[2:]) for line in there if line.strip().startswith("- ")]
-    return _fields(there, _indent(there[0]))
+        return [_parse_scalar(line.strip()[2:]) for line in there if line.strip().startswith("- ")]
+    return _parse_fields(there, _indent(there[0]))
 
 
-def _scalar(given: str) -> Any:
-    given = given.strip()
-    if given[:1] in ("[", "{", '"'):
+def _parse_scalar(text: str) -> Any:
+    text = text.strip()
+    if text[:1] in ("[", "{", '"'):
         try:
-            return json.loads(given)
+            return json.loads(text)
         except (ValueError, RecursionError):
             pass
-    if given.startswith("[") and given.endswith("]"):
-        return [_plain(part) for part in given[1:-1].split(",") if part.strip()]
-    return _plain(given)
+    if text.startswith("[") and text.endswith("]"):
+        return [_unquote(part) for part in text[1:-1].split(",") if part.strip()]
+    return _unquote(text)
 
 
-def _plain(given: str) -> str:
-    given = given.strip()
-    if len(given) > 1 and given[0] == given[-1] and given[0] in "\"'":
-        return given[1:-1].replace("''", "'") if given[0] == "'" else given[1:-1]
-    return _COMMENT.sub("", given)
+def _unquote(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
+    return _COMMENT.sub("", text)
 
 
 def _indent(line: str) -> int:

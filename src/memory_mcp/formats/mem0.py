@@ -1,32 +1,32 @@
 """mem0: a list of memories, alone or as `results` or `memories` of an answer; and its graph."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
 from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.formats import claude_mem
 from memory_mcp.formats.values import (
-    Collector,
     Fields,
+    Found,
+    as_fields,
     as_items,
+    as_text,
     as_texts,
-    fields_of,
+    as_time,
+    collect,
     is_markdown,
-    json_of,
-    note_lost_fields,
     parse_json,
-    text_of,
-    time_of,
+    try_json,
 )
 
 _LISTS: Final = ("results", "memories")
 _TEXTS: Final = ("memory", "text", "data")
-_TAKEN: Final = {
+_KNOWN: Final = {
     "id", "memory", "text", "data", "created_at", "updated_at", "hash", "categories",
     "expiration_date", "metadata", "score",
 }  # fmt: skip
-"""What is carried over, or only says how it was found."""
+"""Fields that are carried over, or only say how the memory was found."""
 
 
 def matches(material: Material) -> bool:
@@ -34,8 +34,7 @@ def matches(material: Material) -> bool:
     document = material.documents[0]
     if material.folder or is_markdown(document.name) or claude_mem.matches(material):
         return False
-    value = json_of(document.text, '"memory"', '"data"')
-    items = [fields for item in _items(value)[:20] if (fields := fields_of(item)) is not None]
+    items = map(as_fields, _list_items(try_json(document.text, '"memory"', '"data"'))[:20])
     return any(
         isinstance(fields.get("memory"), str)
         or ("id" in fields and isinstance(fields.get("data"), str))
@@ -45,90 +44,86 @@ def matches(material: Material) -> bool:
 
 def read(material: Material) -> Parsed:
     """Every memory, and every relation of the graph."""
-    seen: set[str] = set()
-    named: dict[str, ForeignMemory] = {}
-    items = Collector(material)
     lost: set[str] = set()
+    return collect("mem0", material, _read_all(material, lost), lost)
+
+
+def _read_all(material: Material, lost: set[str]) -> Iterator[Found]:
+    seen: set[str] = set()
+    by_id: dict[str, str] = {}
     for document in material.documents:
         value = parse_json(document.text, document.name)
-        for found in chain(_memories(value, document, lost), _relations(value, document)):
+        memories = _read_memories(value, document, lost)
+        for mem0_id, found in chain(memories, _read_relations(value, document)):
             if isinstance(found, LeftOut):
-                items.add(found)
+                yield found
             elif found.identity in seen:
-                items.add(LeftOut(found.item, "stands there twice"))
-            elif named.setdefault(name := _named(found), found) is not found and name:
-                items.add(
-                    LeftOut(found.item, "has the id of another memory in it, which says otherwise")
+                yield LeftOut(found.item, "stands there twice")
+            elif mem0_id and by_id.setdefault(mem0_id, found.identity) != found.identity:
+                yield LeftOut(
+                    found.item, "has the id of another memory in it, which says otherwise"
                 )
             else:
                 seen.add(found.identity)
-                items.add(found)
-    return Parsed("mem0", tuple(items.memories), tuple(items.left_out), note_lost_fields(lost))
+                yield found
 
 
-def _items(value: object) -> list[Any]:
-    fields = fields_of(value)
-    if fields is None:
-        return list(as_items(value))
-    return [item for name in _LISTS for item in as_items(fields.get(name))]
+def _list_items(value: object) -> list[Any]:
+    fields = as_fields(value)
+    return [*as_items(value), *(item for name in _LISTS for item in as_items(fields.get(name)))]
 
 
-def _memories(
+def _read_memories(
     value: object, document: SourceFile, lost: set[str]
-) -> Iterator[ForeignMemory | LeftOut]:
-    for number, item in enumerate(_items(value), 1):
-        fields = fields_of(item)
+) -> Iterator[tuple[str, Found]]:
+    """Each memory with the id that mem0 gave it, if it gave one."""
+    for number, item in enumerate(_list_items(value), 1):
+        fields = as_fields(item)
         where = f"memory {number}"
-        text = next((t for name in _TEXTS if (t := text_of((fields or {}).get(name)))), "")
-        if fields is None or not text:
-            yield LeftOut(where, "has no text in `memory`")
+        text = next((text for name in _TEXTS if (text := as_text(fields.get(name)))), "")
+        if not text:
+            yield "", LeftOut(where, "has no text in `memory`")
             continue
-        about = fields_of(fields.get("metadata")) or {}
-        lost |= {name for name, said in fields.items() if name not in _TAKEN and said}
-        lost |= {f"metadata.{name}" for name in about.keys() - {"category", "tags"}}
-        yield _memory(fields, about, text, f"{where}: {text[:60]}", document)
+        metadata = as_fields(fields.get("metadata"))
+        lost.update({name for name, given in fields.items() if name not in _KNOWN and given})
+        lost.update({f"metadata.{name}" for name in metadata.keys() - {"category", "tags"}})
+        memory = _make_memory(fields, metadata, text, f"{where}: {text[:60]}", document)
+        yield as_text(fields.get("id")), memory
 
 
-def _memory(
-    fields: Fields, about: Mapping[str, Any], text: str, where: str, document: SourceFile
+def _make_memory(
+    fields: Fields, metadata: Fields, text: str, where: str, document: SourceFile
 ) -> ForeignMemory:
     categories = as_texts(fields.get("categories"))
-    category = text_of(about.get("category")) or next(iter(categories), "")
-    tags = [*as_texts(about.get("tags")), *(name for name in categories if name != category)]
-    name = text_of(fields.get("id"))
+    category = as_text(metadata.get("category")) or next(iter(categories), "")
+    tags = [*as_texts(metadata.get("tags")), *(name for name in categories if name != category)]
     return ForeignMemory(
-        identity=f"memory\n{name}\n{text}",
+        identity=f"memory\n{as_text(fields.get('id'))}\n{text}",
         item=where,
         content=text,
         category=category,
         tags=tuple(tags),
-        at=time_of(fields.get("created_at")) or time_of(fields.get("updated_at")),
+        at=as_time(fields.get("created_at")) or as_time(fields.get("updated_at")),
         around=document.modified,
-        expires_at=time_of(fields.get("expiration_date")),
+        expires_at=as_time(fields.get("expiration_date")),
     )
 
 
-def _relations(value: object, document: SourceFile) -> Iterator[ForeignMemory | LeftOut]:
-    fields = fields_of(value) or {}
-    for number, item in enumerate(as_items(fields.get("relations")), 1):
-        said = fields_of(item) or {}
-        subject, verb = text_of(said.get("source")), text_of(said.get("relationship"))
-        target = text_of(said.get("target")) or text_of(said.get("destination"))
+def _read_relations(value: object, document: SourceFile) -> Iterator[tuple[str, Found]]:
+    for number, item in enumerate(as_items(as_fields(value).get("relations")), 1):
+        fields = as_fields(item)
+        subject, verb = as_text(fields.get("source")), as_text(fields.get("relationship"))
+        target = as_text(fields.get("target")) or as_text(fields.get("destination"))
         where = f"relation {number}"
         if not (subject and verb and target):
-            yield LeftOut(where, "lacks one of source, relationship and target")
+            yield "", LeftOut(where, "lacks one of source, relationship and target")
             continue
         words = f"{subject} {verb.replace('_', ' ')} {target}"  # names stay as they are written
-        yield ForeignMemory(
+        relation = ForeignMemory(
             identity=f"relation\n{subject}\n{verb}\n{target}",
             item=f"{where}: {words}",
             content=f"{words}.",
             category="relation",
             around=document.modified,
         )
-
-
-def _named(memory: ForeignMemory) -> str:
-    """The id that mem0 gave a memory, if it gave one."""
-    kind, name, *_ = memory.identity.split("\n", 2)
-    return name if kind == "memory" else ""
+        yield "", relation

@@ -1,49 +1,49 @@
-"""Read values out of JSON that others wrote; a value of another form counts as absent."""
+"""What importers share: reading values out of JSON that others wrote, and collecting what is found.
+
+A value of another form counts as absent.
+"""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from posixpath import basename
 from typing import Any, Final, cast
 
 from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, SourceFile
+from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
 from memory_mcp.errors import InvalidRequestError
 
 Fields = Mapping[str, Any]
+Found = ForeignMemory | LeftOut
 
 _MARKDOWN: Final = (".md", ".markdown")
 _MILLISECONDS_FROM: Final = 100_000_000_000
-"""A number of seconds this large would be the year 5138: from here on it counts milliseconds."""
+"""As seconds this would be the year 5138: from here on a number counts milliseconds."""
 
 
-class Collector:
-    """What a reader finds, item by item: memories, and what is none."""
+def collect(
+    source: str, material: Material, found: Iterable[Found], lost: Collection[str] = ()
+) -> Parsed:
+    """Everything found, and a note of the `lost` fields, for which no memory here has a place.
 
-    def __init__(self, material: Material) -> None:
-        self.memories: list[ForeignMemory] = []
-        self.left_out = list(material.left_out)
-        self._times = material.times
-
-    def add(self, found: ForeignMemory | LeftOut) -> None:
-        """Keep one more.
-
-        Raises:
-            InvalidRequestError: there are too many to be held at once.
-        """
-        refuse_too_many_items(len(self.memories) + len(self.left_out) + 1, self._times)
-        if isinstance(found, ForeignMemory):
-            self.memories.append(found)
+    Raises:
+        InvalidRequestError: there are too many items to be held at once.
+    """
+    memories: list[ForeignMemory] = []
+    left_out = list(material.left_out)
+    for each in found:
+        refuse_too_many_items(len(memories) + len(left_out) + 1, material.times)
+        if isinstance(each, ForeignMemory):
+            memories.append(each)
         else:
-            self.left_out.append(found)
+            left_out.append(each)
+    names = ", ".join(sorted(lost))
+    note = f"Fields that no memory here has were not carried over: {names}."
+    return Parsed(source, tuple(memories), tuple(left_out), (note,) if lost else ())
 
 
 def refuse_too_many_items(count: int, times: int) -> None:
-    """Require that so many items can be held at once: so many times what a repository may bring.
-
-    Raises:
-        InvalidRequestError: they cannot.
-    """
+    """Refuse more items than can be held at once: so many times what a repository may bring."""
     most = times * IMPORT_ITEMS_MAX
     if count > most:
         raise InvalidRequestError(
@@ -53,7 +53,7 @@ def refuse_too_many_items(count: int, times: int) -> None:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """The value that a text is.
+    """The value of a text.
 
     Raises:
         InvalidRequestError: it is no JSON; the message says where it breaks off.
@@ -70,11 +70,7 @@ def parse_json(text: str, name: str) -> Any:
 
 
 def refuse_broken_json(document: SourceFile) -> None:
-    """Raise if the text begins as JSON does and breaks off, or is wrong somewhere.
-
-    Raises:
-        InvalidRequestError: it is; the message says where.
-    """
+    """Refuse a text that begins as JSON does and breaks off, or is wrong somewhere."""
     try:
         json.loads(document.text)
     except json.JSONDecodeError as error:
@@ -84,7 +80,7 @@ def refuse_broken_json(document: SourceFile) -> None:
         pass
 
 
-def json_of(text: str, *hints: str) -> Any:
+def try_json(text: str, *hints: str) -> Any:
     """The value of a text that holds one of the hints; None if it has none or is no JSON."""
     if not any(hint in text for hint in hints):
         return None
@@ -99,18 +95,9 @@ def is_markdown(name: str) -> bool:
     return name.casefold().endswith(_MARKDOWN)
 
 
-def fields_of(value: object) -> Fields | None:
-    """The fields of an object."""
-    if isinstance(value, Mapping):
-        return cast("Fields", value)
-    return None
-
-
-def note_lost_fields(names: Collection[str]) -> tuple[str, ...]:
-    """A note about fields for which no memory here has a place, if there are any."""
-    if not names:
-        return ()
-    return (f"Fields that no memory here has were not carried over: {', '.join(sorted(names))}.",)
+def as_fields(value: object) -> Fields:
+    """The fields of an object; none of anything else."""
+    return cast("Fields", value) if isinstance(value, Mapping) else {}
 
 
 def as_items(value: object) -> Sequence[Any]:
@@ -130,8 +117,8 @@ def as_texts(value: object) -> list[str]:
     return [item.strip() for item in as_items(value) if isinstance(item, str) and item.strip()]
 
 
-def text_of(value: object) -> str:
-    """A text, or what a number says; nothing else is one. Half a character is none."""
+def as_text(value: object) -> str:
+    """A text or a number; nothing else has a text. Half a character is replaced."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)
@@ -139,10 +126,10 @@ def text_of(value: object) -> str:
         text.encode()
     except UnicodeEncodeError:
         text = text.encode(errors="replace").decode()
-    return text.strip()  # the same object, where there is nothing to mend: texts are long
+    return text.strip()
 
 
-def time_of(value: object) -> datetime | None:
+def as_time(value: object) -> datetime | None:
     """A time as ISO 8601, or as seconds or milliseconds since 1970; without a zone it is UTC."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):

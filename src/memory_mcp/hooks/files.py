@@ -1,17 +1,16 @@
-"""What a hook leaves behind: events in the inbox, and a small file for each session.
+"""The files of hooks: events in the inbox, and a small file for each session.
 
-    <machine>/inbox/<when>-<chance>.json  what happened; the server or the next command works it off
-    <machine>/sessions/<session>.json     how many turns there were, what was said to the agent, and
-                                          on which branch the session is
+    <machine>/inbox/<when>-<random>.json  an event; the server or the next command works it off
+    <machine>/sessions/<session>.json     how many turns there were, which memories the agent has
+                                          seen, and on which branch the session is
 
-Both folders are the user's alone (0700, each file 0600): an event may hold what was said, and is
-cleaned of secrets only when it is worked off. A session's files stay when it ends, for it may be
-resumed; the inbox ages them out. Hooks of a session run one after the other, and the server writes
-in between: a note that is lost all the same costs a reminder too many, or a memory told twice.
+Both folders are the user's alone (0700, each file 0600): an event may hold parts of a conversation,
+and secrets are removed only when it is worked off. A session's file stays when it ends, for it may
+be resumed; the inbox ages it out. Hooks of a session run one after the other, and the server writes
+in between: a lost note costs a reminder too many, or a memory shown twice.
 
 Files appear whole or not at all: temporary name, fsync, rename, fsync of the folder. `disk.Disk`
-does that for everybody else; it is not used here because it takes `pathlib` and our own error tree
-along, which take longer to load than a hook may run.
+does the same for the server; it imports `pathlib`, which takes longer than a hook may run.
 """
 
 import json
@@ -27,15 +26,13 @@ INBOX_FOLDER: Final = "inbox"
 SESSIONS_FOLDER: Final = "sessions"
 SESSION_BYTES_MAX: Final = 65_536
 """A session's file holds a few figures, the ids of one bootstrap and those given with prompts."""
-
 IDS_NOTED_MAX: Final = 500
-"""Of each kind so many are noted, the newest: all of them fit into the file."""
+"""The newest of each kind: all of them fit into the file."""
+INBOX_FILES_MAX: Final = 1_000
+"""With more, nothing has worked the inbox off for weeks: it must not grow on."""
 
 _OWN_FOLDER: Final = 0o700
 _OWN_FILE: Final = 0o600
-
-INBOX_FILES_MAX: Final = 1_000
-"""More than this means that nothing has worked the inbox off for weeks: it must not grow on."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WINDOWS: Final = sys.platform == "win32"
@@ -44,25 +41,25 @@ _REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
 def leave_event(machine: str, event: Mapping[str, Any]) -> None:
-    """Leave an event in the inbox, durably; it carries when it happened.
+    """Leave an event in the inbox, durably, with the time when it happened.
 
     Raises:
         OSError: the file system refused, or the inbox is full; the message says what to do.
     """
     folder = os.path.join(machine, INBOX_FOLDER)
-    _folder(machine, folder)
+    _make_own_folder(machine, folder)
     if len(os.listdir(folder)) >= INBOX_FILES_MAX:
         raise OSError(f"{folder} is full: run `memory-mcp doctor` in the project")
     now = time.time_ns()
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1_000_000_000))
-    whole = {"v": 1, "at": f"{at}.{now // 1_000_000 % 1000:03d}Z", **event}
-    _write(os.path.join(folder, f"{now:020d}-{os.urandom(4).hex()}.json"), whole)
+    noted = {"v": 1, "at": f"{at}.{now // 1_000_000 % 1000:03d}Z", **event}
+    _write(os.path.join(folder, f"{now:020d}-{os.urandom(4).hex()}.json"), noted)
 
 
 def read_session(machine: str, session: str) -> dict[str, Any]:
-    """What earlier hooks of the session noted; nothing if there is nothing that can be read."""
+    """The notes of the session; none if there is no file that can be read."""
     try:
-        with open(session_file(machine, session), "rb") as file:
+        with open(locate_session_file(machine, session), "rb") as file:
             found: Any = json.loads(file.read(SESSION_BYTES_MAX))
     except (OSError, ValueError):
         return {}
@@ -70,35 +67,27 @@ def read_session(machine: str, session: str) -> dict[str, Any]:
 
 
 def write_session(machine: str, session: str, noted: Mapping[str, Any]) -> None:
-    """Note this of the session, in place of what was noted.
-
-    Raises:
-        OSError: the file system refused.
-    """
-    _folder(machine, os.path.join(machine, SESSIONS_FOLDER))
-    _write(session_file(machine, session), noted)
+    """Replace the notes of the session; OSError if the file system refuses."""
+    _make_own_folder(machine, os.path.join(machine, SESSIONS_FOLDER))
+    _write(locate_session_file(machine, session), noted)
 
 
 def amend_session(machine: str, session: str, **changes: Any) -> None:
-    """Note this of the session beside what was noted; None takes a note back.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Change some notes of the session; None removes one. OSError if the file system refuses."""
     noted = read_session(machine, session)
     amended = {name: value for name, value in {**noted, **changes}.items() if value is not None}
     if amended != noted:
         write_session(machine, session, amended)
 
 
-def known_ids(machine: str, session: str, kind: str = "shown") -> list[str]:
-    """The memories that the session was `shown` when it began, or `given` with its prompts."""
+def load_noted_ids(machine: str, session: str, kind: str = "shown") -> list[str]:
+    """The ids of memories `shown` when the session began, or `given` with its prompts."""
     ids = read_session(machine, session).get(kind)
     return [str(each) for each in cast("list[Any]", ids)] if isinstance(ids, list) else []
 
 
-def session_file(machine: str, session: str) -> str:
-    """Where a session's file is: by its name, if that can be a file's."""
+def locate_session_file(machine: str, session: str) -> str:
+    """The path of a session's file: its name, or the hash of one that no file can have."""
     name = session
     if not _PLAIN_NAME.fullmatch(session):
         import hashlib  # noqa: PLC0415  # Claude Code names sessions by UUIDs
@@ -107,7 +96,7 @@ def session_file(machine: str, session: str) -> str:
     return os.path.join(machine, SESSIONS_FOLDER, f"{name}.json")
 
 
-def _folder(machine: str, folder: str) -> None:
+def _make_own_folder(machine: str, folder: str) -> None:
     """Make the folder and what is above it, for this user alone."""
     _make_folder(machine, _OWN_FOLDER)
     _make_folder(folder, _OWN_FOLDER)
@@ -126,27 +115,23 @@ def _make_folder(folder: str, mode: int = 0o777) -> None:
 
 
 def _write(path: str, value: Mapping[str, Any]) -> None:
-    _write_bytes(path, json.dumps(value).encode("ascii") + b"\n")
-
-
-def _write_bytes(path: str, data: bytes, mode: int = _OWN_FILE) -> None:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.tmp")
     try:
-        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, mode)) as file:
-            file.write(data)
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, _OWN_FILE)) as file:
+            file.write(json.dumps(value).encode("ascii") + b"\n")
             file.flush()
             os.fsync(file.fileno())
         _replace(temporary, path)
     except OSError:
-        with suppress(OSError):  # what kept us from writing may keep us from tidying up too
+        with suppress(OSError):  # what prevented the write may prevent this too
             os.unlink(temporary)
         raise
     _sync_folder(folder)
 
 
 def _replace(source: str, target: str) -> None:
-    """Windows refuses while another process is just reading the target: a matter of moments."""
+    """Replace the target; Windows refuses for a moment while another process reads it."""
     for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
         try:
             os.replace(source, target)

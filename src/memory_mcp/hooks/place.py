@@ -1,12 +1,12 @@
 """Find the project's memory for a hook, and whether the hook may write there.
 
-Gives the same answers as `settings` and `places`, which take longer to import than a hook may run.
-Invalid values are left to the server, which reports them in each answer.
+Gives the same answers as `config`, which takes longer to import than a hook may run. The server
+reports invalid values; here they count as absent.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memory_mcp.locations import (
@@ -21,18 +21,18 @@ from memory_mcp.locations import (
 INTERVAL_USUAL: Final = 10
 _INTERVAL_MAX: Final = 1_000
 _YES: Final = ("", "1", "true", "yes", "on")
-"""Any other word counts as no: a misspelt one may be meant so."""
+"""Any other word counts as no, for a misspelt one may mean it."""
 _BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 
 
 class Place(NamedTuple):
     """Where the memory is; its folders are empty if no project is known.
 
-    `state` is where the head is, `machine` what only this machine writes: events for the server,
-    notes of each session and what was rendered. `meta`: nothing may be left behind. `interval`:
-    turns between two reminders. `user` and `home`: whose memory it is, and where MEMORY_HOME says
-    that the user's own is, if it says so. `work_tree` is where the session stands, `project` the
-    main one of its clone; `client` is where the client keeps what is its own.
+    `state` is the folder of the head; `machine` that of what only this machine writes: events for
+    the server, notes of each session and the rendered bootstrap. `meta`: nothing may be written.
+    `interval`: turns between two reminders. `user` is whose memory it is, `home` the folder that
+    MEMORY_HOME names, if it does. `work_tree` is the session's own, `project` the main one of its
+    clone; `client` is the client's own folder.
     """
 
     enabled: bool
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     client: str = ""
 
     def on(self, branch: object) -> "Place":
-        """The place as a session sees it that noted this of its branch, if that is one."""
+        """The place on the branch that a session noted, if that is a valid one."""
         known = isinstance(branch, str) and _BRANCH.fullmatch(branch)
         return self._replace(branch=branch) if known else self
 
@@ -57,43 +57,44 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
     """The memory of the project that the session works on.
 
     Raises:
-        ValueError: a folder that was named does not exist, or cannot be made; what would begin
-            elsewhere is no memory.
+        ValueError: a folder that is set does not exist, or cannot be made.
     """
 
-    def given(name: str) -> str:
+    def get(name: str) -> str:
         return (environment.get(name, "").strip()) or environment.get(f"ATOMIC_{name}", "").strip()
 
-    enabled = given("MEMORY_ENABLED").casefold() in _YES
-    home = given("MEMORY_HOME")
-    home = _own_folder("MEMORY_HOME", home, environment) if home else ""
-    branch = given("MEMORY_BRANCH") or "main"
-    work_tree = _work_tree(given, environment, event) if enabled else ""
+    enabled = get("MEMORY_ENABLED").casefold() in _YES
+    home = get("MEMORY_HOME")
+    home = _require_folder("MEMORY_HOME", home, environment) if home else ""
+    branch = get("MEMORY_BRANCH") or "main"
+    work_tree = _find_work_tree(get, environment, event) if enabled else ""
     project = find_main_work_tree(work_tree) if work_tree else ""
     state = os.path.join(project, STATE_FOLDER) if project else ""
-    if enabled and (named := given("MEMORY_STATE_DIR")):
-        state = _own_folder("MEMORY_STATE_DIR", named, environment)
+    if enabled and (named := get("MEMORY_STATE_DIR")):
+        state = _require_folder("MEMORY_STATE_DIR", named, environment)
     return Place(
         enabled=enabled,
-        meta=given("MEMORY_MODE").casefold() not in ("", "normal"),
+        meta=get("MEMORY_MODE").casefold() not in ("", "normal"),
         state=state,
         machine=machine_folder(state_home(environment, home), state, project) if state else "",
         branch=branch if _BRANCH.fullmatch(branch) else "main",
-        interval=_parse_interval(given("MEMORY_CHECKPOINT_INTERVAL")),
-        user=_plain(given("MEMORY_USER") or _user_name(environment)),
-        home=_plain(home),
+        interval=_parse_interval(get("MEMORY_CHECKPOINT_INTERVAL")),
+        user=_make_printable(get("MEMORY_USER") or _find_user(environment)),
+        home=_make_printable(home),
         work_tree=work_tree,
         project=project,
         client=_full_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
     )
 
 
-def _work_tree(given: Any, environment: Mapping[str, str], event: Mapping[str, Any]) -> str:
-    if project := given("MEMORY_PROJECT_DIR"):
+def _find_work_tree(
+    get: Callable[[str], str], environment: Mapping[str, str], event: Mapping[str, Any]
+) -> str:
+    if project := get("MEMORY_PROJECT_DIR"):
         folder = _full_path(project, environment)
         if os.path.isdir(folder):
             return folder
-        if given("MEMORY_STATE_DIR"):
+        if get("MEMORY_STATE_DIR"):
             return ""
         raise ValueError(f"MEMORY_PROJECT_DIR {project!r} is no folder that exists")
     if project := environment.get("CLAUDE_PROJECT_DIR", "").strip():
@@ -102,34 +103,34 @@ def _work_tree(given: Any, environment: Mapping[str, str], event: Mapping[str, A
     return find_work_tree(_full_path(here) if isinstance(here, str) and here else os.getcwd())
 
 
-def _own_folder(name: str, path: str, environment: Mapping[str, str]) -> str:
-    whole = _full_path(path, environment)
-    if must := why_unusable(path, whole):
+def _require_folder(name: str, path: str, environment: Mapping[str, str]) -> str:
+    full = _full_path(path, environment)
+    if must := why_unusable(path, full):
         raise ValueError(f"{name} is {path!r}; it must be {must}")
-    return whole
+    return full
 
 
 def _full_path(path: str, environment: Mapping[str, str] | None = None) -> str:
-    """As the server has it: a relative path is one in the project that Claude Code names."""
+    """An absolute path, as the server makes it: relative to the project that Claude Code names."""
     project = (environment or {}).get("CLAUDE_PROJECT_DIR", "").strip()
     path = os.path.join(os.path.expanduser(project), os.path.expanduser(path))
     return os.path.abspath(path)
 
 
-def _user_name(environment: Mapping[str, str]) -> str:
-    """As `getpass.getuser` has it, which takes longer to import than to ask."""
+def _find_user(environment: Mapping[str, str]) -> str:
+    """The same as `getpass.getuser`, which takes long to import."""
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         if user := environment.get(name):
             return user
     try:
-        import pwd  # noqa: PLC0415  # there is none on Windows, and most environments have a name
+        import pwd  # noqa: PLC0415  # not on Windows, and rarely needed
 
         return pwd.getpwuid(os.getuid())[0]
     except (ImportError, KeyError, OSError, AttributeError):
         return "default"
 
 
-def _plain(value: str) -> str:
+def _make_printable(value: str) -> str:
     return value.encode(errors="backslashreplace").decode()
 
 

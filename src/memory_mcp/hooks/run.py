@@ -5,8 +5,8 @@
     stop             counts the turn; asks for a consolidation when one is due
     session-end      leaves the session's end and the path of its transcript in the inbox
 
-Reads the event from stdin and answers on stdout, both JSON in bytes: no code page has a say. Uses
-the standard library only and starts no process. Fails open: whatever goes wrong, it says one line,
+Reads the event from stdin and answers on stdout, both JSON in bytes: no code page matters. Uses the
+standard library only and starts no process. Fails open: whatever goes wrong, it prints one line,
 exits with 0 and is done within its budget, even where stdin never ends or a disk hangs.
 
 A reminder continues the turn, which ends in a stop of its own: `stop_hook_active` marks that one,
@@ -24,12 +24,12 @@ from typing import Any, Final, cast
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
     amend_session,
-    known_ids,
     leave_event,
+    load_noted_ids,
     read_session,
     write_session,
 )
-from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, opening_text, shown_ids
+from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, find_shown_ids, render_opening
 from memory_mcp.hooks.place import Place, find_place
 from memory_mcp.hooks.transcript import (
     find_left_branch,
@@ -39,56 +39,16 @@ from memory_mcp.hooks.transcript import (
     read_tail,
 )
 
-_ASK: Final = (
+_REMINDER: Final = (
     "{} turns have passed since the last consolidation or reminder. Call the memory tool "
     "consolidate once now: memory_update (what is true now, for a session that knows nothing "
     "of this one), history_entry (one dated paragraph) and insights if there are any. Then end "
     "your turn; the user need not be told."
 )
-
-
-def count_turn(place: Place, event: Mapping[str, Any], session: str) -> str:
-    """What to say to the agent at the end of this turn: nearly always nothing."""
-    if place.meta or not place.machine or event.get("stop_hook_active"):
-        return ""
-    noted = read_session(place.machine, session)
-    turns = _count_of(noted, "turns") + 1
-    asked = min(_count_of(noted, "asked"), turns)
-    due = 0 < place.interval <= turns - asked
-    prompt = _note_rewind(place, event, session, str(noted.get("prompt", "")))
-    write_session(
-        place.machine,
-        session,
-        {**noted, "turns": turns, "asked": turns if due else asked, "prompt": prompt},
-    )
-    return _ASK.format(turns - asked) if due else ""
-
-
-def _note_rewind(place: Place, event: Mapping[str, Any], session: str, noted: str) -> str:
-    """Leave word if the user went back to before the prompt noted last; the newest prompt."""
-    path = event.get("transcript_path")
-    trees = (place.project, place.work_tree)
-    if not isinstance(path, str) or not is_transcript(path, session, trees, place.client):
-        return noted
-    entries = parse_entries(read_tail(path)[0])
-    left = find_left_branch(entries, noted)
-    if left is not None:
-        leave_event(place.machine, {"event": "rewound", "session": session, "branch": place.branch,
-                           "since": left})  # fmt: skip
-    return last_prompt(entries) or noted
-
-
-def _count_of(noted: Mapping[str, Any], name: str) -> int:
-    value = noted.get(name)
-    return value if isinstance(value, int) and value >= 0 else 0
-
-
 _STDIN_BYTES_MAX: Final = 8_388_608
 """Far more than any event: a summary has some thousand characters."""
-
 _SUMMARY_CHARS_MAX: Final = 40_000
-"""Of a longer summary the beginning is kept: what is stored in the end is shorter still."""
-
+"""A longer summary is cut: what is stored in the end is shorter still."""
 _BUDGET_SECONDS: Final = 3.0
 _BUDGET_END_SECONDS: Final = 1.0
 """Claude Code waits 1.5 s at a session's end, the start of the interpreter included."""
@@ -105,73 +65,104 @@ def main(arguments: Sequence[str]) -> int:
     worker.start()
     budget = _BUDGET_END_SECONDS if name == "session-end" else _BUDGET_SECONDS
     worker.join(budget)
-    _say(name, answers[0] if answers else _failed(name, f"it took longer than {budget:g} s"))
+    _print_answer(
+        name, answers[0] if answers else _report_failure(name, f"it took longer than {budget:g} s")
+    )
     if worker.is_alive():
-        os._exit(0)  # it may be waiting for a stdin that never ends: nothing could be joined
+        os._exit(0)  # a worker that waits for stdin cannot be joined
     return 0
 
 
 def _work(name: str, answers: list[_Answer]) -> None:
     try:
-        answers.append(_answer(name))
+        answers.append(_handle(name))
     except Exception as error:  # noqa: BLE001  # whatever it is, the session goes on
-        answers.append(_failed(name, str(error) or type(error).__name__))
+        answers.append(_report_failure(name, str(error) or type(error).__name__))
 
 
-def _answer(name: str) -> _Answer:
+def _handle(name: str) -> _Answer:
     if name not in EVENTS:
         known = ", ".join(EVENTS)
         return {"systemMessage": f"memory-mcp: no hook {name!r}; there are {known}."}
-    event = _event(_read_stdin())
+    event = _parse_event(_read_stdin())
     place = find_place(os.environ, event)
     if not place.enabled:
         return {}
     session = _text(event, "session_id")
-    if place.machine and session and not _server_begins(name, event):
+    if place.machine and session and not _begins_server(name, event):
         place = place.on(read_session(place.machine, session).get("branch"))
     return EVENTS[name](place, event)
 
 
-def _server_begins(name: str, event: _Event) -> bool:
-    """Whether a server begins with this session's start: on the branch that the settings name."""
+def _begins_server(name: str, event: _Event) -> bool:
+    """Whether a server starts with the session, on the branch that the settings name."""
     return name == "session-start" and event.get("source") in ("startup", "resume")
 
 
 def _session_start(place: Place, event: _Event) -> _Answer:
-    """The bootstrap, again after a compaction; noted is what the agent has read in it."""
-    text = opening_text(place)
+    """Answer with the bootstrap, again after a compaction; note the memories in it as shown."""
+    text = render_opening(place)
     session = _text(event, "session_id")
     writing = bool(place.machine) and not place.meta
     if event.get("source") == "compact" and writing:  # the hook with the summary runs after this
         text = f"{text}\n{COMPACTED}"
-    branch: dict[str, Any] = {"branch": None} if _server_begins("session-start", event) else {}
-    if session and writing and (branch or shown_ids(text)):
-        before = [] if event.get("source") == "compact" else known_ids(place.machine, session)
-        shown = list(dict.fromkeys([*before, *shown_ids(text)]))[-IDS_NOTED_MAX:]
+    branch: dict[str, Any] = {"branch": None} if _begins_server("session-start", event) else {}
+    if session and writing and (branch or find_shown_ids(text)):
+        before = [] if event.get("source") == "compact" else load_noted_ids(place.machine, session)
+        shown = list(dict.fromkeys([*before, *find_shown_ids(text)]))[-IDS_NOTED_MAX:]
         amend_session(place.machine, session, shown=shown or None, **branch)
     return _context("SessionStart", text)
 
 
 def _post_compact(place: Place, event: _Event) -> _Answer:
-    """The summary goes to the inbox: it is the session's own word on where it stands."""
+    """Leave the summary of the conversation in the inbox."""
     summary = _text(event, "compact_summary").strip()
     session = _text(event, "session_id")
     if place.meta or not place.machine or not summary:
         return {}
-    leave_event(place.machine, {"event": "post-compact", "session": session, "branch": place.branch,
-                       "compact_summary": summary[:_SUMMARY_CHARS_MAX]})  # fmt: skip
+    event = {"event": "post-compact", "session": session, "branch": place.branch}
+    leave_event(place.machine, {**event, "compact_summary": summary[:_SUMMARY_CHARS_MAX]})
     return {}
 
 
 def _stop(place: Place, event: _Event) -> _Answer:
-    asked = count_turn(place, event, _text(event, "session_id"))
-    return _context("Stop", asked) if asked else {}
+    """Count the turn, and ask for a consolidation when one is due."""
+    if place.meta or not place.machine or event.get("stop_hook_active"):
+        return {}
+    session = _text(event, "session_id")
+    noted = read_session(place.machine, session)
+    turns = _count_of(noted, "turns") + 1
+    asked = min(_count_of(noted, "asked"), turns)
+    is_due = 0 < place.interval <= turns - asked
+    prompt = _note_rewind(place, event, session, str(noted.get("prompt", "")))
+    changes = {"turns": turns, "asked": turns if is_due else asked, "prompt": prompt}
+    write_session(place.machine, session, {**noted, **changes})
+    return _context("Stop", _REMINDER.format(turns - asked)) if is_due else {}
+
+
+def _note_rewind(place: Place, event: _Event, session: str, noted: str) -> str:
+    """Leave an event if the user went back to before the noted prompt; the newest prompt."""
+    path = _text(event, "transcript_path")
+    trees = (place.project, place.work_tree)
+    if not is_transcript(path, session, trees, place.client):
+        return noted
+    entries = parse_entries(read_tail(path)[0])
+    left = find_left_branch(entries, noted)
+    if left is not None:
+        rewound = {"event": "rewound", "session": session, "branch": place.branch, "since": left}
+        leave_event(place.machine, rewound)
+    return last_prompt(entries) or noted
+
+
+def _count_of(noted: _Event, name: str) -> int:
+    value = noted.get(name)
+    return value if isinstance(value, int) and value >= 0 else 0
 
 
 def _session_end(place: Place, event: _Event) -> _Answer:
-    """Word of the end goes to the inbox; reading the transcript is left to whoever has the time.
+    """Leave the session's end in the inbox; whoever has the time reads the transcript.
 
-    Whether it is one is seen here: only the client's own environment tells where it keeps them.
+    The transcript is checked here: only the client's environment says where it keeps them.
     """
     session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
     if place.meta or not place.machine or not os.path.lexists(transcript):
@@ -181,9 +172,9 @@ def _session_end(place: Place, event: _Event) -> _Answer:
             f"{transcript!r} is no transcript of this session in "
             f"{os.path.join(place.client, 'projects')!r}, or lies in the work tree: it is not read"
         )
-    leave_event(place.machine, {"event": "session-end", "session": session, "branch": place.branch,
-                       "transcript_path": transcript,
-                       "reason": _text(event, "reason")})  # fmt: skip
+    ended = {"event": "session-end", "session": session, "branch": place.branch}
+    reason = _text(event, "reason")
+    leave_event(place.machine, {**ended, "transcript_path": transcript, "reason": reason})
     return {}
 
 
@@ -196,7 +187,7 @@ EVENTS: Final[Mapping[str, Callable[[Place, _Event], _Answer]]] = {
 
 
 def _read_stdin() -> bytes:
-    """All that comes, up to the limit; `main` waits for it no longer than its budget."""
+    """All of stdin, up to the limit; `main` waits for it no longer than its budget."""
     read = bytearray()
     while len(read) <= _STDIN_BYTES_MAX:
         more = os.read(0, 65_536)
@@ -206,7 +197,7 @@ def _read_stdin() -> bytes:
     raise ValueError(f"the event has more than {_STDIN_BYTES_MAX:,} bytes")
 
 
-def _event(data: bytes) -> _Event:
+def _parse_event(data: bytes) -> _Event:
     try:
         found: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -225,14 +216,14 @@ def _context(event: str, text: str) -> _Answer:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def _failed(name: str, why: str) -> _Answer:
-    """One line for the user; the agent is told to ask the server where the hook had no answer."""
-    said: _Answer = {"systemMessage": f"memory-mcp: the hook {name} did nothing: {why}."}
-    return {**said, **_context("SessionStart", ASK_FIRST)} if name == "session-start" else said
+def _report_failure(name: str, why: str) -> _Answer:
+    """One line for the user; at a session's start the agent is told to ask the server."""
+    answer: _Answer = {"systemMessage": f"memory-mcp: the hook {name} did nothing: {why}."}
+    return {**answer, **_context("SessionStart", ASK_FIRST)} if name == "session-start" else answer
 
 
-def _say(name: str, answer: _Answer) -> None:
-    """JSON in ASCII, which is UTF-8 as well. Of a session's end only stderr may be seen."""
+def _print_answer(name: str, answer: _Answer) -> None:
+    """Print JSON in ASCII. At a session's end users may see stderr only."""
     try:
         if name == "session-end" and "systemMessage" in answer:
             _write(2, f"{answer['systemMessage']}\n".encode())

@@ -1,9 +1,9 @@
 """Read the end of a transcript, and find out whether the user went back in it.
 
 Claude Code sends no event for `/rewind`, but each entry of its transcript names the one before it
-(`parentUuid`). The user's prompts are on every path through it. So the prompt noted at the last
-stop is an ancestor of the newest one, unless the conversation went back to a place before it. Only
-the end of the file is read; what it does not show is not claimed.
+(`parentUuid`). So the prompt noted at the last stop is an ancestor of the newest one, unless the
+conversation went back to a place before it. Only the end of the file is read: a rewind that it does
+not show is not reported.
 """
 
 import json
@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple, cast
 TAIL_BYTES_MAX: Final = 524_288
 """Some dozens of turns; reading and parsing them takes a few milliseconds."""
 
-_KEPT: Final = "projects"
+_FOLDER: Final = "projects"
 """Claude Code keeps a transcript as `projects/<folder of the project>/<session>.jsonl`."""
 
 _Fields = Mapping[str, Any]
 
 
-class Entry(NamedTuple):
-    """One entry: its name, the one before it, when it was written, whether it is a prompt.
+class TranscriptEntry(NamedTuple):
+    """One entry: its id, that of the one before, when it was written, whether it is a prompt.
 
     `beside`: it belongs to a subagent, not to the conversation.
     """
@@ -37,22 +37,21 @@ class Entry(NamedTuple):
 def is_transcript(path: str, session: str, trees: Iterable[str], client: str = "") -> bool:
     """Whether it is the session's own transcript, in the folder where its client keeps them.
 
-    Where the client's own folder is, hooks know: they run with its environment. Without it the
-    folder's name has to do. What lies in one of the work trees may be a repository's, never a
-    transcript.
+    `client` is the client's own folder, which hooks know from its environment; without it the name
+    of the folder counts. A file in one of the work trees may come with a repository: it is none.
     """
     folder, name = os.path.split(path)
-    kept = os.path.dirname(folder)
+    projects = os.path.dirname(folder)
     if not session or name != f"{session}.jsonl" or not os.path.isabs(path):
         return False
-    if os.path.basename(kept) != _KEPT or os.pardir in path.replace("\\", "/").split("/"):
+    if os.path.basename(projects) != _FOLDER or os.pardir in path.replace("\\", "/").split("/"):
         return False
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return False
-        real = _real(folder)
-        wanted = _real(os.path.join(client, _KEPT) if client else kept)
-        above = [os.path.join(_real(tree), "") for tree in trees if tree]
+        real = _resolve(folder)
+        wanted = _resolve(os.path.join(client, _FOLDER) if client else projects)
+        above = [os.path.join(_resolve(tree), "") for tree in trees if tree]
     except (OSError, ValueError):
         return False
     return os.path.dirname(real) == wanted and not real.startswith(tuple(above))
@@ -72,9 +71,9 @@ def read_tail(path: str, bytes_max: int = TAIL_BYTES_MAX) -> tuple[bytes, bool]:
     return (data.partition(b"\n")[2] if start else data), start == 0
 
 
-def parse_entries(data: bytes) -> list[Entry]:
-    """The entries of the main conversation, oldest first; lines that are none are looked past."""
-    found: list[Entry] = []
+def parse_entries(data: bytes) -> list[TranscriptEntry]:
+    """The entries of the main conversation, oldest first; other lines are skipped."""
+    found: list[TranscriptEntry] = []
     for line in data.splitlines():
         if b'"uuid"' not in line:
             continue
@@ -83,43 +82,39 @@ def parse_entries(data: bytes) -> list[Entry]:
         except ValueError:
             continue
         if isinstance(fields, dict):
-            found.append(_entry(cast("_Fields", fields)))
+            found.append(_make_entry(cast("_Fields", fields)))
     return [entry for entry in found if entry.uuid and not entry.beside]
 
 
-def last_prompt(entries: list[Entry]) -> str:
-    """The newest prompt's name; nothing without one."""
+def last_prompt(entries: list[TranscriptEntry]) -> str:
+    """The id of the newest prompt; empty without one."""
     return next((entry.uuid for entry in reversed(entries) if entry.prompt), "")
 
 
-def find_left_branch(entries: list[Entry], noted: str) -> str | None:
-    """Since when the conversation that led to the noted prompt is left; None if it is not.
+def find_left_branch(entries: list[TranscriptEntry], noted: str) -> str | None:
+    """When the first entry was written that the user left by going back; None if there is none.
 
-    It is left if the newest prompt's own way leads past it, to an entry that both have in common.
-    None as well where the end of the file does not show it.
+    The noted prompt is left if the newest one does not follow from it, but both follow from an
+    entry that is in the end of the file.
     """
     known = {entry.uuid: entry for entry in entries}
-    newest = last_prompt(entries)
-    if not noted or noted not in known or not newest:
-        return None
-    way = list(_walk_up(known, newest))
-    names = {entry.uuid for entry in way}
-    if noted in names:
+    ancestors = {entry.uuid for entry in _walk_up(known, last_prompt(entries))}
+    if not ancestors or noted in ancestors:
         return None
     first_left = ""
     for entry in _walk_up(known, noted):
-        if entry.uuid in names:
+        if entry.uuid in ancestors:
             return first_left
         first_left = entry.at
     return None
 
 
-def _real(path: str) -> str:
+def _resolve(path: str) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
-def _walk_up(known: Mapping[str, Entry], uuid: str) -> Iterable[Entry]:
-    """From an entry to the first one, as far as it is known."""
+def _walk_up(known: Mapping[str, TranscriptEntry], uuid: str) -> Iterable[TranscriptEntry]:
+    """The entry and its ancestors, as far as they are known."""
     seen: set[str] = set()
     while uuid in known and uuid not in seen:
         seen.add(uuid)
@@ -127,8 +122,8 @@ def _walk_up(known: Mapping[str, Entry], uuid: str) -> Iterable[Entry]:
         uuid = known[uuid].parent
 
 
-def _entry(fields: _Fields) -> Entry:
-    return Entry(
+def _make_entry(fields: _Fields) -> TranscriptEntry:
+    return TranscriptEntry(
         uuid=_text(fields, "uuid"),
         # a compaction cuts the chain for the model, not for us
         parent=_text(fields, "parentUuid") or _text(fields, "logicalParentUuid"),

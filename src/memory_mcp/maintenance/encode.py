@@ -25,7 +25,7 @@ from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
-from memory_mcp.ranking.analysis import text_to_encode
+from memory_mcp.ranking.analysis import make_encoder_text
 
 _LOG: Final = logging.getLogger("memory_mcp.encode")
 
@@ -131,7 +131,7 @@ async def _encode_batch(embedder: Embedder, batch: list[Record]) -> dict[RecordI
         ModelUnavailableError: the model took none of them.
     """
     try:
-        passages = await embedder.passages([text_to_encode(record) for record in batch])
+        passages = await embedder.passages([make_encoder_text(record) for record in batch])
         return {record.id: passage for record, passage in zip(batch, passages, strict=True)}
     except ModelUnavailableError:
         if len(batch) == 1:

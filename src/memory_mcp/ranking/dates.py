@@ -1,13 +1,13 @@
 """Find the times that a text names ("8 May 2023") or means ("last week"), as terms.
 
-Every day, week, month, season or year becomes terms of one form on both sides, so that a question
+Every day, week, month, season or year becomes terms of one form on both sides, so that a query
 about May 2023 meets a memory of 8 May 2023 that said only "yesterday":
 
     20230508  202305  2023  2023w19  m05  m05d08
 
-These terms never equal a word's: the month May is not the verb. A memory is indexed under all
-terms of a time; a question asks for the most exact ones. A date that can be read in two ways
-(5/8/2023) gives the terms of both. Words that name no certain day ("recently") give none.
+These terms never equal a word's: the month May is not the verb. A memory is indexed under all terms
+of a time; a query asks for the most precise ones. A date that can be read in two ways (5/8/2023)
+gives the terms of both. Words that name no certain day ("recently") give none.
 """
 
 import re
@@ -17,12 +17,12 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Final
 
-Terms = tuple[tuple[str, ...], tuple[str, ...]] | None
-"""All terms of a time, and those that say it most exactly; None if there is no such time."""
+_Terms = tuple[tuple[str, ...], tuple[str, ...]] | None
+"""All terms of a time, and the most precise of them; None if there is no such time."""
 
 
-def day_terms(day: date) -> tuple[str, ...]:
-    """All terms of a day, the most exact first."""
+def make_day_terms(day: date) -> tuple[str, ...]:
+    """All terms of a day, the most precise first."""
     year, week, _ = day.isocalendar()
     return (
         f"{day:%Y%m%d}", f"{day:%Y%m}", f"{day:%Y}", f"{year}w{week:02}", f"m{day:%m}",
@@ -30,90 +30,76 @@ def day_terms(day: date) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _month_terms(year: int, month: int) -> tuple[str, ...]:
+def _make_month_terms(year: int, month: int) -> tuple[str, ...]:
     return (f"{year}{month:02}", f"{year}", f"m{month:02}")
 
 
-def valid(year: int, month: int, day: int) -> date | None:
-    """The day, if there is one."""
+def _find_day(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:
         return None
 
 
-def on(day: date | None) -> Terms:
-    """The terms of a day."""
+def _on_day(day: date | None) -> _Terms:
     if day is None:
         return None
-    found = day_terms(day)
-    return found, (found[0], found[1])
+    terms = make_day_terms(day)
+    return terms, terms[:2]
 
 
-def in_month(year: int, month: int) -> Terms:
-    """The terms of a month."""
-    found = _month_terms(year, month)
-    return found, found[:1]
+def _in_month(year: int, month: int) -> _Terms:
+    terms = _make_month_terms(year, month)
+    return terms, terms[:1]
 
 
-def moved(own: date, months: int) -> tuple[int, int]:
+def _add_months(own: date, months: int) -> tuple[int, int]:
     """Year and month, so many months from a day."""
-    whole = own.year * 12 + own.month - 1 + months
-    return whole // 12, whole % 12 + 1
+    total = own.year * 12 + own.month - 1 + months
+    return total // 12, total % 12 + 1
 
 
-def shifted(own: date, count: int, unit: str) -> Terms:
-    """`count` days, weeks, months or years from a day, as exactly as people mean it."""
+def _shift(own: date, count: int, unit: str) -> _Terms:
+    """`count` days, weeks, months or years from a day, as precisely as people mean it."""
     try:
         if unit == "day":
-            return on(own + timedelta(days=count))
+            return _on_day(own + timedelta(days=count))
         if unit == "week":
-            return _week(own + timedelta(weeks=count))
+            return _in_week(own + timedelta(weeks=count))
         if unit == "month":
-            return in_month(*moved(own, count))
+            return _in_month(*_add_months(own, count))
         year = f"{own.year + count}"
     except OverflowError:
         return None
     return (year,), (year,)
 
 
-def _week(day: date) -> Terms:
+def _in_week(day: date) -> _Terms:
     year, week, weekday = day.isocalendar()
     monday = day - timedelta(days=weekday - 1)
-    months = dict.fromkeys(
-        term
-        for at in (monday, monday + timedelta(days=6))
-        for term in _month_terms(at.year, at.month)
-    )
+    ends = (monday, monday + timedelta(days=6))
+    months = dict.fromkeys(t for at in ends for t in _make_month_terms(at.year, at.month))
     name = f"{year}w{week:02}"
     return (name, *months), (name,)
 
 
-def season(first: int, side: int, own: date) -> Terms:
+def _in_season(first: int, side: int, own: date) -> _Terms:
     """The three months of a season; of last and next the nearest that is over or to come."""
     year = own.year
-    if side < 0 and moved(date(year, first, 1), 2) >= (own.year, own.month):
+    if side < 0 and _add_months(date(year, first, 1), 2) >= (own.year, own.month):
         year -= 1
     if side > 0 and first <= own.month:
         year += 1
-    months = [moved(date(year, first, 1), step) for step in range(3)]
-    every = dict.fromkeys(term for month in months for term in _month_terms(*month))
+    months = [_add_months(date(year, first, 1), step) for step in range(3)]
+    every = dict.fromkeys(term for month in months for term in _make_month_terms(*month))
     return tuple(every), tuple(f"{y}{m:02}" for y, m in months)
 
 
-def weekend(own: date, side: int) -> Terms:
+def _on_weekend(own: date, side: int) -> _Terms:
     """Saturday and Sunday of the week before (-1), of this or of the next (1)."""
     saturday = own - timedelta(days=own.weekday()) + timedelta(days=5 + 7 * side)
-    days = (day_terms(saturday), day_terms(saturday + timedelta(days=1)))
+    days = (make_day_terms(saturday), make_day_terms(saturday + timedelta(days=1)))
     return tuple(dict.fromkeys((*days[0], *days[1]))), (days[0][0], days[1][0])
-
-
-def day_of(terms: tuple[str, ...]) -> date | None:
-    """The first full day among terms."""
-    for term in terms:
-        if len(term) == len("20230508") and term.isdigit():
-            return date(int(term[:4]), int(term[4:6]), int(term[6:]))
-    return None
 
 
 _MONTHS: Final = {
@@ -161,95 +147,97 @@ _Y: Final = r"(?:19|20)\d\d"
 
 @dataclass(frozen=True)
 class DateMention:
-    """Where a text names a time, the terms of it, and those of them that say it most exactly."""
+    """Where a text names a time, its terms, and the most precise of them."""
 
     start: int
     end: int
     terms: tuple[str, ...]
-    finest: tuple[str, ...]
+    precise: tuple[str, ...]
 
 
-def _numbered(match: re.Match[str], own: date) -> Terms:
+def _read_named(match: re.Match[str], own: date) -> _Terms:
     """8 May 2023, May 8, May 2023."""
     month = _MONTHS[match["month"].lower().rstrip(".")]
     year = int(match["year"]) if match["year"] else None
     day = int(match["day"]) if match["day"] else None
+    of_month = f"m{month:02}"
     if day is None:
-        return in_month(year, month) if year else ((f"m{month:02}",), (f"m{month:02}",))
+        return _in_month(year, month) if year else ((of_month,), (of_month,))
     if year:
-        return on(valid(year, month, day)) or in_month(year, month)
-    if valid(2000, month, day) is None:
+        return _on_day(_find_day(year, month, day)) or _in_month(year, month)
+    if _find_day(2000, month, day) is None:
         return None
-    near = [at for y in (own.year - 1, own.year, own.year + 1) if (at := valid(y, month, day))]
-    exact = f"m{month:02}d{day:02}"
-    nearest = min(near, key=lambda at: abs(at - own)) if near else None
-    return (day_terms(nearest) if nearest else (exact, f"m{month:02}")), (exact, f"m{month:02}")
+    years = (own.year - 1, own.year, own.year + 1)
+    near = [at for y in years if (at := _find_day(y, month, day))]
+    precise = (f"{of_month}d{day:02}", of_month)
+    return (make_day_terms(min(near, key=lambda at: abs(at - own))) if near else precise), precise
 
 
-def _digits(match: re.Match[str], _own: date) -> Terms:
+def _read_digits(match: re.Match[str], _own: date) -> _Terms:
     """2023-05-08, and 8/5/2023, which may be of two days."""
     if match["ymd"]:
-        return on(valid(*(int(part) for part in re.split(r"\D+", match["ymd"].rstrip("日"))[:3])))
+        ymd = re.split(r"\D+", match["ymd"].rstrip("日"))[:3]
+        return _on_day(_find_day(*(int(part) for part in ymd)))
     first, second, year = (int(part) for part in re.split(r"\D", match["dmy"]))
-    days = [on(valid(year, month, day)) for day, month in ((first, second), (second, first))]
-    both = [found for found in days if found]
-    if not both:
+    readings = ((first, second), (second, first))
+    days = [on_day for day, month in readings if (on_day := _on_day(_find_day(year, month, day)))]
+    if not days:
         return None
-    every = dict.fromkeys(term for found in both for term in found[0])
-    return tuple(every), tuple(dict.fromkeys(term for found in both for term in found[1]))
+    every = dict.fromkeys(term for on_day in days for term in on_day[0])
+    return tuple(every), tuple(dict.fromkeys(term for on_day in days for term in on_day[1]))
 
 
-def _year_month(match: re.Match[str], _own: date) -> Terms:
+def _read_year_month(match: re.Match[str], _own: date) -> _Terms:
     month = int(match["month"])
-    return in_month(int(match["year"]), month) if 1 <= month <= 12 else None  # noqa: PLR2004
+    return _in_month(int(match["year"]), month) if 1 <= month <= 12 else None  # noqa: PLR2004
 
 
-def _bare_year(match: re.Match[str], _own: date) -> Terms:
+def _read_year(match: re.Match[str], _own: date) -> _Terms:
     return (match[0],), (match[0],)
 
 
-def _near_day(match: re.Match[str], own: date) -> Terms:
+def _read_near_day(match: re.Match[str], own: date) -> _Terms:
+    """Yesterday, tonight, the day after tomorrow, this morning."""
     shifts = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
-    said = match[0].lower()
-    if said.startswith("the day"):
-        count = -2 if "before" in said else 2
+    words = match[0].lower()
+    if words.startswith("the day"):
+        count = -2 if "before" in words else 2
     else:
-        count = shifts.get(said, 0 if said.startswith("this") else -1)
-    return shifted(own, count, "day")
+        count = shifts.get(words, 0 if words.startswith("this") else -1)
+    return _shift(own, count, "day")
 
 
-def _sided(match: re.Match[str], own: date) -> Terms:
+def _read_side(match: re.Match[str], own: date) -> _Terms:
     """Last, this or next week, month, year, weekend, weekday, month's name or season."""
-    side = {"last": -1, "past": -1, "previous": -1, "next": 1, "coming": 1}.get(
-        match["side"].lower(), 0
-    )
+    sides = {"last": -1, "past": -1, "previous": -1, "next": 1, "coming": 1}
+    side = sides.get(match["side"].lower(), 0)
     what = match["what"].lower().rstrip(".")
     if what in ("week", "month", "year"):
-        return shifted(own, side, what)
+        return _shift(own, side, what)
     if what == "weekend":
-        return weekend(own, side)
+        return _on_weekend(own, side)
     if what in _DAYS:
         ahead = (_DAYS.index(what) - own.weekday()) % 7
         away = ahead if side > 0 and ahead else ahead + 7 if side > 0 else ahead - 7 * (side < 0)
-        return on(own + timedelta(days=away))
+        return _on_day(own + timedelta(days=away))
     if what in _SEASONS:
-        return season(_SEASONS[what], side, own)
+        return _in_season(_SEASONS[what], side, own)
     month = _MONTHS[what]
     year = own.year - (side < 0 and month >= own.month) + (side > 0 and month <= own.month)
-    return in_month(year, month)
+    return _in_month(year, month)
 
 
-def _ago(match: re.Match[str], own: date) -> Terms:
+def _read_distance(match: re.Match[str], own: date) -> _Terms:
     """Two days ago, in a week, three years later."""
     if not (match["ahead"] or match["way"]):
         return None  # how long it took, not when
-    said = match["count"].lower()
-    count = int(said) if said.isdigit() else _NUMBERS[said]
+    count = match["count"].lower()
+    number = int(count) if count.isdigit() else _NUMBERS[count]
     ahead = bool(match["ahead"]) or (match["way"] or "").lower() in ("later", "from now", "hence")
-    return shifted(own, count if ahead else -count, match["unit"].lower())
+    return _shift(own, number if ahead else -number, match["unit"].lower())
 
 
-_Reader = Callable[[re.Match[str], date], Terms]
+_Reader = Callable[[re.Match[str], date], _Terms]
 _FORMS: Final[tuple[tuple[str, _Reader], ...]] = (
     (
         (
@@ -257,61 +245,61 @@ _FORMS: Final[tuple[tuple[str, _Reader], ...]] = (
             r"|年\s?\d{1,2}月\s?\d{1,2}日))"
             rf"|(?P<dmy>\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_Y}))(?![\d/-])"
         ),
-        _digits,
+        _read_digits,
     ),
     (
         (
             rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?(?:\s+(?:of|de|di))?[\s-]+(?P<month>{_M})"
             rf"(?:(?:,?\s*|-|\s+de[l]?\s+)(?P<year>{_Y}))?(?!\d)"
         ),
-        _numbered,
+        _read_named,
     ),
     (
         (
             rf"\b(?P<month>{_M})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%])"
             rf"(?:,?\s*(?P<year>{_Y}))?(?!\d)"
         ),
-        _numbered,
+        _read_named,
     ),
-    (rf"\b(?P<month>{_M})(?P<day>)(?:,|\s+of|\s+de|-)?\s*(?P<year>{_Y})(?!\d)", _numbered),
-    (rf"(?<![\d-])(?P<year>{_Y})(?:-|年\s?)(?P<month>\d{{1,2}})(?:月)?(?![\d-])", _year_month),
+    (rf"\b(?P<month>{_M})(?P<day>)(?:,|\s+of|\s+de|-)?\s*(?P<year>{_Y})(?!\d)", _read_named),
+    (rf"(?<![\d-])(?P<year>{_Y})(?:-|年\s?)(?P<month>\d{{1,2}})(?:月)?(?![\d-])", _read_year_month),
     (
         (
             r"\b(?:the day before yesterday|the day after tomorrow|yesterday|tomorrow|today"
             r"|tonight|last night|this (?:morning|afternoon|evening))\b"
         ),
-        _near_day,
+        _read_near_day,
     ),
     (
         (
             r"\b(?P<side>last|past|previous|this|next|coming)\s+"
             rf"(?P<what>weekend|week|month|year|{'|'.join(_DAYS)}|{'|'.join(_SEASONS)}|{_M})(?!\w)"
         ),
-        _sided,
+        _read_side,
     ),
     (
         (
             rf"\b(?P<ahead>in\s+)?(?:about\s+)?(?P<count>{_N})\s+(?:of\s+)?(?P<unit>day|week|month|year)s?"
             r"(?:\s+(?P<way>ago|back|earlier|later|from now|hence))?\b"
         ),
-        _ago,
+        _read_distance,
     ),
-    (rf"\b(?P<month>{'|'.join(_ALONE)})\b(?P<day>)(?P<year>)", _numbered),
+    (rf"\b(?P<month>{'|'.join(_ALONE)})\b(?P<day>)(?P<year>)", _read_named),
     (
         (
             r"(?-i:(?<=\b[Ii]n )|(?<=\b[Ss]ince )|(?<=\b[Dd]uring )|(?<=\bof ))"
             r"(?-i:(?P<month>May|March|Mar|Jan|Feb|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
             r"(?P<day>)(?P<year>)"
         ),
-        _numbered,
+        _read_named,
     ),
-    (rf"(?<![\w.,/:$€£#-]){_Y}(?![\w%/:-]|[.,]\d)", _bare_year),
+    (rf"(?<![\w.,/:$€£#-]){_Y}(?![\w%/:-]|[.,]\d)", _read_year),
 )
 
 
 @cache
 def _forms() -> tuple[tuple[re.Pattern[str], _Reader], ...]:
-    """The patterns, compiled when the first text is read: that takes longer than importing."""
+    """The patterns, compiled when the first text is read: it takes longer than importing."""
     return tuple((re.compile(pattern, re.IGNORECASE), read) for pattern, read in _FORMS)
 
 
@@ -320,22 +308,20 @@ _HINT: Final = re.compile(
     r"|coming|ago|back|earlier|later|from now|May|March|(?:in|since|of) [A-Z])",
     re.IGNORECASE,
 )
-"""Most memories name no time: one look tells, before a dozen patterns are tried."""
+"""Most memories name no time: one search tells, before a dozen patterns are tried."""
 
 
 def find_dates(text: str, own: date) -> list[DateMention]:
-    """The times that a text names, in order; what is relative is seen from `own`."""
+    """The times that a text names, in order; relative ones are counted from `own`."""
     if not _HINT.search(text):
         return []
     found: list[DateMention] = []
     for pattern, read in _forms():
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(start < other.end and other.start < end for other in found):
-                continue
-            seen = read(match, own)
-            if seen:
-                found.append(DateMention(start, end, *seen))
+            overlaps = any(start < other.end and other.start < end for other in found)
+            if not overlaps and (terms := read(match, own)):
+                found.append(DateMention(start, end, *terms))
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -365,5 +351,7 @@ def find_leading_date(text: str) -> tuple[date | None, int]:
     if match is None:
         return None, 0
     for mention in find_dates(match["date"], date(2000, 1, 1)):
-        return day_of(mention.finest), match.end()
+        full = (t for t in mention.precise if len(t) == len("20230508") and t.isdigit())
+        day = next(full, None)
+        return (date.fromisoformat(day) if day else None), match.end()
     return None, 0

@@ -1,7 +1,7 @@
-"""Measure how near memories are to a question: late interaction over packed vectors.
+"""Measure how near memories are to a query: late interaction over packed vectors.
 
-Of every token of a memory only the signs of its dimensions are kept. Their cosine with each token
-of the question, which keeps its floats, is estimated; the best of all tokens of a memory counts.
+A memory keeps only the signs of its tokens' dimensions. Their cosine with each token of the query,
+which keeps its floats, is estimated; for each token of the query the best of a memory counts.
 
 The only module of this package that needs numpy. Import it once an embedder has answered.
 """
@@ -30,54 +30,54 @@ _BLOCK_ROWS: Final = 256
 Array = NDArray[np.float32]
 
 
-def measure_nearness(question: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
-    """How near each of these records is to the question.
+def measure_nearness(query: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
+    """How near each of these records is to the query.
 
-    Chunks of another size than the question's are left out: they are not comparable. Records are
+    Chunks of another size than the query's are left out: they are not comparable. Records are
     taken by id, because the last bits of a product depend on where in the matrix its row is.
     """
-    pooled = np.frombuffer(question.pooled, "<f4")
+    pooled = np.frombuffer(query.pooled, "<f4")
     fitting = {
-        record_id: there
+        record_id: chunks
         for record_id, passage in sorted(passages.items())
-        if (there := tuple(chunk for chunk in passage if len(chunk.pooled) == len(pooled)))
+        if (chunks := tuple(chunk for chunk in passage if len(chunk.pooled) == len(pooled)))
     }
-    ids, chunks = list(fitting), list(fitting.values())
+    ids, ordered = list(fitting), list(fitting.values())
     if not ids or not len(pooled):
-        return Nearness({}, {}, question.spans)
-    nearest = _pooled(pooled, chunks)
+        return Nearness({}, {}, query.spans)
+    nearest = _compute_pooled(pooled, ordered)
     best: dict[RecordId, Sequence[float]] = {}
-    if question.tokens:
-        tokens = np.frombuffer(question.tokens, "<f4").reshape(-1, len(pooled))
-        known = [place for place, of in enumerate(chunks) if any(chunk.tokens for chunk in of)]
-        rows = _best(tokens, [chunks[place] for place in known])
+    if query.tokens:
+        tokens = np.frombuffer(query.tokens, "<f4").reshape(-1, len(pooled))
+        known = [place for place, of in enumerate(ordered) if any(chunk.tokens for chunk in of)]
+        rows = _find_best(tokens, [ordered[place] for place in known])
         best = {ids[place]: row for place, row in zip(known, rows, strict=True)}
-    return Nearness(dict(zip(ids, nearest, strict=True)), best, question.spans)
+    return Nearness(dict(zip(ids, nearest, strict=True)), best, query.spans)
 
 
-def _pooled(question: Array, passages: Sequence[Passage]) -> list[float]:
-    """The cosine of the question with the nearest chunk of each record."""
+def _compute_pooled(query: Array, passages: Sequence[Passage]) -> list[float]:
+    """The cosine of the query with the nearest chunk of each record."""
     packed = b"".join(chunk.pooled for passage in passages for chunk in passage)
-    rows = np.frombuffer(packed, np.int8).reshape(-1, len(question)).astype(np.float32)
-    cosines = rows @ question / np.float32(_INT8_MAX)
-    starts = _starts([len(passage) for passage in passages])
+    rows = np.frombuffer(packed, np.int8).reshape(-1, len(query)).astype(np.float32)
+    cosines = rows @ query / np.float32(_INT8_MAX)
+    starts = _find_starts([len(passage) for passage in passages])
     return np.maximum.reduceat(cosines, starts).tolist()
 
 
-def _best(tokens: Array, passages: Sequence[Passage]) -> list[list[float]]:
-    """For each record the best cosine with each token of the question."""
+def _find_best(tokens: Array, passages: Sequence[Passage]) -> list[list[float]]:
+    """For each record the best cosine with each token of the query."""
     if not passages:
         return []
     width = tokens.shape[1] // 8
     packed = [b"".join(chunk.tokens for chunk in passage) for passage in passages]
     rows = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, width)
-    cosines = _dots(rows, np.ascontiguousarray(tokens.T))
-    starts = _starts([len(each) // width for each in packed])
+    cosines = _multiply(rows, np.ascontiguousarray(tokens.T))
+    starts = _find_starts([len(each) // width for each in packed])
     scale = np.float32(1 / (_SIGN_COSINE * math.sqrt(tokens.shape[1])))
     return (np.maximum.reduceat(cosines, starts, axis=0) * scale).tolist()
 
 
-def _dots(rows: NDArray[np.uint8], tokens: Array) -> Array:
+def _multiply(rows: NDArray[np.uint8], tokens: Array) -> Array:
     """The dot products of packed signs with tokens, in blocks that fit the cache."""
     width = rows.shape[1]
     dots = np.empty((len(rows), tokens.shape[1]), np.float32)
@@ -90,5 +90,5 @@ def _dots(rows: NDArray[np.uint8], tokens: Array) -> Array:
     return dots
 
 
-def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:
+def _find_starts(lengths: Sequence[int]) -> NDArray[np.intp]:
     return np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.intp)

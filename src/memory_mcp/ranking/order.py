@@ -1,40 +1,50 @@
-"""Put candidates in order with scores in 0-1, and say what each score is made of.
+"""Put candidates in order with scores in 0-1, and choose an answer without near duplicates.
 
 The order follows a weighted sum of the evidence: a candidate's words and its meaning, both with
 those of its neighbours and relative to the list, and a little for the speaker asked for. How much
-words count against meaning depends on the question: names, numbers and days are found by words
-only, and so are words that occur together; a single common word says little.
+words count against meaning depends on the query: names, numbers and days are found by words only,
+and so are words that occur together; a single common word says little.
 
 The score is the logistic of that sum and of the absolute strength of the evidence, so that scores
-of different questions compare: 0.5 means more likely relevant than not. Ties fall to importance,
-then to the newer, then to the id: the order never depends on the order of the candidates.
+of different queries compare: 0.5 means more likely relevant than not. Ties fall to importance, then
+to the newer, then to the id: the order never depends on the order of the candidates.
 
-The figures: level, behind, brief and found come from `benchmarks/fit.py`, which prints what it ran
+The figures level, behind, brief and found come from `benchmarks/fit.py`, which prints what it ran
 on and what floors lose. The mixtures and the floors (low ones of those it prints) come from the
 trials in `benchmarks/TRIALS.md`.
 """
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from operator import mul
 from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Candidate, Corpus, Nearness, Neighbour, Ranked, RerankWeights
+from memory_mcp.domain.search import (
+    Candidate,
+    Corpus,
+    Fields,
+    Nearness,
+    Neighbour,
+    Ranked,
+    RerankWeights,
+)
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
-from memory_mcp.ranking.question import Question
+from memory_mcp.ranking.query import Query
 
 
 @dataclass(frozen=True)
 class EvidenceWeights:
     """What each piece of evidence counts for the order.
 
-    The words, and the meaning, count as they stand in the list: 1 for its best, 0 for its worst.
-    How much words count follows the question: `window` always, `exact` times the share of names,
-    numbers and days that some memory holds, `company` times that of words found together in one.
+    Words and meaning count by their place in the list: 1 for its best, 0 for its worst. Words count
+    `window` always, `exact` times the share of names, numbers and days that some memory holds, and
+    `company` times the share of words found together in one.
     """
 
     window: float
@@ -50,8 +60,8 @@ class EvidenceWeights:
 class LogitWeights:
     """From evidence to a logit: what the best of the list has of each counts.
 
-    The best of a thousand is near to any question, the best of three is not: `few` is by how much
-    less evidence is enough in a small store.
+    The best of a thousand is near to any query, the best of three is not: `few` is by how much less
+    evidence is enough in a small store.
     """
 
     bias: float
@@ -68,9 +78,9 @@ class RankingModel:
     """How one kind of search is ranked: by words alone, or by meaning too.
 
     `level` is the logit that the first hit is relevant; with each step behind it in strength the
-    logit sinks by `behind`. A hit that has (nearly) all that the question asks for gains `brief`
-    over the root of the number of words asked for: of two words both are meant, of twelve hardly
-    all. `found` is the logit that anything was found at all: below `floor` the answer is empty.
+    logit sinks by `behind`. A hit that has (nearly) all that the query asks for gains `brief` over
+    the root of the number of words asked for: of two words both are meant, of twelve hardly all.
+    `found` is the logit that anything was found at all: below `floor` the answer is empty.
     """
 
     mixture: EvidenceWeights
@@ -113,23 +123,9 @@ SEMANTIC: Final = RankingModel(
     floor=-2.1,
 )  # fmt: skip
 
-
 _RANK_OFFSET: Final = 60
-
-
-def fuse_ranks(*lists: Sequence[RecordId]) -> list[RecordId]:
-    """Every id once, best first; of equals the one of the earlier list."""
-    earned: dict[RecordId, Fraction] = {}  # rounded sums of equals would not be equal
-    for ids in lists:
-        for rank, record_id in enumerate(dict.fromkeys(ids), start=1):
-            earned[record_id] = earned.get(record_id, 0) + Fraction(1, _RANK_OFFSET + rank)
-    return sorted(earned, key=lambda record_id: -earned[record_id])
-
-
-One = Candidate | Neighbour
-
 _RECENCY_DAYS: Final = 30
-"""Half of what recency counts is gone after so many days."""
+"""The half-life of what recency counts."""
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
 _PARTS: Final = (
@@ -137,26 +133,41 @@ _PARTS: Final = (
     "complete", "level", "importance",
     "recency", "pinned",
 )  # fmt: skip
-"""What a logit is the sum of. `level` is negative: it says how much it takes in this search."""
+"""What a logit is the sum of. `level` is negative: how much it takes in this search."""
 _FEW_RECORDS: Final = 3
 _MANY_RECORDS: Final = 500
 """Between these the size of a store matters: the figures were fitted on such stores."""
-_BESIDE_SCORE_MIN: Final = 0.02
-"""What is found only by what stands beside it is left out below this score."""
-WIDTH_MIN: Final = 0.25
-"""How far apart the best and the worst of a list must be at least to be told apart wholly."""
+_NEIGHBOUR_SCORE_MIN: Final = 0.02
+"""A record that only its neighbours speak for is left out below this score."""
+SPREAD_MIN: Final = 0.25
+"""The least distance between best and worst of a list that counts as the whole way."""
 _PHASE: Final = 0.3
-"""How much it counts to be of the phase that is asked for by its number."""
+"""What it counts to be of the phase that is asked for by its number."""
 _DECIDED: Final = 0.3
-"""How much it counts to be a decision where one is asked for, or its reason."""
-_MOST: Final = 0.6
-"""Who has less than this of what is asked for has not nearly all of it."""
+"""What it counts to be a decision where one is asked for."""
+_COVERAGE_MIN: Final = 0.6
+"""With less coverage a record does not have nearly all that is asked for."""
 _SHORT_WORDS_MAX: Final = 2
 """So few words are taken at their word: what holds them is shown."""
+_LIKENESS_SHARE: Final = 0.3
+"""How much likeness to a chosen record counts against a score."""
+_DUPLICATE_LIKENESS: Final = 0.9
+"""From this likeness on, two memories say the same: the weaker is dropped."""
+
+Rankable = Candidate | Neighbour
 
 
-def rank(
-    question: Question,
+def fuse_ranks(*lists: Sequence[RecordId]) -> list[RecordId]:
+    """Reciprocal rank fusion: every id once, best first; of equals the one of the earlier list."""
+    scores: dict[RecordId, Fraction] = {}  # rounded sums of equals would not be equal
+    for ids in lists:
+        for rank, record_id in enumerate(dict.fromkeys(ids), start=1):
+            scores[record_id] = scores.get(record_id, 0) + Fraction(1, _RANK_OFFSET + rank)
+    return sorted(scores, key=lambda record_id: -scores[record_id])
+
+
+def rank_candidates(
+    query: Query,
     corpus: Corpus,
     candidates: Sequence[Candidate],
     neighbours: Sequence[Neighbour],
@@ -165,84 +176,69 @@ def rank(
     weights: RerankWeights,
     now: datetime,
 ) -> list[Ranked]:
-    """The best of candidates and their neighbours, in order; none if nothing fits the question."""
-    found = gather_evidence(question, corpus, candidates, neighbours, nearness)
+    """The best of candidates and their neighbours, in order; none if nothing fits the query."""
+    evidence = gather_evidence(query, corpus, candidates, neighbours, nearness)
     wanted = {each.id: each for each in neighbours if each.wanted}
-    every: list[One] = [*(wanted | {c.id: c for c in candidates}).values()]
-    few = fewness(corpus.records)
-    judged = [
-        place
-        for group, model in (
-            ([one for one in every if found[one.id].encoded], SEMANTIC),
-            # what is not encoded (yet) is judged by its words, as if there were no model
-            ([one for one in every if not found[one.id].encoded], LEXICAL),
-        )
-        if group
-        for place in _judged(question, group, [found[one.id] for one in group], model, few)
-    ]
-    placed: list[tuple[float, One, Sequence[float]]] = []
-    for one, pieces in judged:
-        similar = (weights.similarity * piece for piece in pieces)
-        whole = (*similar, *_preferences(one, weights, now))
-        placed.append((round(sum(whole), 9), one, whole))
-    placed.sort(key=lambda entry: entry[1].id)
-    placed.sort(key=lambda entry: entry[1].created_at, reverse=True)
-    placed.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    own = {each.id for each in candidates} | {one.id for one in every if found[one.id].words}
-    gained = few * (SEMANTIC if nearness else LEXICAL).level.few  # by evidence: here is none
+    every: list[Rankable] = [*(wanted | {c.id: c for c in candidates}).values()]
+    few = measure_smallness(corpus.records)
+    # a record that is not encoded (yet) is judged by its words, as if there were no model
+    encoded = [one for one in every if evidence[one.id].encoded]
+    others = [one for one in every if not evidence[one.id].encoded]
+    scored: list[tuple[float, Rankable, Sequence[float]]] = []
+    for group, model in ((encoded, SEMANTIC), (others, LEXICAL)):
+        of_group = [evidence[one.id] for one in group]
+        for one, pieces in zip(group, _score_group(query, of_group, model, few), strict=False):
+            logit = (
+                *(weights.similarity * piece for piece in pieces),
+                *_score_preferences(one, weights, now),
+            )
+            scored.append((round(sum(logit), 9), one, logit))
+    scored.sort(key=lambda entry: entry[1].id)
+    scored.sort(key=lambda entry: entry[1].created_at, reverse=True)
+    scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
+    own = {each.id for each in candidates} | {one.id for one in every if evidence[one.id].words}
+    # a small store needs less evidence, but a neighbour has none
+    gained = few * (SEMANTIC if nearness else LEXICAL).level.few
     return [
-        Ranked(one.id, _logistic(total), _shown(pieces))
-        for total, one, pieces in placed[: limits.CANDIDATES_MAX]
-        if one.id in own or _logistic(total - gained) >= _BESIDE_SCORE_MIN
+        Ranked(one.id, _logistic(total), _name_parts(logit))
+        for total, one, logit in scored[: limits.CANDIDATES_MAX]
+        if one.id in own or _logistic(total - gained) >= _NEIGHBOUR_SCORE_MIN
     ]
 
 
-def _judged(
-    question: Question,
-    group: Sequence[One],
-    among: Sequence[Evidence],
-    model: RankingModel,
-    few: float,
-) -> list[tuple[One, Sequence[float]]]:
-    """What adds up to the logit of each that it is relevant; nothing if even the best hardly is."""
-    best = Evidence(*map(max, zip(*among, strict=True)))
-    if _nothing(question, best, _logit(best, few, model.found) - model.floor):
+def _score_group(
+    query: Query, group: Sequence[Evidence], model: RankingModel, few: float
+) -> list[tuple[float, ...]]:
+    """The parts of each logit; nothing if even the best of the group is hardly relevant."""
+    if not group:
         return []
-    parts = _parts(among, best, model.mixture)
+    best = Evidence(*map(max, zip(*group, strict=True)))
+    words = len({term.spans[0] for term in query.terms if term.spans})
+    # one or two words that occur are enough, and so is a rare name, number or identifier
+    is_literal = best.rare or (best.words and words <= _SHORT_WORDS_MAX)
+    if _compute_logit(best, few, model.found) < model.floor and not is_literal:
+        return []
+    parts = _weigh_evidence(group, best, model.mixture)
     strengths = [sum(pieces) for pieces in parts]
-    level = _logit(best, few, model.level) - model.behind * max(strengths)
-    brief = 0.0 if question.only_stop_words else model.brief
-    gain = brief / math.sqrt(max(1, _words_in(question)))
+    level = _compute_logit(best, few, model.level) - model.behind * max(strengths)
+    gain = 0.0 if query.only_stop_words else model.brief / math.sqrt(max(1, words))
     return [
-        (one, (*(model.behind * piece for piece in pieces), gain * _complete(each.coverage), level))
-        for one, each, pieces in zip(group, among, parts, strict=True)
+        (*(model.behind * piece for piece in pieces), gain * _complete(each.coverage), level)
+        for each, pieces in zip(group, parts, strict=True)
     ]
-
-
-def _nothing(question: Question, best: Evidence, above: float) -> bool:
-    """Whether even the best of what was found is hardly relevant: not `above` the floor.
-
-    One or two words that occur are never too little, nor is a rare name, number or identifier.
-    """
-    literal = best.rare or (best.words and _words_in(question) <= _SHORT_WORDS_MAX)
-    return above < 0 and not literal
-
-
-def _words_in(question: Question) -> int:
-    return len({term.spans[0] for term in question.terms if term.spans})
 
 
 def _complete(coverage: float) -> float:
-    """How far something has all that was asked for: nothing of it, if it has less than most."""
-    return max(0.0, (coverage - _MOST) / (1 - _MOST))
+    """How nearly a record has all that was asked for."""
+    return max(0.0, (coverage - _COVERAGE_MIN) / (1 - _COVERAGE_MIN))
 
 
-def fewness(records: int) -> float:
+def measure_smallness(records: int) -> float:
     """How small a store is: 0 for one of many records, with each halving 1 more."""
     return math.log2(_MANY_RECORDS / max(_FEW_RECORDS, min(records, _MANY_RECORDS)))
 
 
-def _logit(best: Evidence, few: float, by: LogitWeights) -> float:
+def _compute_logit(best: Evidence, few: float, by: LogitWeights) -> float:
     return (
         by.bias
         + by.coverage * best.coverage
@@ -254,14 +250,14 @@ def _logit(best: Evidence, few: float, by: LogitWeights) -> float:
     )
 
 
-def _parts(
-    found: Sequence[Evidence], best: Evidence, mixture: EvidenceWeights
+def _weigh_evidence(
+    group: Sequence[Evidence], best: Evidence, mixture: EvidenceWeights
 ) -> list[tuple[float, ...]]:
-    """For each candidate, what each piece of evidence adds to its place in the list."""
+    """For each candidate, what each piece of evidence adds to its strength in the list."""
     share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
-    words = _stretched([each.window for each in found])
-    meaning = _stretched([each.meaning_window for each in found])
-    pooled = _stretched([each.pooled for each in found])
+    words = _normalise([each.window for each in group])
+    meaning = _normalise([each.meaning_window for each in group])
+    pooled = _normalise([each.pooled for each in group])
     return [
         (
             share * in_words,
@@ -273,33 +269,35 @@ def _parts(
             _DECIDED * each.decided,
         )
         for each, in_words, in_meaning, as_a_whole in zip(
-            found, words, meaning, pooled, strict=True
+            group, words, meaning, pooled, strict=True
         )
     ]
 
 
-def _stretched(values: Sequence[float]) -> list[float]:
+def _normalise(values: Sequence[float]) -> list[float]:
     """Each value's place between the lowest (0) and the highest (1) of the list.
 
-    What lies close together stays so: five that fit alike are not spread from best to worst.
+    Values that lie close together stay so: five that fit alike are not spread from best to worst.
     """
     high = max(values)
-    width = max(high - min(values), WIDTH_MIN)
+    width = max(high - min(values), SPREAD_MIN)
     return [1 - (high - value) / width if high > 0 else 0.0 for value in values]
 
 
-def _preferences(one: One, weights: RerankWeights, now: datetime) -> tuple[float, float, float]:
+def _score_preferences(
+    one: Rankable, weights: RerankWeights, now: datetime
+) -> tuple[float, float, float]:
     """What the user's weights add: little by default, so that only near ties are broken by it."""
     above = (one.importance - limits.IMPORTANCE_USUAL) / _IMPORTANCE_SPAN
     return (
         weights.importance * above,
-        weights.recency * _recency(one.created_at, now) if weights.recency else 0.0,
+        weights.recency * _compute_recency(one.created_at, now) if weights.recency else 0.0,
         weights.pinned * one.pinned,
     )
 
 
-def _recency(created_at: str, now: datetime) -> float:
-    """1 for what is of this moment, half of it a month ago."""
+def _compute_recency(created_at: str, now: datetime) -> float:
+    """1 for a record of this moment, half of it a month ago."""
     try:
         age = now - datetime.fromisoformat(created_at)
     except ValueError:
@@ -307,10 +305,52 @@ def _recency(created_at: str, now: datetime) -> float:
     return 2 ** (-max(0.0, age.total_seconds() / 86_400) / _RECENCY_DAYS)
 
 
-def _shown(pieces: Sequence[float]) -> dict[str, float]:
+def _name_parts(pieces: Sequence[float]) -> dict[str, float]:
     return {name: round(v, 4) for name, v in zip(_PARTS, pieces, strict=True) if round(v, 4)}
 
 
 def _logistic(logit: float) -> float:
     bounded = max(-_LOGIT_MAX, min(_LOGIT_MAX, logit))
     return round(1 / (1 + math.exp(-bounded)), 4)
+
+
+def select_diverse(
+    ranked: Sequence[Ranked],
+    fields: Mapping[RecordId, Fields],
+    limit: int,
+    pooled: Mapping[RecordId, bytes],
+) -> list[Ranked]:
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+
+    At most `limit` of the ranked, each unlike those before it, still in the order of scores.
+    `pooled` are their pooled vectors (int8), if they have any: likeness is that of words, or of
+    meaning where that is more.
+    """
+    words = {each.id: frozenset(fields[each.id].body.split()) for each in ranked}
+    vectors = {each.id: array("b", pooled[each.id]) for each in ranked if each.id in pooled}
+
+    def measure_likeness(one: RecordId, other: RecordId) -> float:
+        both, either = words[one] & words[other], words[one] | words[other]
+        overlap = len(both) / len(either) if either else 1.0
+        if one in vectors and other in vectors:
+            return max(overlap, _compute_cosine(vectors[one], vectors[other]))
+        return overlap
+
+    left: list[Ranked] = list(ranked)
+    likeness = dict.fromkeys(words, 0.0)
+    chosen: list[Ranked] = []
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda each: each.score - _LIKENESS_SHARE * likeness[each.id])
+        chosen.append(best)
+        left = [each for each in left if each.id != best.id]
+        for each in left:
+            likeness[each.id] = max(likeness[each.id], measure_likeness(each.id, best.id))
+        left = [each for each in left if likeness[each.id] < _DUPLICATE_LIKENESS]
+    return sorted(chosen, key=lambda each: -each.score)
+
+
+def _compute_cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    if len(one) != len(other):
+        return 0.0
+    lengths = math.sqrt(sum(map(mul, one, one)) * sum(map(mul, other, other)))
+    return sum(map(mul, one, other)) / lengths if lengths else 0.0

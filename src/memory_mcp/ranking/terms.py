@@ -1,7 +1,7 @@
-"""Turn a text into terms: what the index holds, and what a question asks for.
+"""Turn a text into terms: what the index holds, and what a query asks for.
 
 A term is folded (case, accents), stemmed, and holds letters, digits and the marks that belong to a
-letter. No part of a text is ever syntax to the index. Memories and questions both go through this
+letter. No part of a text is ever syntax to the index. Memories and queries both go through this
 module, so that their terms agree.
 
 An identifier (`parseUserConfig`, `src/app/main.py`) gives a term for the whole and one for each
@@ -53,13 +53,13 @@ _SINGLES: Final = (
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
     ("ful", ""), ("ness", ""),
 )  # fmt: skip
-_ENDINGS: Final = (
+_SUFFIXES: Final = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous",
     "ive", "ize", "ion", "al", "er", "ic", "ou",
 )  # fmt: skip
 
 
-def _table(forms: str) -> dict[str, str]:
+def _make_table(forms: str) -> dict[str, str]:
     """Each irregular form and its base form; bases stand for themselves."""
     table: dict[str, str] = {}
     for group in forms.split(";"):
@@ -69,7 +69,7 @@ def _table(forms: str) -> dict[str, str]:
     return table
 
 
-_BASES: Final = _table(_IRREGULAR_FORMS)
+_BASES: Final = _make_table(_IRREGULAR_FORMS)
 
 
 @lru_cache(maxsize=32_768)
@@ -78,95 +78,95 @@ def stem(word: str) -> str:
     word = _BASES.get(word, word)
     if not _LENGTH_MIN <= len(word) <= _LENGTH_MAX or not (word.isascii() and word.isalpha()):
         return word
-    word = _past(_plural(word))
+    word = _strip_past(_strip_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _DOUBLES)
-    word = _replaced(word, _SINGLES)
-    return _tidy(_ending(word))
+    word = _replace_suffix(word, _DOUBLES)
+    word = _replace_suffix(word, _SINGLES)
+    return _strip_last(_strip_suffix(word))
 
 
-def _plural(word: str) -> str:
+def _strip_plural(word: str) -> str:
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _past(word: str) -> str:
+def _strip_past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    for ending in ("ed", "ing"):
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return _mended(rest) if _has_vowel(rest) else word
+    for suffix in ("ed", "ing"):
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            return _restore(rest) if _has_vowel(rest) else word
     return word
 
 
-def _mended(rest: str) -> str:
-    """What is left of "hopping", "filing", "rating" becomes a word again."""
+def _restore(rest: str) -> str:
+    """The rest of "hopping", "filing", "rating" becomes a word again."""
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
-    if len(rest) > 1 and rest[-1] == rest[-2] and rest[-1] not in "lsz" and not _vowel(rest, -1):
+    if len(rest) > 1 and rest[-1] == rest[-2] and rest[-1] not in "lsz" and not _is_vowel(rest, -1):
         return rest[:-1]
-    return rest + "e" if _measure(rest) == 1 and _short(rest) else rest
+    return rest + "e" if _measure(rest) == 1 and _is_short(rest) else rest
 
 
-def _replaced(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
-    for ending, instead in pairs:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return rest + instead if _measure(rest) > 0 else word
+def _replace_suffix(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
+    for suffix, replacement in pairs:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            return rest + replacement if _measure(rest) > 0 else word
     return word
 
 
-def _ending(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            kept = ending == "ion" and not rest.endswith(("s", "t"))
-            return rest if _measure(rest) > 1 and not kept else word
+def _strip_suffix(word: str) -> str:
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            stays = suffix == "ion" and not rest.endswith(("s", "t"))
+            return rest if _measure(rest) > 1 and not stays else word
     return word
 
 
-def _tidy(word: str) -> str:
+def _strip_last(word: str) -> str:
     """A last e and a double l go, where enough of the word is left."""
     if word.endswith("e"):
         rest = word[:-1]
         measure = _measure(rest)
-        if measure > 1 or (measure == 1 and not _short(rest)):
+        if measure > 1 or (measure == 1 and not _is_short(rest)):
             word = rest
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
-def _vowel(word: str, at: int) -> bool:
+def _is_vowel(word: str, at: int) -> bool:
     letter = word[at]
     if letter in _VOWELS:
         return True
     at %= len(word)
-    return letter == "y" and at > 0 and not _vowel(word, at - 1)
+    return letter == "y" and at > 0 and not _is_vowel(word, at - 1)
 
 
 def _has_vowel(word: str) -> bool:
-    return any(_vowel(word, at) for at in range(len(word)))
+    return any(_is_vowel(word, at) for at in range(len(word)))
 
 
 def _measure(word: str) -> int:
     """How often consonants follow vowels: Porter's m."""
     count, was_vowel = 0, False
     for at in range(len(word)):
-        is_vowel = _vowel(word, at)
+        is_vowel = _is_vowel(word, at)
         count += was_vowel and not is_vowel
         was_vowel = is_vowel
     return count
 
 
-def _short(word: str) -> bool:
+def _is_short(word: str) -> bool:
     """Whether it ends in consonant, vowel, consonant (not w, x or y)."""
     return (
         len(word) > 2  # noqa: PLR2004
-        and not _vowel(word, -3)
-        and _vowel(word, -2)
-        and not _vowel(word, -1)
+        and not _is_vowel(word, -3)
+        and _is_vowel(word, -2)
+        and not _is_vowel(word, -1)
         and word[-1] not in "wxy"
     )
 
@@ -204,18 +204,18 @@ _RUN: Final = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _UNSPACED_RUN: Final = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHE: Final = re.compile(r"['\u2019]")
 _ELIDED: Final = frozenset({"l", "d", "j", "m", "n", "s", "t", "c", "qu"})
-"""What French and its sisters put before an apostrophe: l'eau, d'or."""
+"""What Romance languages put before an apostrophe: l'eau, d'or."""
 _CLITICS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
 _PLUS: Final = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "j#": "jsharp"}
 
 
-def phase_term(number: int) -> str:
-    """The term of a phase: what `phase-2` and `phase2` are known by as well."""
+def make_phase_term(number: int) -> str:
+    """The term of a phase: `phase-2` and `phase2` give it too."""
     return f"phase{number}"
 
 
 def fold(text: str) -> str:
-    """Case and accents are forgotten; marks that make another letter are not."""
+    """Drop case and accents, but no marks that make another letter."""
     if text.isascii():
         return text.lower()
     plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()))
@@ -244,19 +244,19 @@ def split_terms(piece: str) -> tuple[str, ...]:
         return (stem(piece.lower())[:TERM_CHARS_MAX],)
     if piece.lower() in _PLUS:
         return (_PLUS[piece.lower()],)
+    if _NUMBER.fullmatch(piece):
+        return tuple(_split_number(piece))
     found: dict[str, None] = {}
     words = [part for part in _SEPARATOR.split(piece) if part.strip("'\u2019")]
-    if _NUMBER.fullmatch(piece):
-        return tuple(_number(piece))
     for word in words:
-        found |= dict.fromkeys(_word(word))
+        found |= dict.fromkeys(_split_word(word))
     joined = _APOSTROPHE.sub("", "".join(words))
     if len(words) > 1 and len(joined) <= TERM_CHARS_MAX and not joined.isdigit():
         found |= dict.fromkeys((stem(fold(joined)),))
     return tuple(term[:TERM_CHARS_MAX] for term in found if term)
 
 
-def _number(piece: str) -> Iterator[str]:
+def _split_number(piece: str) -> Iterator[str]:
     """1,200 is 1200; 2.3.1 is itself and 2.3; 7:30 is one thing, not a 7 and a 30."""
     if _THOUSANDS.fullmatch(piece):
         yield piece.replace(",", "")
@@ -269,7 +269,7 @@ def _number(piece: str) -> Iterator[str]:
         yield bare
 
 
-def _word(word: str) -> Iterator[str]:
+def _split_word(word: str) -> Iterator[str]:
     """The terms of a word that has no separators: itself, then its parts if it has several."""
     halves = _APOSTROPHE.split(word)
     if len(halves) > 1:
@@ -283,7 +283,7 @@ def _word(word: str) -> Iterator[str]:
         return
     if _UNSPACED_RUN.search(word):
         for run in _RUN.findall(unicodedata.normalize("NFKC", word)):
-            yield from _pairs(fold(run)) if _UNSPACED_RUN.match(run) else _word(run)
+            yield from _split_pairs(fold(run)) if _UNSPACED_RUN.match(run) else _split_word(run)
         return
     yield stem(fold(word))
     parts = _JOINT.split(word)
@@ -291,7 +291,7 @@ def _word(word: str) -> Iterator[str]:
         yield from (stem(fold(part)) for part in parts)
 
 
-def _pairs(run: str) -> Iterator[str]:
+def _split_pairs(run: str) -> Iterator[str]:
     """Overlapping pairs of characters, and each Han character, which is a word of its own."""
     if len(run) == 1:
         yield run

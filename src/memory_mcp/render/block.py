@@ -1,10 +1,9 @@
-"""Render the block that opens a session or accompanies a task: best first, within a budget, fenced.
+"""Render the context block: recalled text, best first, within a budget of tokens, fenced as data.
 
-Recalled text is data. The fence says so, and text that reads like our own fence is disarmed, so
-that a memory cannot close it and speak as the system.
+A memory cannot close the fence: text that reads like it is disarmed.
 
 A thousand memories of one kind must not crowd out the only one of another. So each section that
-has records gets a line, then a share of the room that is left; what a section does not need goes
+has records gets a line, then a share of the room that is left. What a section does not need goes
 to the others, one line each in turn.
 """
 
@@ -19,17 +18,19 @@ from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarmed
 
 LINE_CHARS_MAX: Final = 320
-"""A line longer than this is cut: the whole text is one search away, by its id."""
-
-_LINE_CHARS_LEAST: Final = 72
-"""Of a text that must be cut for want of room: enough to see what it is about."""
+"""A longer line is cut: the whole text is one search away, by its id."""
+_LINE_CHARS_MIN: Final = 72
+"""What is shown of a text that must be cut for want of room."""
+_MEMORY_CHARS_MIN: Final = 100
+"""The room that the lines around the memories must leave for them."""
+_ITEM: Final = "- "
 
 Cost = Callable[[str], int]
 
 
 @dataclass(frozen=True)
-class ShelfLine:
-    """A text on one line, and what ends it. `whole`: it is shown whole or not at all."""
+class ListingLine:
+    """A text on one line, and what ends it. A `whole` one is not cut."""
 
     text: str
     tail: str = ""
@@ -43,18 +44,14 @@ class ShelfLine:
 
 
 @dataclass
-class Shelf:
+class Listing:
     """A heading with its lines, best first; `weight` is its part of the room."""
 
     heading: str
-    lines: Sequence[ShelfLine]
+    lines: Sequence[ListingLine]
     weight: int = 1
     shown: list[str] = field(default_factory=list[str])
     next: int = 0
-
-    def text(self) -> list[str]:
-        """What is shown of it, under its heading; nothing if nothing is."""
-        return [self.heading, *self.shown] if self.shown else []
 
 
 class _Room:
@@ -66,63 +63,53 @@ class _Room:
         self._cost = cost
 
     def price(self, text: str) -> int:
-        return self._cost(text) + 1  # and the end of the line
+        return self._cost(text) + 1  # the end of the line
 
     def take(self, *texts: str) -> bool:
         """Take the room for these lines, if there is enough."""
-        whole = sum(map(self.price, texts))
+        price = sum(map(self.price, texts))
         lines = sum(text.count("\n") + 1 for text in texts)
-        if whole > self.left or lines > self.lines_left:
+        if price > self.left or lines > self.lines_left:
             return False
-        self.left -= whole
+        self.left -= price
         self.lines_left -= lines
         return True
 
-    def exchange(self, old: str, new: str) -> bool:
-        """Put one line in the place of another, if there is room for the difference."""
-        more = self.price(new) - self.price(old)
-        if more > self.left:
-            return False
-        self.left -= more
-        return True
 
-
-def fill_shelves(
-    shelves: Sequence[Shelf], room: int, cost: Cost = len, lines_max: int = 1_000_000
+def fill_listings(
+    listings: Sequence[Listing], room: int, cost: Cost = len, lines_max: int = 1_000_000
 ) -> list[str]:
-    """The lines of all shelves that fit, under their headings, in the order of the shelves."""
+    """The lines of all listings that fit, under their headings, in the order of the listings."""
     space = _Room(room, lines_max, cost)
-    taking = [shelf for shelf in shelves if shelf.lines and _begin_shelf(shelf, space)]
-    spare, whole = space.left, sum(shelf.weight for shelf in taking)
-    for shelf in taking:
-        share = spare * shelf.weight // whole
-        floor = space.left - share
-        _widen_first(shelf, space, floor)
-        while _add_next(shelf, space, floor):
+    open_listings = [each for each in listings if each.lines and _begin(each, space)]
+    spare, weights = space.left, sum(each.weight for each in open_listings)
+    for listing in open_listings:
+        floor = space.left - spare * listing.weight // weights
+        _widen_first(listing, space, floor)
+        while _add_next(listing, space, floor):
             pass
-    for shelf in taking:
-        _widen_first(shelf, space, 0)
-    going = list(taking)
-    while going:
-        going = [shelf for shelf in going if _add_shortened(shelf, space)]
-    return [line for shelf in shelves for line in shelf.text()]
+    for listing in open_listings:
+        _widen_first(listing, space, 0)
+    while open_listings:
+        open_listings = [each for each in open_listings if _add_shortened(each, space)]
+    return [line for each in listings if each.shown for line in (each.heading, *each.shown)]
 
 
-def _begin_shelf(shelf: Shelf, space: _Room) -> bool:
-    """Give the shelf its heading and something of its first line."""
-    first = shelf.lines[0].cut(_LINE_CHARS_LEAST)
-    if not space.take(shelf.heading, first):
+def _begin(listing: Listing, space: _Room) -> bool:
+    """Show the heading and something of the first line."""
+    first = listing.lines[0].cut(_LINE_CHARS_MIN)
+    if not space.take(listing.heading, first):
         return False
-    shelf.shown.append(first)
-    shelf.next = 1
+    listing.shown.append(first)
+    listing.next = 1
     return True
 
 
-def _widen_first(shelf: Shelf, space: _Room, floor: int) -> None:
+def _widen_first(listing: Listing, space: _Room, floor: int) -> None:
     """Show more of the first line, as far as the room above the floor goes."""
-    line, shown = shelf.lines[0], shelf.shown[0]
+    line, shown = listing.lines[0], listing.shown[0]
     room = space.left - floor + space.price(shown)
-    low, high = _LINE_CHARS_LEAST, line.chars_max
+    low, high = _LINE_CHARS_MIN, line.chars_max
     while low < high:
         middle = (low + high + 1) // 2
         if space.price(line.cut(middle)) <= room:
@@ -130,47 +117,44 @@ def _widen_first(shelf: Shelf, space: _Room, floor: int) -> None:
         else:
             high = middle - 1
     wider = line.cut(low)
-    if wider != shown and space.exchange(shown, wider):
-        shelf.shown[0] = wider
+    more = space.price(wider) - space.price(shown)
+    if more <= space.left:
+        space.left -= more
+        listing.shown[0] = wider
 
 
-def _add_next(shelf: Shelf, space: _Room, floor: int) -> bool:
+def _add_next(listing: Listing, space: _Room, floor: int) -> bool:
     """Show the next line, if it fits above the floor."""
-    if shelf.next >= len(shelf.lines):
+    if listing.next >= len(listing.lines):
         return False
-    line = shelf.lines[shelf.next]
+    line = listing.lines[listing.next]
     text = line.cut(line.chars_max)
     if space.left - space.price(text) < floor or not space.take(text):
         return False
-    shelf.shown.append(text)
-    shelf.next += 1
+    listing.shown.append(text)
+    listing.next += 1
     return True
 
 
-def _add_shortened(shelf: Shelf, space: _Room) -> bool:
-    """Show the next line that fits into what others left, cut if need be; whether there was one."""
-    while shelf.next < len(shelf.lines):
-        line = shelf.lines[shelf.next]
-        shelf.next += 1
-        for chars in (line.chars_max, _LINE_CHARS_LEAST):
+def _add_shortened(listing: Listing, space: _Room) -> bool:
+    """Show the next line that fits, cut if need be; whether there was one."""
+    while listing.next < len(listing.lines):
+        line = listing.lines[listing.next]
+        listing.next += 1
+        for chars in (line.chars_max, _LINE_CHARS_MIN):
             text = line.cut(chars)
             if space.take(text):
-                shelf.shown.append(text)
+                listing.shown.append(text)
                 return True
     return False
-
-
-_MEMORY_CHARS_MIN: Final = 100
-"""What is shown around the memories may not leave them less room than this: a short one's."""
-_ITEM: Final = "- "
 
 
 @dataclass(frozen=True)
 class Section:
     """A heading and its records, best first; `weight` is its part of the room.
 
-    `facts` are lines that stand for no record of ours; they are shown whole or not at all. What is
-    `firm` has its room before anything else.
+    `facts` are lines that stand for no record; they are shown whole or not at all. A `firm` section
+    has its room before anything else.
     """
 
     heading: str
@@ -183,7 +167,7 @@ class Section:
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """What the last line but the time says: how many memories there are, and where to go on from.
+    """The line that says what was used, how many memories are left and where to go on from.
 
     `since` is the token by which a later call asks what has changed.
     """
@@ -202,8 +186,8 @@ class BudgetLine:
 
 
 @dataclass
-class _Ends:
-    """Which of the lines around what was recalled have their room, and how much the time takes."""
+class _Frame:
+    """Which of the lines around the memories have room, and how much the time takes."""
 
     now_chars: int
     figure: bool = False
@@ -211,25 +195,27 @@ class _Ends:
     now: bool = False
     user: bool = False
 
-    def fit(self, left: int, budget: int, user: str, figure: BudgetLine | None) -> int:
-        """Give each its room while enough is left for a memory; how much that is."""
+    def reserve(self, left: int, budget: int, user: str, figure: BudgetLine | None) -> int:
+        """Give each line its room while enough is left for a memory; how much is left."""
 
-        def has_room(line_chars: int, least: int = _MEMORY_CHARS_MIN) -> bool:
+        def fits(line_chars: int) -> bool:
             nonlocal left
-            fits = line_chars > 0 and left - line_chars - 1 >= least
-            left -= (line_chars + 1) * fits
-            return fits
+            enough = line_chars > 0 and left - line_chars - 1 >= _MEMORY_CHARS_MIN
+            left -= (line_chars + 1) * enough
+            return enough
 
         if figure:
-            self.figure = has_room(len(figure.line(budget, budget, 0)))
+            self.figure = fits(len(figure.line(budget, budget, 0)))
             self.short = not self.figure
-            self.figure |= self.short and has_room(len(figure.line(budget, budget, 0, short=True)))
-        self.now = has_room(self.now_chars)
-        self.user = has_room(len(user))
+            self.figure |= self.short and fits(len(figure.line(budget, budget, 0, short=True)))
+        self.now = fits(self.now_chars)
+        self.user = fits(len(user))
         return left
 
-    def figure_line(self, figure: BudgetLine, lines: Sequence[str], budget: int, shown: int) -> str:
-        """The figure, itself reckoned in; of the time the longest, so that no day changes it."""
+    def render_figure(
+        self, figure: BudgetLine, lines: Sequence[str], budget: int, shown: int
+    ) -> str:
+        """The figure counts itself, and of the time the longest, so that no day changes it."""
         used = sum(len(line) + 1 for line in lines) + (self.now_chars + 1) * self.now + len(CLOSE)
         length = len(figure.line(budget, budget, shown, short=self.short)) + 1
         return figure.line(-(-(used + length) // CHARS_PER_TOKEN), budget, shown, short=self.short)
@@ -266,66 +252,62 @@ def render_context(
 ) -> Block:
     """Opening lines, then what fits of each section, never more than the budget.
 
-    `now` is the last line, so that what is before it stays the same from call to call and a cache
-    of prompts can keep it: for the same reason it has `now_chars` of room, whatever it says and
-    whether or not it is there. It, the `figure` and the line about the `user` are left out where
-    they do not fit.
+    `now` is the last line, so that the text before it stays the same from call to call and a cache
+    of prompts can keep it. For the same reason its room is `now_chars`, whatever it says and
+    whether or not it is there. `now`, `figure` and `user` are left out where they do not fit.
     """
     lines = [OPEN, *opening]
     left = budget_tokens * CHARS_PER_TOKEN - sum(len(line) + 1 for line in lines) - len(CLOSE)
     seen: set[str] = set()
-    firm = [_shelf(section, seen) for section in sections if section.firm]
-    first = fill_shelves(firm, left)
+    firm = [_make_listing(section, seen) for section in sections if section.firm]
+    first = fill_listings(firm, left)
     left -= sum(len(line) + 1 for line in first)
-    ends = _Ends(max(now_chars, len(now)))
-    left = ends.fit(left, budget_tokens, user, figure)
+    frame = _Frame(max(now_chars, len(now)))
+    left = frame.reserve(left, budget_tokens, user, figure)
     filling = [section for section in sections if not section.firm]
-    shelves = [_shelf(section, seen) for section in filling]
-    rest = fill_shelves(shelves, left)
-    lines += [*([user] if ends.user else []), *first, *rest]
-    ours = zip(filling, shelves, strict=True)  # a fact is no memory of ours
-    shown = sum(len(shelf.shown) for section, shelf in ours if not section.facts)
-    if figure and ends.figure:
-        lines.append(ends.figure_line(figure, lines, budget_tokens, shown))
-    # all of it at once: what is split over two lines, or two fields, reads as one
-    within = disarmed("\n".join([*lines[1:], *([now] if ends.now and now else [])]))
+    listings = [_make_listing(section, seen) for section in filling]
+    rest = fill_listings(listings, left)
+    lines += [*([user] if frame.user else []), *first, *rest]
+    if figure and frame.figure:
+        pairs = zip(filling, listings, strict=True)
+        records_shown = sum(len(each.shown) for section, each in pairs if not section.facts)
+        lines.append(frame.render_figure(figure, lines, budget_tokens, records_shown))
+    # disarmed at once: a fence that is split over two lines or fields reads as one
+    within = disarmed("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
     text = "\n".join([OPEN, *([within] if within else []), CLOSE])
-    every = [*firm, *shelves]
+    shown = sum(len(each.shown) for each in (*firm, *listings))
     return Block(
         text=text,
         tokens=count_tokens(text),
-        shown=sum(len(shelf.shown) for shelf in every),
-        left_out=sum(len(shelf.lines) - len(shelf.shown) for shelf in every),
+        shown=shown,
+        left_out=sum(len(each.lines) for each in (*firm, *listings)) - shown,
         since=figure.since if figure else "",
     )
 
 
-def _shelf(section: Section, seen: set[str]) -> Shelf:
+def _make_listing(section: Section, seen: set[str]) -> Listing:
     """A line for each record that no earlier section had, and for each fact."""
-    return Shelf(f"## {section.heading}", list(_entries(section, seen)), section.weight)
+    return Listing(f"## {section.heading}", list(_make_lines(section, seen)), section.weight)
 
 
-def _entries(section: Section, seen: set[str]) -> Iterator[ShelfLine]:
+def _make_lines(section: Section, seen: set[str]) -> Iterator[ListingLine]:
     for record in section.records:
         if record.id not in seen:
             seen.add(record.id)
-            yield ShelfLine(one_line(record), f" [{record.id}]", chars_max=section.chars_max)
+            yield ListingLine(render_line(record), f" [{record.id}]", chars_max=section.chars_max)
     for fact in section.facts:
-        yield ShelfLine(" ".join(fact.split())[: 2 * LINE_CHARS_MAX], whole=True)
+        yield ListingLine(" ".join(fact.split())[: 2 * LINE_CHARS_MAX], whole=True)
 
 
-def one_line(record: Record) -> str:
+def render_line(record: Record) -> str:
     """What a record says, with its title, on one line and without our fence."""
-    said = record.content.casefold().startswith(record.title.casefold())
-    title = "" if said else f"{record.title}: "
-    return disarmed(" ".join((title + _flow(record.content)).split()))
+    repeats = record.content.casefold().startswith(record.title.casefold())
+    title = "" if repeats else f"{record.title}: "
+    return disarmed(" ".join((title + _flatten(record.content)).split()))
 
 
-def _flow(text: str) -> str:
-    """The text so that it reads well as one line: a list without its dashes, a reason behind one.
-
-    What is decided may end in a full stop, and its reason begin with any word.
-    """
+def _flatten(text: str) -> str:
+    """A list loses its dashes; a decision is joined to its reason by a dash."""
     lines = [line.strip() for line in text.strip().split("\n")]
     if all(line.startswith(_ITEM) for line in lines):
         return " \u00b7 ".join(line.removeprefix(_ITEM) for line in lines)

@@ -7,11 +7,9 @@ from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.profile import Field, Profile
 
 PROFILE_CHARS_MAX: Final = 240
-"""About 60 tokens of every session: who it is, not their life."""
-
+"""About 60 tokens of every session."""
 _PART_CHARS_MAX: Final = 60
 """One long value must not take the room of all others."""
-
 _CUT_CHARS_MIN: Final = 20
 """Less of a value than this is better left out."""
 
@@ -29,19 +27,20 @@ _PARTS: Final[tuple[tuple[Field, str], ...]] = (
     ("interest", "likes: {}"),
     ("birthday", "born {}"),
 )
-"""By use, for what comes first stays when the line is full. The time zone is in `now_line`."""
+"""The most useful first: they stay when the line is full. The time zone is in the now line."""
 
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def profile_line(profile: Profile) -> str:
+def render_profile_line(profile: Profile) -> str:
     """`User: Ada · answer in German · concise tone · Berlin · goals: …`, or nothing."""
     line = ""
     for field, words in _PARTS:
         values = profile.values(field)
         if not values:
             continue
-        part = words.format(_short(("; " if field == "goal" else ", ").join(values)))
+        joined = ("; " if field == "goal" else ", ").join(values)
+        part = words.format(cut(" ".join(joined.split()), _PART_CHARS_MAX))
         longer = f"{line} · {part}" if line else f"User: {part}"
         if len(longer) > PROFILE_CHARS_MAX and PROFILE_CHARS_MAX - len(line) < _CUT_CHARS_MIN:
             break
@@ -49,16 +48,12 @@ def profile_line(profile: Profile) -> str:
     return line
 
 
-def now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
+def render_now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
     """`Now: Saturday 2026-11-21 23:02 (Europe/Berlin)`; UTC without a zone."""
     there = now.astimezone(zone or UTC)
     return f"Now: {_DAYS[there.weekday()]} {there:%Y-%m-%d %H:%M} ({name if zone else 'UTC'})"
 
 
-def now_chars(name: str = "") -> int:
-    """The length of the longest `now_line` of a zone: it is the same on every day."""
+def count_now_chars(name: str = "") -> int:
+    """The length of the longest now line of a zone: it is the same on every day."""
     return len(f"Now: {max(_DAYS, key=len)} 2026-01-31 14:30 ({name or 'UTC'})")
-
-
-def _short(text: str) -> str:
-    return cut(" ".join(text.split()), _PART_CHARS_MAX)

@@ -10,22 +10,21 @@ from memory_mcp.render.block import Section
 EPISODIC: Final[frozenset[Kind]] = frozenset(
     {"event", "episode", "summary", "closeout", "checkpoint"}
 )
-"""What happened, as against what is so."""
-
+"""Kinds that say what happened; the others say what is so."""
 SEMANTIC: Final[frozenset[Kind]] = MEMORY_KINDS - EPISODIC
 
 _CONSOLIDATION_CHARS_MAX: Final = 640
-"""It sums up a whole session, so it may be as long as two memories."""
+"""It sums up a session, so it may be as long as two memories."""
 
 _ISSUES: Final = ":issues"
 _GARDENER: Final = "gardener:"
 
 
 @dataclass(frozen=True)
-class Part:
-    """A section to be: its heading, the kinds that fill it, and its weight.
+class SectionPlan:
+    """A section: its heading, the kinds that fill it, and its weight.
 
-    No kinds: it is filled by something else than the kind, or by whatever is left.
+    A section without kinds is filled by something else, or by whatever is left.
     """
 
     name: str
@@ -35,41 +34,43 @@ class Part:
     chars_max: int = 320
 
 
-_IDENTITY: Final = Part("identity", "Identity", ("identity",), 2)
-_DECISIONS: Final = Part("decisions", "Decisions that hold", ("decision",), 4)
-_PREFERENCES: Final = Part(
+_IDENTITY: Final = SectionPlan("identity", "Identity", ("identity",), 2)
+_DECISIONS: Final = SectionPlan("decisions", "Decisions that hold", ("decision",), 4)
+_PREFERENCES: Final = SectionPlan(
     "preferences", "Preferences and conventions", ("preference", "convention", "pattern"), 3
 )
-_LESSONS: Final = Part("lessons", "Lessons", ("lesson",), 3)
-_ISSUES_PART: Final = Part("issues", "Open issues", weight=2)
-_LATEST: Final = Part(
+_LESSONS: Final = SectionPlan("lessons", "Lessons", ("lesson",), 3)
+_ISSUES_PART: Final = SectionPlan("issues", "Open issues", weight=2)
+_LATEST: Final = SectionPlan(
     "latest", "Where the last session left off", weight=3, chars_max=_CONSOLIDATION_CHARS_MAX
 )
-_NEWEST: Final = Part("newest", "Newest", weight=2)
+_NEWEST: Final = SectionPlan("newest", "Newest", weight=2)
 
 OPENING: Final = (_IDENTITY, _DECISIONS, _PREFERENCES, _LESSONS, _ISSUES_PART, _LATEST, _NEWEST)
 
-_REST: Final = Part(
+_REST: Final = SectionPlan(
     "rest",
     "Facts and what else is known",
     ("fact", "event", "episode", "summary", "closeout", "resource", "checkpoint"),
 )
 
 PAGE: Final = (*OPENING[:-1], _REST)
-"""What a page may show that has more room: all there is, by its kinds."""
+"""For a page, which has more room: every kind."""
 
 WITH_TASK: Final = (
     _IDENTITY,
     _PREFERENCES,
     _LESSONS,
-    Part("task", "For this task", weight=9),
-    Part("before", "What happened before", weight=4),
+    SectionPlan("task", "For this task", weight=9),
+    SectionPlan("before", "What happened before", weight=4),
     _DECISIONS,
     _NEWEST,
 )
 
 
-def make_sections(parts: Sequence[Part], found: Mapping[str, Sequence[Record]]) -> list[Section]:
+def make_sections(
+    parts: Sequence[SectionPlan], found: Mapping[str, Sequence[Record]]
+) -> list[Section]:
     """The sections in their order, with what was found for each."""
     return [
         Section(
@@ -79,29 +80,29 @@ def make_sections(parts: Sequence[Part], found: Mapping[str, Sequence[Record]]) 
     ]
 
 
-def share_room(so: int, happened: int, most: int) -> tuple[int, int]:
-    """How many of what is so and of what happened are shown, together at most so many.
+def share_room(semantic: int, episodic: int, most: int) -> tuple[int, int]:
+    """How many semantic and episodic memories are shown, together at most so many.
 
-    A third is for what happened; what one of them does not need the other may have.
+    A third is for the episodic; what one of them does not need the other may have.
     """
-    few = min(happened, max(most // 3, most - so))
-    return min(so, most - few), few
+    few = min(episodic, max(most // 3, most - semantic))
+    return min(semantic, most - few), few
 
 
-def open_issues(closeouts: Sequence[Record]) -> list[Record]:
-    """Those of a phase's records that are issues; one that was settled is superseded or hidden."""
+def select_open_issues(closeouts: Sequence[Record]) -> list[Record]:
+    """The issues among a phase's closeouts; a closed one is superseded or hidden."""
     return [record for record in closeouts if record.key.endswith(_ISSUES)]
 
 
-def without_bookkeeping(records: Sequence[Record]) -> list[Record]:
-    """Without what a checkpoint says already: that it closed a phase, with what and with whom."""
+def drop_bookkeeping(records: Sequence[Record]) -> list[Record]:
+    """Leave out closeouts that only repeat what a checkpoint says; issues stay."""
     return [r for r in records if r.kind != "closeout" or r.key.endswith(_ISSUES)]
 
 
-def latest_consolidation(summaries: Sequence[Record]) -> list[Record]:
-    """What the session that said last what is true now left: that, then its insights.
+def select_latest_consolidation(summaries: Sequence[Record]) -> list[Record]:
+    """The summary of the session that consolidated last, then its insights.
 
-    Insights alone count only while no session said what is true now.
+    Insights alone count only while no session has a summary.
     """
     known = [record for record in summaries if record.key.startswith(_GARDENER)]
     last = _newest(known, "checkpoint", "final") or _newest(known, "insights")

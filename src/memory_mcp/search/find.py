@@ -24,9 +24,14 @@ from memory_mcp.domain.search import (
 from memory_mcp.engine.reading import beside, together
 from memory_mcp.engine.workspace import Meaning, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
-from memory_mcp.ranking.order import rank
-from memory_mcp.ranking.question import Question, expand, keep_rarest, parse_question
-from memory_mcp.ranking.spelling import suggest_terms
+from memory_mcp.ranking.order import rank_candidates
+from memory_mcp.ranking.query import (
+    Query,
+    expand_query,
+    keep_rarest_terms,
+    parse_query,
+    suggest_terms,
+)
 
 _LOOKED_AROUND: Final = 20
 """For how many of the candidates their neighbours are looked at too."""
@@ -101,7 +106,7 @@ async def find_here(
     pools = workspace.pools_of(filters.reach)
     meaning = next((pool.meaning for pool in pools if pool.meaning), None)
     async with beside(_vectors_of(meaning, query)) as encoding:
-        question, corpora = await _understood(pools, parse_question(query, view.now), view)
+        question, corpora = await _understood(pools, parse_query(query, view.now), view)
         shares = _shares(corpora, most)
         by_words = await together(
             pool.index.match(question.every, corpus, view, filters, share)
@@ -123,7 +128,7 @@ async def find_here(
     notes = meant.notes if meant else ()
     if meant and not meant.nearness.pooled and any(each.candidates for each in found):
         meant, degraded = None, _NOTHING_ENCODED
-    ranked = rank(
+    ranked = rank_candidates(
         question,
         _sum(corpora),
         [candidate for each in found for candidate in each.candidates],
@@ -155,17 +160,17 @@ async def _vectors_of(meaning: Meaning | None, query: str) -> QueryVectors | str
 
 
 async def _understood(
-    pools: Sequence[Pool], question: Question, view: View
-) -> tuple[Question, Sequence[Corpus]]:
+    pools: Sequence[Pool], question: Query, view: View
+) -> tuple[Query, Sequence[Corpus]]:
     """The question with what may be meant by terms that no memory holds, and all their counts."""
     corpora = await together(pool.index.corpus(question.every, view) for pool in pools)
     counts = _sum(corpora).counts
-    question = keep_rarest(question, counts)
+    question = keep_rarest_terms(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
     instead = {term: await _instead(pools, term, view) for term in unknown}
     if not any(instead.values()):
         return question, corpora
-    question = expand(question, instead)
+    question = expand_query(question, instead)
     return question, await together(pool.index.corpus(question.every, view) for pool in pools)
 
 

@@ -23,7 +23,7 @@ from memory_mcp.engine.pending import lets_in
 from memory_mcp.engine.reading import together
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
-from memory_mcp.ranking.question import matches_filters
+from memory_mcp.ranking.query import matches_filters
 from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
 from memory_mcp.sync.pull import pull
 

@@ -15,8 +15,7 @@ from memory_mcp.engine.reading import beside, hits_of, newest, require_records, 
 from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import standing_hits
-from memory_mcp.ranking.diversity import choose_diverse
-from memory_mcp.ranking.order import fuse_ranks
+from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.find import find_here
 from memory_mcp.search.recall import Recalled, recall
 from memory_mcp.text.drafts import check_phase, check_text
@@ -179,7 +178,7 @@ async def _here(workspace: Workspace, asked: _Question, view: View) -> Found:
         return Found([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
-        ranked = choose_diverse(ranked, matches.fields, asked.limit, matches.wholes)
+        ranked = select_diverse(ranked, matches.fields, asked.limit, matches.wholes)
     notes = matches.notes
     if matches.ranked and not ranked:
         best = matches.ranked[0].score

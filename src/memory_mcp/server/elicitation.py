@@ -20,7 +20,7 @@ from memory_mcp.branches.checkpoint import clean_closeout, find_checkpoint_refus
 from memory_mcp.domain.json_input import Given
 from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Preview
 from memory_mcp.engine.workspace import Caller, Workspace
-from memory_mcp.render.receipts import closeout_text, preview_text, trust_text
+from memory_mcp.render.outcomes import render_closeout, render_preview, render_trust_report
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.text.drafts import check_branch
 from memory_mcp.trust.strangers import present_strangers, trust_report
@@ -149,7 +149,7 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
         return NotAsked()
     closeout = make_closeout(decisions, artifacts, issues, agents)
     closeout, _ = await clean_closeout(workspace, closeout)
-    shown = closeout_text(closeout)
+    shown = render_closeout(closeout)
     form = create_model(
         "Approval",
         __base__=Approval,
@@ -170,7 +170,7 @@ async def ask_backtrack(
         case Preview() as preview:
             # the answer comes back as this very class: it counts for this question only
             form = type("BacktrackChoice", (BacktrackChoice,), {"asked_about": preview.token})
-            return Elicit(preview_text(preview), form)
+            return Elicit(render_preview(preview), form)
         case _:
             return NotAsked()
 
@@ -183,4 +183,4 @@ async def ask_trust(ctx: Context[Workspace]) -> Elicit[TrustChoice] | NotAsked:
         return NotAsked()
     if await present_strangers(workspace) is None:
         return NotAsked()
-    return Elicit(trust_text(await trust_report(workspace)), TrustChoice)
+    return Elicit(render_trust_report(await trust_report(workspace)), TrustChoice)

@@ -20,9 +20,7 @@ from memory_mcp.domain.record import iso
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.render.reports import (
-    outcome_text,
-)
+from memory_mcp.render.outcomes import render_text
 
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"
@@ -78,29 +76,29 @@ class _ResourceById(_Listed):
 
 
 async def _context(workspace: Workspace) -> str:
-    return outcome_text(
+    return render_text(
         await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
     )
 
 
 async def _head(workspace: Workspace) -> str:
-    return outcome_text(await branches.report_head(workspace))
+    return render_text(await branches.report_head(workspace))
 
 
 async def _profile(workspace: Workspace) -> str:
-    return outcome_text(await profile.user_profile(workspace))
+    return render_text(await profile.user_profile(workspace))
 
 
 async def _history(workspace: Workspace) -> str:
-    return outcome_text(await read_history(workspace, HISTORY_RECORDS_MAX))
+    return render_text(await read_history(workspace, HISTORY_RECORDS_MAX))
 
 
 async def _memory(workspace: Workspace, memory_id: str) -> str:
-    return outcome_text(await get_memory(workspace, memory_id))
+    return render_text(await get_memory(workspace, memory_id))
 
 
 async def _checkpoint(workspace: Workspace, checkpoint_id: str) -> str:
-    return outcome_text(await get_checkpoint(workspace, checkpoint_id))
+    return render_text(await get_checkpoint(workspace, checkpoint_id))
 
 
 RESOURCES: Final[tuple[_FixedResource, ...]] = (

@@ -32,16 +32,11 @@ from memory_mcp.domain.search import Filters, Wish
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.render.receipts import (
-    added_fields,
-    backtrack_fields,
-    checkpoint_fields,
-    consolidation_fields,
-    episode_fields,
-    forgotten_fields,
-    found_fields,
+from memory_mcp.render.outcomes import (
+    render_fields,
+    render_hits,
+    render_text,
 )
-from memory_mcp.render.reports import outcome_text
 from memory_mcp.server.calls import AnsweringTool, answer, make_tool, prose
 from memory_mcp.server.elicitation import (
     Approval,
@@ -119,7 +114,9 @@ async def add_memory(
         reach=scope,
     )
     workspace = workspace_for(ctx)
-    return _receipt(workspace, added_fields(await memories.add_memory(workspace, draft, gate=gate)))
+    return _receipt(
+        workspace, render_fields(await memories.add_memory(workspace, draft, gate=gate))
+    )
 
 
 async def search_memories(
@@ -158,7 +155,7 @@ async def search_memories(
     )
     wish = Wish(min_score=min_score, diverse=diverse)
     found = await search.search_memories(workspace_for(ctx), query, filters, limit, wish)
-    return answer(found_fields(found, why=why, keys=bool(key)))
+    return answer(render_hits(found, why=why, keys=bool(key)))
 
 
 async def memory_context(
@@ -175,7 +172,7 @@ async def memory_context(
     Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
     return prose(
-        outcome_text(await sessions.memory_context(workspace_for(ctx), task, budget_tokens, since))
+        render_text(await sessions.memory_context(workspace_for(ctx), task, budget_tokens, since))
     )
 
 
@@ -190,7 +187,7 @@ async def update_memory(
     """Correct a memory: the new text replaces the old one."""
     workspace = workspace_for(ctx)
     outcome = await memories.update_memory(workspace, memory_id, content, title, reason)
-    return _receipt(workspace, added_fields(outcome))
+    return _receipt(workspace, render_fields(outcome))
 
 
 async def forget_memory(
@@ -205,7 +202,7 @@ async def forget_memory(
     """Erase one memory everywhere, for good; or hide it from here on."""
     workspace = workspace_for(ctx)
     outcome = await memories.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
-    return _receipt(workspace, forgotten_fields(outcome))
+    return _receipt(workspace, render_fields(outcome))
 
 
 def _receipt(workspace: Workspace, fields: Mapping[str, Any]) -> CallToolResult:
@@ -257,7 +254,7 @@ async def memory_head(
             await trust.trust_project(workspace)
         case _:
             trust.leave_untrusted(workspace)
-    return prose(outcome_text(await branches.report_head(workspace)))
+    return prose(render_text(await branches.report_head(workspace)))
 
 
 async def checkpoint(
@@ -295,7 +292,7 @@ async def checkpoint(
         )
     if pending and decision:
         return answer(
-            checkpoint_fields(
+            render_fields(
                 await branches.decide_checkpoint(workspace, pending, decision, summary, again=again)
             )
         )
@@ -306,7 +303,7 @@ async def checkpoint(
         workspace, summary, phase, again=again, approval=approval, closeout=closeout
     )
     workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer(checkpoint_fields(sealed))
+    return answer(render_fields(sealed))
 
 
 def _read_approval(
@@ -363,7 +360,7 @@ async def backtrack(
         outcome = await branches.backtrack(workspace, to, choice, lesson=lesson, token=token)
     else:
         outcome = await branches.preview_backtrack(workspace, to, lesson)
-    fields = backtrack_fields(outcome)
+    fields = render_fields(outcome)
     if lesson.strip() and isinstance(outcome, Preview):
         fields["message"] += " Give the lesson again with it."
     return answer(fields)
@@ -433,7 +430,7 @@ async def episodic_capture(
     """
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
     outcome = await sessions.episodic_capture(workspace_for(ctx), given, turn, final=final)
-    return answer(episode_fields(outcome))
+    return answer(render_fields(outcome))
 
 
 async def consolidate(
@@ -465,7 +462,7 @@ async def consolidate(
     outcome = await sessions.consolidate(workspace, given)
     if history_entry or memory_update or given.insights:
         workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer(consolidation_fields(outcome))
+    return answer(render_fields(outcome))
 
 
 _LOG: Final = logging.getLogger("memory_mcp.hooks")

@@ -19,7 +19,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
 from memory_mcp.profile.sync import zone_named
 from memory_mcp.render.block import Block, Section, count_tokens
-from memory_mcp.render.profile import now_line
+from memory_mcp.render.profile import render_now_line
 from memory_mcp.render.sections import (
     EPISODIC,
     OPENING,
@@ -120,4 +120,4 @@ async def _for_task(workspace: Workspace, frame: OpeningFrame, task: str) -> lis
 
 
 def _now(workspace: Workspace, frame: OpeningFrame) -> str:
-    return now_line(workspace.clock.now(), zone_named(frame.zone), frame.zone)
+    return render_now_line(workspace.clock.now(), zone_named(frame.zone), frame.zone)

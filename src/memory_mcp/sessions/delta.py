@@ -17,7 +17,7 @@ from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Section
-from memory_mcp.render.receipts import pluralise
+from memory_mcp.render.outcomes import pluralise
 from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold
 

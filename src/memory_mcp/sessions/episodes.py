@@ -25,7 +25,7 @@ from memory_mcp.engine.recovery import forgotten_here
 from memory_mcp.engine.workspace import Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
 from memory_mcp.profile.sync import read_profile, zone_named
-from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
@@ -198,7 +198,7 @@ def _novelty(text: str, known: Record | None, now: datetime) -> float:
 
 def _terms(text: str, now: datetime) -> frozenset[str]:
     """The words that carry a meaning, as the index knows them."""
-    return frozenset(term.text for term in parse_question(drop_speakers(text), now).terms)
+    return frozenset(term.text for term in parse_query(drop_speakers(text), now).terms)
 
 
 async def _line_left(workspace: Workspace, record: Record) -> tuple[str, ...] | Waited:

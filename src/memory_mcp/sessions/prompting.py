@@ -20,7 +20,7 @@ from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import hits_of, newest
 from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, reads_refused
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.ranking.question import parse_question
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.search.find import find_here
 from memory_mcp.sessions.nudges import brought_up
@@ -128,7 +128,7 @@ def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
     A whole question may have few of them, if what it asks for is one memory alone.
     """
     words = len(text.split()) >= limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
-    asked = parse_question(text, now)
+    asked = parse_query(text, now)
     if not words or asked.only_stop_words:
         return "little"
     if len(asked.terms) >= limits.PROMPT_TERMS_MIN:

@@ -31,9 +31,9 @@ from memory_mcp.hooks.files import (
     INBOX_FOLDER,
     SESSIONS_FOLDER,
     amend_session,
-    known_ids,
+    load_noted_ids,
+    locate_session_file,
     read_session,
-    session_file,
 )
 from memory_mcp.hooks.transcript import is_transcript, read_tail
 
@@ -88,12 +88,14 @@ class LocalInbox:
     async def shown(self, session: str) -> frozenset[str]:
         state = str(self._state)
         both = ("shown", "given")
-        found = await asyncio.to_thread(lambda: [known_ids(state, session, each) for each in both])
+        found = await asyncio.to_thread(
+            lambda: [load_noted_ids(state, session, each) for each in both]
+        )
         return frozenset(id_ for ids in found for id_ in ids)
 
     async def note_given(self, session: str, ids: Sequence[str]) -> None:
         def given(state: str) -> dict[str, Any]:
-            every = dict.fromkeys([*known_ids(state, session, "given"), *ids])
+            every = dict.fromkeys([*load_noted_ids(state, session, "given"), *ids])
             return {"given": list(every)[-IDS_NOTED_MAX:]}
 
         await asyncio.to_thread(self._note, session, given)
@@ -126,7 +128,7 @@ class LocalInbox:
                 amend_session(state, session, **changes(state))
             except OSError as error:
                 raise self._disk.unavailable(
-                    error, Path(session_file(state, session)), "store"
+                    error, Path(locate_session_file(state, session)), "store"
                 ) from error
 
     def _waiting(self) -> list[InboxEvent]:

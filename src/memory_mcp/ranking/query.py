@@ -1,0 +1,243 @@
+"""Parse a query into terms, each with its place in the text, and the times that it means.
+
+Stop words are dropped unless there is nothing else. Relative times ("last week") are counted from
+now. A term that the store does not hold may be misspelt: `suggest_terms` guesses carefully, for a
+search that finds nothing is better than one that finds something else.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters
+from memory_mcp.ranking.dates import find_dates
+from memory_mcp.ranking.terms import find_pieces, fold, make_phase_term, split_terms
+
+_YEAR_DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class QueryTerm:
+    """A term that a query asks for.
+
+    `spans` are the characters it came from. A `part` belongs to an identifier that is asked for
+    whole as well. An `exact` term is found by its own letters only: a name, a number, a day, an
+    identifier. `alternatives` are terms of the store that count for it, though less.
+    """
+
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    kind: Literal["word", "part", "date", "phase"] = "word"
+    exact: bool = False
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked for: distinct terms, in order.
+
+    `asks_decision`: it asks what was decided, or why.
+    """
+
+    terms: tuple[QueryTerm, ...]
+    only_stop_words: bool = False
+    asks_decision: bool = False
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All terms with their alternatives: what the index is asked for."""
+        own = [term.text for term in self.terms]
+        return tuple(dict.fromkeys((*own, *(t for term in self.terms for t in term.alternatives))))
+
+
+_CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
+"""What is written like a number or an identifier."""
+_PHASE: Final = re.compile(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
+_ASKS_DECISION: Final = re.compile(
+    r"\b(?:(?:did|have|had|was|were|been|we)\b[^.?!]{0,40}\b(?:decided|chosen|chose)"
+    r"|did\b[^.?!]{0,40}\b(?:decide|choose)|decisions?"
+    r"|(?:why|how come) (?:did|do|are|were|have|had) we|entschieden|entscheidung(?:en)?"
+    r"|beschlossen)\b",
+    re.IGNORECASE,
+)
+_STOP_WORDS: Final = frozenset(
+    # a text that wraps reads better than a list of quotes
+    """
+    a about after again all also am an and any are as at be because been before being but by
+    can could did do does doing don down during each few for from further had has have
+    having he her here hers him his how i if in into is it its itself just let me more most
+    my no nor not now of off on once only or other our ours out over own please re s same
+    she should so some such t tell than that the their theirs them then there these they
+    this those through to too under until up us very was we were what when where which while
+    who whom whose why will with would you your yours myself yourself himself herself
+    themselves ourselves shall may might must im ive id ill youre youve hes shes theyre weve
+    were lets dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt wont wouldnt cant
+    couldnt shouldnt thats whats theres heres ever upon
+    """.split()  # noqa: SIM905
+)
+
+
+def parse_query(text: str, now: datetime) -> Query:
+    """The terms of a query, as the index knows them."""
+    text = text[: limits.QUERY_CHARS_MAX]
+    mentions = find_dates(text, now.date())
+    content: dict[str, QueryTerm] = {}
+    every: dict[str, QueryTerm] = {}
+    for piece, start, end in find_pieces(text):
+        found: Sequence[str] = split_terms(piece)
+        if any(start < mention.end and mention.start < end for mention in mentions):
+            found = [term for term in found if term.isdigit() and len(term) == _YEAR_DIGITS]
+        whole = max(found, key=len) if found else piece
+        is_stop_word = fold(piece).replace("'", "").replace("\u2019", "") in _STOP_WORDS
+        exact = _is_exact(piece, text[:start])
+        for term in found:
+            kind = "word" if term == whole or len(found) == 1 else "part"
+            for table in (every,) if is_stop_word else (every, content):
+                old = table.get(term, QueryTerm(term, kind=kind))
+                spans = (*old.spans, (start, end))
+                table[term] = replace(old, spans=spans, exact=old.exact or exact)
+    words = content or (every if not mentions else {})
+    dates = {
+        term: QueryTerm(term, ((mention.start, mention.end),), "date", exact=True)
+        for mention in mentions
+        for term in mention.precise
+    }
+    phases = {
+        term: QueryTerm(term, (phase.span(),), "phase", exact=True)
+        for phase in _PHASE.finditer(text)
+        for term in (make_phase_term(int(phase[1])),)
+    }
+    return Query(
+        terms=tuple((words | dates | phases).values()),
+        only_stop_words=not content and not dates,
+        asks_decision=_ASKS_DECISION.search(text) is not None,
+    )
+
+
+def _is_exact(piece: str, before: str) -> bool:
+    """Whether it is written like a name, a number or an identifier."""
+    if _CODED.search(piece):
+        return True
+    begins_sentence = not before.strip() or before.rstrip()[-1] in ".?!:"
+    return piece[0].isupper() and not begins_sentence
+
+
+def keep_rarest_terms(query: Query, counts: Mapping[str, int]) -> Query:
+    """At most QUERY_TERMS_MAX terms, the rarest, in their order; what occurs nowhere goes first."""
+    if len(query.terms) <= limits.QUERY_TERMS_MAX:
+        return query
+    order = sorted(query.terms, key=lambda term: counts.get(term.text, 0) or float("inf"))
+    rarest = set(order[: limits.QUERY_TERMS_MAX])
+    return replace(query, terms=tuple(term for term in query.terms if term in rarest))
+
+
+def expand_query(query: Query, alternatives: Mapping[str, Sequence[str]]) -> Query:
+    """The query with alternatives for its terms."""
+    return replace(
+        query,
+        terms=tuple(
+            replace(term, alternatives=tuple(alternatives.get(term.text, term.alternatives)))
+            for term in query.terms
+        ),
+    )
+
+
+def matches_filters(record: Record, filters: Filters) -> bool:
+    """Whether a record that did not come from the index passes the filters."""
+    tags = {tag.casefold() for tag in record.tags}
+    return (
+        (filters.with_profile or field_of(record) is None)
+        and (not filters.category or record.category.casefold() == filters.category.casefold())
+        and (not filters.key or _has_key(record, filters.key))
+        and tags.issuperset(tag.casefold() for tag in filters.tags)
+        and (not filters.kinds or record.kind in filters.kinds)
+        and (filters.phase is None or record.phase == filters.phase)
+        and (filters.segments is None or record.segment in filters.segments)
+        and (filters.branch is None or record.branch == filters.branch)
+        and (filters.durable is None or record.durable is filters.durable)
+        and (filters.reach is None or (filters.reach == "user") is (record.scope.project is None))
+        and (filters.since is None or record.created_at >= filters.since)
+        and (filters.until is None or record.created_at < filters.until)
+        and (filters.session is None or record.origin.session == filters.session)
+        and (not filters.statement or record.statement == filters.statement)
+        and (not filters.statements or record.statement in filters.statements)
+    )
+
+
+def _has_key(record: Record, wanted: str) -> bool:
+    prefix = wanted.removesuffix("*")
+    if prefix == wanted:
+        return record.key == wanted
+    return bool(record.key) and record.key.startswith(prefix)
+
+
+_ALTERNATIVES_MAX: Final = 3
+_GUESSED_LENGTH_MIN: Final = 4
+"""Shorter words have too many neighbours: "cat" is not "car"."""
+_CONTAINED_LENGTH_MIN: Final = 5
+_CONTAINED_SHARE_MIN: Final = 0.6
+"""How much of the longer term the shorter must be, to be meant by it."""
+_TWO_ERRORS_LENGTH_MIN: Final = 8
+
+
+def suggest_terms(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Those of the similar terms that may be meant, best first; each comes with its records.
+
+    Meant may be a term with a slip or two in it, or one that contains the other, as identifiers
+    contain their parts.
+    """
+    # scripts that write words with pairs of characters have no slips
+    spelled = all(letter < "\u0e00" or "\u1e00" <= letter < "\u2000" for letter in term)
+    if len(term) < _GUESSED_LENGTH_MIN or any(map(str.isdigit, term)) or not spelled:
+        return ()
+    allowed = 2 if len(term) >= _TWO_ERRORS_LENGTH_MIN else 1
+    guesses: list[tuple[float, int, str]] = []
+    for other, records in similar:
+        if other == term or any(map(str.isdigit, other)):
+            continue
+        errors = count_edits(term, other, allowed)
+        if errors <= allowed and (other[0] == term[0] or len(term) > _CONTAINED_LENGTH_MIN):
+            guesses.append((errors + 0.5 * (other[0] != term[0]), -records, other))
+        elif _contains(term, other):
+            guesses.append((allowed + 1.0, -records, other))
+    guesses.sort()
+    fewest = guesses[0][0] if guesses else 0
+    return tuple(other for errors, _, other in guesses if errors < fewest + 1)[:_ALTERNATIVES_MAX]
+
+
+def count_edits(one: str, other: str, most: int) -> int:
+    """How many letters are wrong, missing, too many or swapped; counts up to `most` + 1."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, start=1):
+        current = [row]
+        for column, against in enumerate(other, start=1):
+            cost = min(
+                last[column] + 1,
+                current[column - 1] + 1,
+                last[column - 1] + (letter != against),
+            )
+            swapped = row > 1 and column > 1 and letter == other[column - 2]
+            if swapped and one[row - 2] == against:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > most:
+            return most + 1
+        before, last = last, current
+    return last[-1]
+
+
+def _contains(one: str, other: str) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return (
+        len(shorter) >= _CONTAINED_LENGTH_MIN
+        and len(shorter) >= _CONTAINED_SHARE_MIN * len(longer)
+        and shorter in longer
+    )

@@ -1,0 +1,717 @@
+"""Render outcomes: as the fields of an answer, and as text to read.
+
+Every answer begins with `success` and ends with `message`. Models, people and programs get the same
+sentences. Text that was recalled stands within the fence that marks it as data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_USUAL
+from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.outcomes import (
+    Added,
+    AddOutcome,
+    AlreadyKnown,
+    Backtracked,
+    BacktrackOutcome,
+    Captured,
+    CheckpointOutcome,
+    CheckpointState,
+    Closeout,
+    Consolidated,
+    Consolidation,
+    Decided,
+    Declined,
+    EpisodeOutcome,
+    Forgotten,
+    Found,
+    Happened,
+    HeadReport,
+    NotMoved,
+    PhaseSealed,
+    Preview,
+    Redaction,
+    Rejected,
+    Saved,
+    Skipped,
+    TrustReport,
+    Waited,
+    WholeCheckpoint,
+)
+from memory_mcp.domain.profile import Profile
+from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.search import Hit
+from memory_mcp.domain.timeline import PhaseMoved, Phases
+from memory_mcp.domain.transfer import Imported, Touch
+from memory_mcp.fence import disarmed
+from memory_mcp.render.block import Block, render_context, render_line
+from memory_mcp.render.pages import render_paragraphs
+from memory_mcp.render.profile import render_profile_line
+
+Fields = dict[str, Any]
+Receipt = (
+    AddOutcome
+    | BacktrackOutcome
+    | CheckpointOutcome
+    | Consolidated
+    | EpisodeOutcome
+    | Forgotten
+    | PhaseMoved
+)
+Readable = Block | HeadReport | Profile | Happened | Record | WholeCheckpoint | Skipped
+
+_TITLE_CHARS_MAX: Final = 100
+_TITLES_MAX: Final = 20
+_SUMMARY_CHARS_MAX: Final = 200
+_SHOWN_CHARS_MAX: Final = 400
+"""How much of another memory is repeated: enough to tell what it says."""
+_EXAMPLES_MAX: Final = 3
+"""Items named for each reason to leave some out."""
+
+_APPROVE: Final = (
+    "Pending: ask the user [save] / [edit] / [skip], then call "
+    "checkpoint(pending={!r}, decision=…)."
+)
+_JUDGE: Final = (
+    "It resembles what is listed under similar, and nothing here could tell whether it is the same "
+    "fact. If it is one of them, call update_memory with that memoryId and exactly this text: it "
+    "then takes the place of both. If not, do nothing."
+)
+_KNOWN: Final = (
+    "Known already, so no memory was written. If it is not what content says, repeat with other "
+    "words, or with supersedes to replace that one."
+)
+_CONTRADICTS: Final = (
+    "It contradicts what held until now, which was replaced: tell the user if that may surprise "
+    "them. If the old text is right, call update_memory with it."
+)
+_SEALED: Final = (
+    "Either backtrack(to=…) to before it and do the phase anew, or give the next phase's number, "
+    "or repeat with again=true to seal it a second time."
+)
+_TOUCHED: Final[dict[Touch, str]] = {
+    "erases": "Memories here that were forgotten there, and go for good",
+    "hides": "Memories here that it hides",
+    "replaces": "Memories here that it replaces",
+}
+
+
+def render_fields(outcome: Receipt) -> Fields:
+    """The receipt of a use case that writes."""
+    match outcome:
+        case Skipped(reason):
+            fields = _answer(reason, success=False)
+        case Added() | AlreadyKnown() | Rejected() | Declined():
+            fields = _render_added(outcome)
+        case Forgotten(memory_id, erased, notes):
+            hidden = (
+                "Hidden from here on. A backtrack to before this brings it back, unless it is "
+                "durable."
+            )
+            message = "Erased for good." if erased else hidden
+            fields = _answer(message, notes, memoryId=memory_id)
+        case Saved() | Decided() | PhaseSealed():
+            fields = _render_sealed(outcome)
+        case Backtracked() | Preview() | NotMoved():
+            fields = _render_backtrack(outcome)
+        case Captured() | Waited():
+            fields = _render_episode(outcome)
+        case Consolidated():
+            fields = _render_consolidated(outcome)
+        case PhaseMoved(number, record, notes):
+            message = f"The project is in phase {number} now." if record else "It is there already."
+            memory_id = record.id if record else None
+            fields = _answer(message, notes, phase=number, memoryId=memory_id)
+    return fields
+
+
+def _answer(
+    message: str, notes: Sequence[str] = (), /, *, success: bool = True, **fields: object
+) -> Fields:
+    return {"success": success, **fields, "message": " ".join((message, *notes))}
+
+
+def pluralise(number: int, one: str = "memory", many: str = "memories") -> str:
+    """`1 memory`, `2 memories`."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def _render_added(outcome: Added | AlreadyKnown | Rejected | Declined) -> Fields:
+    match outcome:
+        case Added(record):
+            inserted = "replaced" if outcome.replaced else "inserted"
+            return _answer(
+                " ".join(_describe_added(outcome)),
+                outcome.notes,
+                memoryId=record.id,
+                outcome="merged" if outcome.merged else inserted,
+                replaced=list(outcome.replaced),
+                durable=record.durable,
+                redactions=_render_redactions(outcome.redactions),
+                contradictions=[
+                    {"memoryId": each.memory_id, "old": _shorten(each.old),
+                     "new": _shorten(each.new)}
+                    for each in outcome.contradictions
+                ],
+                similar=[
+                    {"memoryId": each.record.id, "content": _shorten(each.record.content),
+                     "score": round(each.score, 2)}
+                    for each in outcome.similar
+                ],
+            )  # fmt: skip
+        case AlreadyKnown(record, redactions, notes):
+            return _answer(
+                _KNOWN,
+                notes,
+                memoryId=record.id,
+                outcome="known",
+                content=_shorten(record.content),
+                durable=record.durable,
+                redactions=_render_redactions(redactions),
+            )
+        case Rejected(tombstone):
+            message = (
+                f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
+                f"({_shorten(tombstone.content)}). If the user has changed their mind, repeat "
+                f"with supersedes=[{tombstone.id!r}]."
+            )
+            return _answer(message, success=False, outcome="rejected")
+        case Declined(reason):
+            message = f"Nothing was stored: it {reason}"
+            return _answer(message, success=False, outcome="declined")
+
+
+def _describe_added(added: Added) -> Iterator[str]:
+    yield "Merged with what was known about it." if added.merged else "Stored."
+    if added.redactions:
+        rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
+        yield f"Taken out before anything was written: {rules}."
+    if added.contradictions:
+        yield _CONTRADICTS
+    if added.similar:
+        yield _JUDGE
+
+
+def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:
+    return [{"rule": each.rule, "field": each.field, "at": each.at} for each in redactions]
+
+
+def _shorten(text: str) -> str:
+    return cut(text, _SHOWN_CHARS_MAX)
+
+
+def _render_sealed(outcome: Saved | Decided | PhaseSealed) -> Fields:
+    match outcome:
+        case Saved(checkpoint, notes, written, known):
+            pending = checkpoint.approval == "pending"
+            messages = [_APPROVE.format(checkpoint.id) if pending else "Checkpoint saved."]
+            if written:
+                messages.append(f"With it: {pluralise(len(written))}.")
+            if known:
+                messages.append(f"{pluralise(len(known))} said the same already (known).")
+            return _answer(
+                " ".join(messages),
+                notes,
+                checkpointId=checkpoint.id,
+                status=checkpoint.approval,
+                written=[record.id for record in written],
+                known=[record.id for record in known],
+            )
+        case Decided(checkpoint, notes):
+            skipped = checkpoint.approval == "skipped"
+            return _answer(
+                "Skipped: no checkpoint was made." if skipped else "Checkpoint saved.",
+                notes,
+                success=not skipped,
+                checkpointId=checkpoint.id,
+                status=checkpoint.approval,
+            )
+        case PhaseSealed(phase, sealed):
+            if phase == sealed.phase:
+                message = f"Phase {phase} is sealed already by {sealed.id}."
+            else:
+                message = (
+                    f"Phase {phase} comes before phase {sealed.phase}, which {sealed.id} has "
+                    "sealed already."
+                )
+            return _answer(f"{message} {_SEALED}", success=False, status="refused")
+
+
+def _render_backtrack(outcome: Backtracked | Preview | NotMoved) -> Fields:
+    match outcome:
+        case Backtracked(preview, line, erased, lesson, notes):
+            goal = "restored" if preview.restores else "backtrackedTo"
+            reached: Fields = {goal: preview.restores or preview.target or "start"}
+            return _answer(
+                _describe_move(outcome),
+                notes,
+                **reached,
+                hidden=preview.hides,
+                titles=list(preview.titles),
+                again=preview.brings,
+                line=line if preview.leaves else None,
+                erased=erased,
+                lessonId=lesson,
+            )
+        case Preview(token=token):
+            return _answer(
+                f"{render_preview(outcome)}\nNothing was done yet. Ask the user [continue] / "
+                f"[forget] / [abort], then call backtrack(to={outcome.to!r}, mode=…, "
+                f"confirm={token!r}).",
+                success=False,
+                status="changed" if outcome.changed else "undecided",
+                hidden=outcome.hides,
+                confirm=token,
+            )
+        case NotMoved():
+            return _answer("Aborted: nothing changed.", success=False, status="aborted")
+
+
+def _describe_move(moved: Backtracked) -> str:
+    preview, erased = moved.preview, moved.erased
+    if preview.restores:
+        goal = f"Restored {preview.restores}"
+    else:
+        goal = f"Back at {preview.target or 'the start'}"
+    if erased:
+        fate = f"{pluralise(erased, 'record', 'records')} erased"
+    else:
+        fate = f"{pluralise(preview.hides)} hidden"
+    again = f", {pluralise(preview.brings)} back in force" if preview.brings else ""
+    back = ""
+    if moved.line and preview.leaves:
+        back = f" To return to what was left, backtrack to {moved.line!r}."
+    return f"{goal}: {fate}{again}.{back}"
+
+
+def _render_episode(outcome: Captured | Waited) -> Fields:
+    match outcome:
+        case Captured(record, merged, notes):
+            return _answer(
+                "Merged into the last episode." if merged else "Captured.",
+                notes,
+                memoryId=record.id,
+                outcome="merged" if merged else "inserted",
+                title=record.title,
+                replaced=list(merged[:1]),
+            )
+        case Waited(reason):
+            return _answer(reason, outcome="waited")
+
+
+def _render_consolidated(outcome: Consolidated) -> Fields:
+    session, latest = outcome.session, outcome.latest
+    if outcome.nothing:
+        message = " ".join(outcome.notes)
+        return _answer(message, success=False, outcome="nothing", session=session)
+    if outcome.asked:
+        whose = f"Session {session!r}" if session else "No session"
+        none = f"{whose} handed {'nothing' if session else 'anything'} on yet."
+        return _answer(
+            "This was handed on last." if latest else none,
+            outcome="latest",
+            latest=_render_latest(latest) if latest else None,
+        )
+    written = outcome.written
+    message = "Consolidated." if written else "All of it is known already: nothing changed."
+    if outcome.due_turns:
+        message += f" The next one is due after {outcome.due_turns} more turns."
+    return _answer(
+        message,
+        outcome.notes,
+        outcome="stored" if written else "known",
+        session=session,
+        written={record.key.rpartition(":")[2] or "history": record.id for record in written},
+        replaced=[id_ for record in written for id_ in record.supersedes],
+        latestId=latest.summary.id if latest and latest.summary else None,
+    )
+
+
+def _render_latest(latest: Consolidation) -> Fields:
+    parts = {"memoryUpdate": latest.summary, "insights": latest.insights}
+    known = {name: record for name, record in parts.items() if record is not None}
+    return {
+        "session": latest.session,
+        "final": latest.final,
+        "at": iso(max(record.created_at for record in known.values())),
+        **{name: record.content for name, record in known.items()},
+        "memoryIds": [record.id for record in known.values()],
+    }
+
+
+def render_hits(outcome: Found | Skipped, *, why: bool = False, keys: bool = False) -> Fields:
+    """The answer of a search. `why` adds what each score is made of, `keys` the keys."""
+    if isinstance(outcome, Skipped):
+        return _answer(outcome.reason, success=False)
+    messages = list(outcome.notes)
+    if outcome.unreadable:
+        messages.insert(0, describe_unreadable(len(outcome.unreadable)))
+    elif not outcome.hits:
+        limited = ", as far as could be looked for" if outcome.degraded else ""
+        messages.insert(0, f"No visible memory matches{limited}.")
+    return _answer(
+        " ".join(messages),
+        results=[_render_hit(hit, why=why, key=keys) for hit in outcome.hits],
+        mode=outcome.mode,
+        degraded=outcome.degraded or None,
+    )
+
+
+def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
+    fields = hit.record.as_json()
+    if hit.record.importance == IMPORTANCE_USUAL:
+        del fields["importance"]
+    names = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
+    metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
+    return {
+        "content": hit.record.content,
+        "score": hit.score,
+        "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
+        "memoryId": hit.record.id,
+        "createdAt": fields["created_at"],
+        **({"why": dict(hit.parts)} if why and hit.parts else {}),
+    }
+
+
+def describe_unreadable(number: int) -> str:
+    """The note on memories that match and cannot be shown."""
+    return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
+
+
+def render_head_fields(report: HeadReport) -> Fields:
+    """Where the project stands, for a program."""
+    return {
+        "project": report.project,
+        "branch": report.branch,
+        "branches": list(report.branches),
+        "phase": report.phase,
+        "memories": report.memories,
+        "durable": report.durable,
+        "checkpoints": [
+            {
+                "id": state.checkpoint.id,
+                "phase": state.checkpoint.phase,
+                "status": "valid",
+                "summary": state.checkpoint.summary,
+                "wouldHide": state.would_hide,
+            }
+            for state in report.checkpoints
+        ],
+        "earlierCheckpoints": report.earlier_checkpoints,
+        "invalidated": [{"id": c.id, "phase": c.phase} for c in report.invalidated],
+        "pending": [{"id": c.id, "phase": c.phase, "summary": c.summary} for c in report.pending],
+        "lines": [
+            {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
+            for s in report.lines
+        ],
+        "warnings": list(report.warnings),
+        "syncPending": report.mirrored.pending if report.mirrored else None,
+    }
+
+
+def render_import(done: Imported) -> Fields:
+    """The outcome of an import; what was left out is counted by reason, the most frequent first."""
+    reasons: dict[str, list[str]] = {}
+    for each in done.left_out:
+        reasons.setdefault(each.reason, []).append(each.item)
+    verb = "would be stored" if done.dry else "stored"
+    counts = f"{done.stored} {verb}, {done.known} known already, {len(done.left_out)} left out"
+    nothing = ["Nothing was written."] if done.dry else []
+    return _answer(
+        f"{done.source}: of {done.read} items {counts}.",
+        nothing,
+        dryRun=done.dry,
+        source=done.source,
+        read=done.read,
+        stored=done.stored,
+        known=done.known,
+        leftOut=len(done.left_out),
+        records=done.records,
+        kinds=dict(sorted(done.kinds.items())),
+        redactions=dict(sorted(done.redactions.items())),
+        erases=done.erases,
+        hides=done.hides,
+        replaces=done.replaces,
+        touched={name: list(titles) for name, titles in done.touched.items()},
+        reasons=[
+            {"reason": reason, "items": len(items), "examples": items[:_EXAMPLES_MAX]}
+            for reason, items in sorted(reasons.items(), key=lambda pair: -len(pair[1]))
+        ],
+        first=list(done.first),
+        notes=list(done.notes),
+    )
+
+
+def render_import_text(fields: Mapping[str, Any]) -> str:
+    """The fields of `render_import` for a person."""
+    lines = [str(fields["message"])]
+    if fields["kinds"]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in fields["kinds"].items())
+        lines.append(f"Records: {kinds}.")
+    lines += [f"  {title}" for title in fields["first"]]
+    if fields["redactions"]:
+        rules = ", ".join(f"{count} {rule}" for rule, count in fields["redactions"].items())
+        lines.append(f"Secrets taken out: {rules}.")
+    for name, words in _TOUCHED.items():
+        if fields[name]:
+            lines.append(f"{words}: {fields[name]}.")
+            lines += [f"  {title}" for title in fields["touched"].get(name, ())]
+    for reason in fields["reasons"]:
+        lines.append(f"Left out, {reason['items']}: {reason['reason']}")
+        lines += [f"  {item}" for item in reason["examples"]]
+    return "\n".join([*lines, *fields["notes"]])
+
+
+def render_trust_report(report: TrustReport) -> str:
+    """What the user has to know before trusting what came with a repository, or from a cloud."""
+    name = f"By its git remote this project is {report.remote}. " if report.remote else ""
+    if report.before is not None:
+        before = f"it was {report.before}" if report.before else "it had no remote"
+        name = f"{name}When you trusted what lies here, {before}. "
+    waiting = f"{report.waiting} record(s) came with it that this machine did not write"
+    lines = _render_titled(f"{name}{waiting}", report.titles, report.waiting)
+    if report.erases:
+        erases = f"They ERASE {len(report.erases)} of your own memories, files and all"
+        lines += _render_titled(erases, report.erases[:_TITLES_MAX], len(report.erases))
+    if report.cloud:
+        lines.append(f"What other machines left in the cloud at {report.cloud} will come in.")
+    return "\n".join([*lines, "Trust this project?"])
+
+
+def _render_titled(sentence: str, titles: Sequence[str], total: int) -> list[str]:
+    if not titles:
+        return [f"{sentence}."]
+    short = [" ".join(title.split())[:_TITLE_CHARS_MAX] for title in titles]
+    return [f"{sentence}:", *render_titles(short, total)]
+
+
+def render_titles(titles: Sequence[str], total: int) -> list[str]:
+    """A line for each title, and one for how many more there are."""
+    more = [f"- and {total - len(titles)} more"] if total > len(titles) else []
+    return [*(f"- {title}" for title in titles), *more]
+
+
+def render_preview(preview: Preview) -> str:
+    """What a move would do, for the one who decides."""
+    changed = "The memory changed since you were asked. " if preview.changed else ""
+    if preview.restores:
+        goal = f"Restore {preview.restores} ({pluralise(preview.brings)} will hold again)"
+    else:
+        goal = f"Go back to {preview.target or 'the start'}"
+    hides = "This hides no memory."
+    if preview.hides:
+        hides = f"This hides {pluralise(preview.hides)} that came after:"
+    titles = "".join(f"\n{line}" for line in render_titles(preview.titles, preview.hides))
+    return (
+        f"{changed}{goal}? {hides}{titles}\n"
+        f"[continue] hides them (restorable), [forget] erases "
+        f"{pluralise(preview.erases, 'record', 'records')} for good, [abort] does nothing."
+    )
+
+
+def render_closeout(closeout: Closeout) -> str:
+    """What would be written with a checkpoint, for the one who approves it."""
+    decided = [
+        f"{each.text.rstrip().removesuffix('.')} \u2014 {each.rationale}"
+        if each.rationale
+        else each.text
+        for each in closeout.decisions
+    ]
+    lines: list[str] = []
+    for heading, texts in (
+        ("Decided:", decided),
+        ("Open issues:", closeout.issues),
+        ("Artifacts:", closeout.artifacts),
+        ("Agents:", closeout.agents),
+    ):
+        lines += [heading, *(f"- {text}" for text in texts)] if texts else []
+    return "\n".join(lines)
+
+
+def render_phases(phases: Phases) -> str:
+    """The phase now, and how the project got there."""
+    if phases.now.number is None and not phases.steps:
+        return "No phase was begun yet: memory-mcp phase 1."
+    by = {"setting": "as MEMORY_PHASE says", "transition": "worked on", "checkpoint": "sealed"}
+    lines = [f"Phase {phases.now.number} ({by.get(phases.now.by, '')})."]
+    for step in phases.steps:
+        what = (
+            f"phase {step.number} sealed by {step.sealed}" if step.sealed else f"to {step.number}"
+        )
+        lines.append(f"- {step.at:%Y-%m-%d %H:%M} {what}")
+    return "\n".join(lines)
+
+
+def render_text(outcome: Readable) -> str:
+    """The outcome of a use case that only reads, as text."""
+    match outcome:
+        case Block(text=text) | Skipped(text):
+            return text
+        case HeadReport():
+            return render_head(outcome)
+        case Profile():
+            return render_profile(outcome)
+        case Happened():
+            return render_history(outcome)
+        case Record():
+            return render_memory(outcome)
+        case WholeCheckpoint():
+            return render_checkpoint(outcome)
+
+
+def render_head(report: HeadReport) -> str:
+    """The report, a few lines long, the most important first.
+
+    Names and summaries are data: none of them begins a line, or closes a fence around all this. Of
+    a checkpoint that a backtrack left only the name is shown, which restores it.
+    """
+    return disarmed("\n".join(" ".join(line.split()) for line in _render_head_lines(report)))
+
+
+def _render_head_lines(report: HeadReport) -> Iterator[str]:
+    newest = report.checkpoints[-1].checkpoint.id if report.checkpoints else "none yet"
+    words = "phase {} is sealed" if report.phase_sealed else "working on phase {}"
+    phase = "" if report.phase is None else f", {words.format(report.phase)}"
+    yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
+    durable = f"{pluralise(report.durable)} outside of it (durable)"
+    yield f"{pluralise(report.memories)} on this line, {durable}."
+    for warning in report.warnings:
+        yield f"WARNING: {warning}"
+    if report.mirrored:
+        yield _render_sync(report.mirrored)
+    if len(report.branches) > 1:
+        yield f"Branches: {', '.join(report.branches)}."
+    if report.checkpoints:
+        yield "Checkpoints (newest first):"
+        yield from map(_render_checkpoint_line, reversed(report.checkpoints))
+    if report.earlier_checkpoints:
+        yield f"- and {report.earlier_checkpoints} earlier ones"
+    if report.pending:
+        yield "Pending approval (ask the user, then checkpoint(pending=…, decision=…)):"
+        yield from (f"- {c.id}: {_shorten_summary(c.summary)}" for c in report.pending)
+    if report.invalidated:
+        names = ", ".join(c.id for c in report.invalidated)
+        yield f"Invalidated by a backtrack: {names}. backtrack(to=…) with such a name restores it."
+    if report.lines:
+        yield "Left lines that can be restored with backtrack(to=…):"
+    for left in report.lines:
+        hides = f", hides {pluralise(left.hides)}" if left.hides else ""
+        yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
+
+
+def _render_checkpoint_line(state: CheckpointState) -> str:
+    sealed = state.checkpoint
+    status = f"valid{_render_phase(sealed.phase)}"
+    hides = f"a backtrack to it would hide {pluralise(state.would_hide)}"
+    return f"- {sealed.id} ({status}): {_shorten_summary(sealed.summary)} [{hides}]"
+
+
+def _render_sync(tally: Tally) -> str:
+    state = f"sync pending ({tally.pending})" if tally.pending else "nothing is pending"
+    dead = f", {tally.dead} refused (memory-mcp sync --status)" if tally.dead else ""
+    why = f" {tally.standing.reason}" if tally.standing.reason else ""
+    return f"Supermemory: {state}{dead}.{why}"
+
+
+def _render_phase(phase: int | None) -> str:
+    return "" if phase is None else f", phase {phase}"
+
+
+def _shorten_summary(text: str) -> str:
+    return cut(" ".join(text.split()), _SUMMARY_CHARS_MAX)
+
+
+def render_memory(record: Record) -> str:
+    """The memory: what is known about it, then its text as it was written."""
+    return _fence("\n".join([*_render_metadata(record), "", record.content]))
+
+
+def _render_metadata(record: Record) -> Iterator[str]:
+    if record.title:
+        yield f"# {record.title}"
+    yield f"id: {record.id}"
+    yield f"kind: {record.kind}" + (" (durable: no backtrack hides it)" if record.durable else "")
+    for name, value in (
+        ("category", record.category),
+        ("tags", ", ".join(record.tags)),
+        ("key", record.key),
+        ("phase", "" if record.phase is None else str(record.phase)),
+        ("importance", "" if record.importance == IMPORTANCE_USUAL else str(record.importance)),
+        ("pinned", "yes" if record.pinned else ""),
+        ("expires", iso(record.expires_at) if record.expires_at else ""),
+        ("replaces", ", ".join(record.supersedes)),
+        ("made from", ", ".join(record.derived_from)),
+    ):
+        if value:
+            yield f"{name}: {value}"
+    origin = record.origin
+    parts = [
+        f"on branch {record.branch}" if record.branch else "",
+        f"by {origin.by}" + (f" through {origin.client}" if origin.client else ""),
+        f"at commit {origin.commit[:12]}" if origin.commit else "",
+    ]
+    yield ", ".join([f"written: {iso(record.created_at)}", *filter(None, parts)])
+
+
+def render_checkpoint(whole: WholeCheckpoint) -> str:
+    """The checkpoint: what it sealed, what going back to it would hide, what was closed with it."""
+    sealed = whole.checkpoint
+    pending = sealed.approval == "pending"
+    status = f"{'pending' if pending else 'valid'}{_render_phase(sealed.phase)}"
+    lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {iso(sealed.at)}"]
+    lines += [f"branch {sealed.branch}", "", sealed.summary]
+    if pending:
+        lines += ["", f"Ask the user, then checkpoint(pending={sealed.id!r}, decision=…)."]
+    if preview := whole.preview:
+        lines += ["", f"A backtrack to it would hide {pluralise(preview.hides)}."]
+        lines += render_titles(preview.titles, preview.hides)
+    for heading, kind in (("Decisions", "decision"), ("Closeout", "closeout")):
+        closed = [record for record in whole.closed if record.kind == kind]
+        if closed:
+            lines += ["", f"## {heading}", *(f"- {_shorten_closed(r)} [{r.id}]" for r in closed)]
+    return _fence("\n".join(lines))
+
+
+def _shorten_closed(record: Record) -> str:
+    text = render_line(record)
+    if len(text) <= _SHOWN_CHARS_MAX:
+        return text
+    return f"{text[:_SHOWN_CHARS_MAX].rstrip()}… (whole: memory://memory/{record.id})"
+
+
+def render_profile(profile: Profile) -> str:
+    """Who the user is, field by field, with the memory that each field rests on."""
+    if not profile.entries:
+        return (
+            "Nothing is known of the user yet. What they say of themselves is kept by "
+            "add_memory(kind='preference' or 'fact', scope='user')."
+        )
+    facts = [f"- {entry.fact.line} [{entry.memory_id}]" for entry in profile.entries]
+    return _fence("\n".join([render_profile_line(profile), "", *facts]))
+
+
+def render_history(happened: Happened) -> str:
+    """What happened, newest first, under its days, as far as there is room for it."""
+    if not happened.records:
+        return "Nothing has happened here yet that was told, sealed or captured."
+    lines = ["# History, newest first"]
+    room = HISTORY_PAGE_CHARS_MAX
+    before = happened.records[0].created_at
+    for paragraph, record in render_paragraphs(happened.records):
+        room -= len(paragraph)
+        if room < 0:
+            break
+        lines.append(paragraph)
+        before = record.created_at
+    if len(lines) - 1 < happened.total:
+        lines.append(
+            f"(There is more before {before:%Y-%m-%d}: search_memories(until='{iso(before)}') "
+            "with kind='checkpoint' or category='history'.)"
+        )
+    return _fence("\n\n".join(lines))
+
+
+def _fence(text: str) -> str:
+    return render_context([text], (), 0).text
