@@ -13,9 +13,9 @@ from report import Table, p50, p95
 from wire import SERVER, started
 
 from memory_mcp import memories
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import Merging
-from memory_mcp.domain.outcomes import Added, AddOutcome
+from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 
 __all__ = ["measure_adds"]
 
@@ -50,7 +50,7 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float], int]:
+async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], list[float], int]:
     # what an earlier run left in a kept project would be known already
     corpus = Corpus(seed=len(await built.records[0].ids()))
     bare_policy = replace(built.workspace.policy, merging=_UNCOMPARED, secrets="allow")
@@ -63,9 +63,9 @@ async def _in_turn(built: Built) -> tuple[list[float], list[float], list[float],
         took, outcome = await _timed(
             memories.add_memory(built.workspace, corpus.draft(), gate=True)
         )
-        met += not isinstance(outcome, Added) or bool(outcome.replaced)
+        met += not isinstance(outcome, MemoryAdded) or bool(outcome.replaced)
         took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
-        assert isinstance(added, Added)  # noqa: S101  # nothing here is set to skip writes
+        assert isinstance(added, MemoryAdded)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
         path = owner.path(added.record.id)
         data = path.read_bytes()

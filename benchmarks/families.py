@@ -26,14 +26,14 @@ from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import (
     Candidate,
-    Corpus,
-    Fields,
-    Nearness,
+    CorpusStatistics,
     Neighbour,
-    Passage,
+    PassageVectors,
     QueryVectors,
-    Ranked,
+    RankedCandidate,
     RerankWeights,
+    SearchFields,
+    SemanticScores,
 )
 from memory_mcp.models.encoder import Encoder
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
@@ -67,13 +67,13 @@ class Vectors:
     def __init__(self, model: Path, kept: Path) -> None:
         self._encoder = Encoder(model)
         self._kept = kept
-        self._passages: dict[str, Passage] = {}
+        self._passages: dict[str, PassageVectors] = {}
         self._questions: dict[str, QueryVectors] = {}
         if kept.exists():
             # our own file, written below
             self._passages, self._questions = pickle.loads(kept.read_bytes())  # noqa: S301
 
-    def passage(self, text: str) -> Passage:
+    def passage(self, text: str) -> PassageVectors:
         """The vectors of a memory."""
         if text not in self._passages:
             self._passages[text] = self._encoder.passage(text)
@@ -95,10 +95,10 @@ class Found:
     """What a search has to rank."""
 
     question: Query
-    corpus: Corpus
+    corpus: CorpusStatistics
     candidates: Sequence[Candidate]
     neighbours: Sequence[Neighbour]
-    nearness: Nearness | None
+    nearness: SemanticScores | None
     by_words: Array
     by_meaning: Array | None
     """Of each unit of the store, in order."""
@@ -109,7 +109,7 @@ class Found:
             self.question, self.corpus, self.candidates, self.neighbours, self.nearness
         )
 
-    def ranked(self) -> list[Ranked]:
+    def ranked(self) -> list[RankedCandidate]:
         """The answer that the server would give."""
         return rank_candidates(
             self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
@@ -153,7 +153,7 @@ class Store:
     def find(self, text: str) -> Found:
         """The candidates of a question with all that is known of them."""
         question = self._understood(parse_query(text, NOW))
-        corpus = Corpus(len(self.units), self._counts(question.every))
+        corpus = CorpusStatistics(len(self.units), self._counts(question.every))
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
         by_meaning = self._by_meaning(vectors) if vectors else None
@@ -236,7 +236,7 @@ def _record(text: str, category: str, tags: tuple[str, ...]) -> Record:
     )  # fmt: skip
 
 
-def _times(fields: Fields) -> Mapping[str, float]:
+def _times(fields: SearchFields) -> Mapping[str, float]:
     times: Counter[str] = Counter()
     for name, factor in _COLUMNS.items():
         for term in getattr(fields, name).split():

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from report import Table
 
-from memory_mcp.locations import machine_folder, state_home
-from memory_mcp.rendered import Rendered, file_of, watch
+from memory_mcp.locations import find_machine_folder, find_state_home
+from memory_mcp.rendered import Rendered, bootstrap_path, snapshot_sources
 
 __all__ = ["measure_hooks"]
 
@@ -66,8 +66,8 @@ def measure_hooks(folder: Path) -> Table:
 
 def _machine(project: Path, folder: Path) -> str:
     """Where this machine keeps what it writes about the project."""
-    home = state_home({}, str(folder / "home"))
-    return machine_folder(home, str(project / ".state"), str(project))
+    home = find_state_home({}, str(folder / "home"))
+    return find_machine_folder(home, str(project / ".state"), str(project))
 
 
 def _prepared(project: Path, folder: Path) -> bytes:
@@ -85,9 +85,9 @@ def _prepared(project: Path, folder: Path) -> bytes:
         tokens=500,
         zone="Europe/Berlin",
         until=None,
-        watched=watch(str(head), [str(memories)], getuser(), str(folder / "home")),
+        watched=snapshot_sources(str(head), [str(memories)], getuser(), str(folder / "home")),
     )
-    rendered = Path(file_of(_machine(project, folder), "main"))
+    rendered = Path(bootstrap_path(_machine(project, folder), "main"))
     rendered.parent.mkdir(parents=True, exist_ok=True)
     rendered.write_text(json.dumps(ready), "utf-8")
     transcript = folder / "client" / "projects" / "bench" / f"{_SESSION}.jsonl"

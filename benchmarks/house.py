@@ -15,12 +15,12 @@ from typing import Final
 from corpus import Corpus
 
 from memory_mcp import branches, sessions
-from memory_mcp.build import Built, open_workspace
+from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import EmbedderName, EmbedderSettings, Settings
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
-from memory_mcp.domain.outcomes import Saved
-from memory_mcp.domain.record import Origin, Record, Writing
+from memory_mcp.domain.outcomes import CheckpointSaved
+from memory_mcp.domain.record import Origin, Record, RecordContext
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
@@ -72,7 +72,7 @@ def lend_model(folder: Path, model_home: Path) -> None:
 
 
 @asynccontextmanager
-async def filled(folder: Path, size: int) -> AsyncGenerator[Built]:
+async def filled(folder: Path, size: int) -> AsyncGenerator[BuiltWorkspace]:
     """The real workspace over a project of that many memories; filled if this is the first time."""
     done = folder / "filled"
     if not done.exists():
@@ -107,13 +107,13 @@ async def _lay_timeline(workspace: Workspace) -> None:
 
 async def _sealed(workspace: Workspace, summary: str, phase: int) -> str:
     match await branches.checkpoint(workspace, summary, phase, again=True, approval="auto"):
-        case Saved(checkpoint=checkpoint):
+        case CheckpointSaved(checkpoint=checkpoint):
             return checkpoint.id
         case other:
             raise AssertionError(other)
 
 
-async def _fill(built: Built, size: int) -> None:
+async def _fill(built: BuiltWorkspace, size: int) -> None:
     timeline = (await current(built.workspace)).timeline
     chain = sorted(timeline.chain(MAIN))
     left = sorted(frozenset(timeline.segments) - timeline.chain(MAIN))
@@ -132,7 +132,7 @@ async def _fill(built: Built, size: int) -> None:
         known = older.setdefault(home if draft.reach == "project" else _USERS, [])
         if known and chance.random() < _SUPERSEDED_SHARE:
             draft = replace(draft, supersedes=(known.pop(),))
-        writing = Writing(
+        writing = RecordContext(
             id=ids.new(now),
             at=now,
             scope=built.places.scope,

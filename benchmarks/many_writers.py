@@ -13,7 +13,7 @@ from report import Table, p50, p95
 from wire import SERVER, Wire, started
 
 from memory_mcp import sessions
-from memory_mcp.build import Built, open_workspace
+from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.ids import RecordId
 
 __all__ = ["measure_writers"]
@@ -61,7 +61,7 @@ def _added(wire: Wire, content: str) -> str:
     return json.loads(answer["content"][0]["text"])["memoryId"]
 
 
-async def _missing(built: Built, acknowledged: list[RecordId]) -> tuple[int, int]:
+async def _missing(built: BuiltWorkspace, acknowledged: list[RecordId]) -> tuple[int, int]:
     stored = await built.records[0].ids()
     indexed = await built.indexes[0].ids()
     wanted = set(acknowledged)

@@ -13,7 +13,7 @@ from house import filled
 from report import Table, p50, p95
 
 from memory_mcp import bootstrap, memories, sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.engine.head import current, writing
 from memory_mcp.engine.workspace import Workspace
@@ -62,7 +62,7 @@ async def measure_opening(folder: Path, sizes: list[int]) -> tuple[Table, Table,
     return cost, time_, beside
 
 
-async def _with_sections(built: Built, number: int) -> None:
+async def _with_sections(built: BuiltWorkspace, number: int) -> None:
     """Records of every kind that has a section, as sessions would have left them."""
     workspace, corpus = built.workspace, Corpus(seed=7)
     timeline = (await current(workspace)).timeline
@@ -96,7 +96,7 @@ async def _cost(table: Table, workspace: Workspace, size: int) -> None:
     )
 
 
-async def _rendering(table: Table, built: Built, size: int) -> None:
+async def _rendering(table: Table, built: BuiltWorkspace, size: int) -> None:
     changed: list[float] = []
     same: list[float] = []
     corpus = Corpus(seed=13)

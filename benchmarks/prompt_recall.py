@@ -24,7 +24,7 @@ from memory_mcp import maintenance, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import EmbedderName
 from memory_mcp.domain.limits import PROMPT_SCORE_MIN, PROMPT_TERMS_MIN
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.engine.workspace import Workspace
 
@@ -91,7 +91,7 @@ async def _told(
             kind: Kind = unit.kind  # pyright: ignore[reportAssignmentType]  # the set is our own
             draft = Draft(unit.text, kind=kind, category=unit.category, tags=unit.tags)
             outcome = await memories.add_memory(built.workspace, draft)
-            if isinstance(outcome, Added):
+            if isinstance(outcome, MemoryAdded):
                 units[outcome.record.id] = unit.id
         if model_home:
             await maintenance.encode_all(built.workspace)

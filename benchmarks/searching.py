@@ -11,7 +11,7 @@ from report import Table, p50, p95
 from wire import SERVER, started
 
 from memory_mcp import branches, search, sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
@@ -74,7 +74,7 @@ async def measure_reading(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def ask(built: Built, filters: Filters) -> tuple[list[Question], list[float]]:
+async def ask(built: BuiltWorkspace, filters: Filters) -> tuple[list[Question], list[float]]:
     """The questions that were asked, and how long each took (ms)."""
     corpus = Corpus(seed=99)
     asked = [corpus.question() for _ in range(QUESTIONS + WARM_UP)]

@@ -21,8 +21,8 @@ from searching import FILTERS, QUESTIONS, WARM_UP, ask
 from wire import SERVER, Wire, started
 
 from memory_mcp import maintenance
-from memory_mcp.build import Built, open_workspace
-from memory_mcp.domain.search import Filters, Passage
+from memory_mcp.build import BuiltWorkspace, open_workspace
+from memory_mcp.domain.search import Filters, PassageVectors
 from memory_mcp.engine.workspace import Meaning, Pool
 from memory_mcp.search import search_memories
 
@@ -57,7 +57,7 @@ async def measure_meaning(folder: Path, sizes: list[int], model_home: Path) -> l
 
 
 @asynccontextmanager
-async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[Built]:
+async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[BuiltWorkspace]:
     """A filled project, every memory of which has vectors."""
     async with filled(folder, size):
         pass
@@ -70,13 +70,13 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
         yield built
 
 
-async def _passages(built: Built) -> list[Passage]:
+async def _passages(built: BuiltWorkspace) -> list[PassageVectors]:
     corpus = Corpus(seed=7)
     texts = [corpus.draft().content for _ in range(_ENCODED)]
     return await _meaning(built.workspace.project).embedder.passages(texts)
 
 
-async def _give(pool: Pool, passages: Sequence[Passage]) -> None:
+async def _give(pool: Pool, passages: Sequence[PassageVectors]) -> None:
     meaning = _meaning(pool)
     identity = meaning.embedder.identity
     ids = sorted(await pool.index.ids())

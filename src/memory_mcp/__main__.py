@@ -1,7 +1,7 @@
 """The command `memory-mcp`, also as `python -m memory_mcp`.
 
-A hook is looked for before anything else is imported: it runs at every turn of a session, and has
-to be done before the rest of us could be loaded.
+A hook is handled before anything else is imported: it runs at every turn of a session, and must be
+done before the rest of the package could be loaded.
 """
 
 import sys
@@ -10,21 +10,21 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run what the command line says. What it leaves behind in threads keeps nobody waiting."""
+    """Run the command line. Threads that it leaves behind delay nobody."""
     try:
         if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv[2:]):
             from memory_mcp.hooks.run import main as hook  # noqa: PLC0415
 
             return hook(sys.argv[2:])
-        from memory_mcp import shutdown as ending  # noqa: PLC0415
+        from memory_mcp import shutdown  # noqa: PLC0415
         from memory_mcp.cli.main import main as command  # noqa: PLC0415
 
         status = command()
-    except KeyboardInterrupt:  # in a hook, or while the rest of us was being loaded
-        from memory_mcp.shutdown import INTERRUPTED, end_now, interrupted  # noqa: PLC0415
+    except KeyboardInterrupt:  # in a hook, or during the imports
+        from memory_mcp.shutdown import INTERRUPTED, describe_interruption, end_now  # noqa: PLC0415
 
-        end_now(INTERRUPTED, interrupted())
-    ending.end_within(ending.ENDING_SECONDS_MAX, status)
+        end_now(INTERRUPTED, describe_interruption())
+    shutdown.end_within(shutdown.ENDING_SECONDS_MAX, status)
     return status
 
 

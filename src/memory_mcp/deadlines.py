@@ -1,7 +1,7 @@
-"""What a call waits for, and until when it may.
+"""Deadlines of calls, whose errors say what the call waited for.
 
-Whoever waits for something that others hold or run says so with `waiting_for`; the call's deadline,
-which is set once around all of it, names it when it comes.
+Code that waits for others (a lock, a server) wraps the wait in `waiting_for`. One deadline is set
+around the whole call, and its error names the current wait.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("memory_mcp")
 _waits: ContextVar[list[str] | None] = ContextVar("waits", default=None)
-_left: Final = set[asyncio.Future[Any]]()
-"""What goes on after its deadline: the event loop itself would not hold on to it."""
+_overdue: Final = set[asyncio.Future[Any]]()
+"""Tasks that go on after their deadline: the event loop itself keeps no reference to them."""
 
 
 @contextmanager
 def waiting_for(what: str) -> Generator[None]:
-    """Say what is waited for within."""
+    """Name what the block waits for."""
     waits = _waits.get()
     if waits is None:
         yield
@@ -36,11 +36,11 @@ def waiting_for(what: str) -> Generator[None]:
 
 
 @asynccontextmanager
-async def patience(what: str, seconds: float) -> AsyncGenerator[None]:
-    """Wait for it that long within.
+async def time_limit(what: str, seconds: float) -> AsyncGenerator[None]:
+    """Limit the block, which waits for `what`, to so many seconds.
 
     Raises:
-        TimeoutError: that was not long enough.
+        TimeoutError: the time is over.
     """
     with waiting_for(what):
         async with asyncio.timeout(seconds):
@@ -48,30 +48,29 @@ async def patience(what: str, seconds: float) -> AsyncGenerator[None]:
 
 
 class CallLock(asyncio.Lock):
-    """A lock that one call after the other holds; who waits for it says so."""
+    """A lock between calls; a wait for it is named."""
 
     async def acquire(self) -> Literal[True]:
         with waiting_for("another call that writes"):
             return await super().acquire()
 
 
-async def within(
+async def run_with_deadline(
     seconds: float, work: Callable[[], Awaitable[T]], *, name: str, writes: bool = False
 ) -> T:
-    """What the work gives, unless that takes too long.
+    """The result of the work, unless it takes too long.
 
-    Work that writes is not cut short by its deadline: what is half done is done, and only nobody
-    waits for it any more.
+    Work that writes is not cancelled at its deadline: it goes on, and nobody waits for it.
 
     Raises:
         DeadlineError: it is not done by then; the message says what it waited for.
     """
     waits: list[str] = []
-    known = _waits.set(waits)
+    token = _waits.set(waits)
     try:
-        task = asyncio.ensure_future(_awaited(work))  # which takes the list with it
+        task = asyncio.ensure_future(_run(work))  # in a context with the list
     finally:
-        _waits.reset(known)
+        _waits.reset(token)
     try:
         done, _ = await asyncio.wait([task], timeout=seconds)
     except asyncio.CancelledError:
@@ -79,21 +78,21 @@ async def within(
         raise
     if done:
         return task.result()
-    said = DeadlineError(name, seconds, waits, writes=writes)
-    _left.add(task)
-    task.add_done_callback(_over)
+    error = DeadlineError(name, seconds, waits, writes=writes)  # before a cancel empties `waits`
+    _overdue.add(task)
+    task.add_done_callback(_log_failure)
     if not writes:
         task.cancel()
-    raise said
+    raise error
 
 
-async def _awaited(work: Callable[[], Awaitable[T]]) -> T:
+async def _run(work: Callable[[], Awaitable[T]]) -> T:
     return await work()
 
 
-def _over(task: asyncio.Future[Any]) -> None:
-    """It has ended, and nobody is left to hear how."""
-    _left.discard(task)
+def _log_failure(task: asyncio.Future[Any]) -> None:
+    """Log how a task ended for which nobody waits."""
+    _overdue.discard(task)
     if not task.cancelled() and (error := task.exception()) is not None:
         _LOG.warning("after its deadline a call failed: %s", error)
 

@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-from memory_mcp.domain.limits import LITTER_SECONDS_MIN
+from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
@@ -162,7 +162,7 @@ class Disk:
             StoreUnavailableError: the file system refused.
         """
         try:
-            young = time.time() - litter.stat().st_mtime < LITTER_SECONDS_MIN
+            young = time.time() - litter.stat().st_mtime < TEMPORARY_FILE_SECONDS_MAX
         except FileNotFoundError:  # the write was under way, and is done now
             return
         except OSError as error:

@@ -14,7 +14,7 @@ MemoryMcpError
 │   ├── RemoteBlockedError        nothing works until a person acts: key, credit, plan
 │   └── RemoteRejectedError       this very request will never work
 └── StoreError
-    ├── StoreUnavailableError     try again, or mend the folder the message names
+    ├── StoreUnavailableError     try again, or repair the folder that the message names
     ├── StoreDamagedError         never retried: `memory-mcp doctor` explains it
     ├── NewerSchemaError          written by a newer memory-mcp: update this one
     ├── IndexBusyError            the index is locked: the records are safe
@@ -32,7 +32,7 @@ _ECHO_CHARS_MAX: Final = 80
 """How much of a wrong value a message repeats."""
 
 
-def _short(value: str) -> str:
+def _shorten(value: str) -> str:
     return value if len(value) <= _ECHO_CHARS_MAX else f"{value[:_ECHO_CHARS_MAX]}…"
 
 
@@ -41,25 +41,25 @@ class MemoryMcpError(Exception):
 
 
 class InvalidRequestError(MemoryMcpError):
-    """A better request would have worked, so the caller gets to read the message."""
+    """A better request would have worked; the caller reads the message."""
 
 
 class AmbiguousIdError(InvalidRequestError):
-    """A part of an id that fits several of those that can be seen from here."""
+    """A part of an id fits several that are visible from here."""
 
     def __init__(self, what: str, part: str, candidates: Iterable[str]) -> None:
         names = list(candidates)
         more = ", …" if len(names) > _NAMED_MAX else ""
         super().__init__(
-            f"{_short(part)!r} fits {'several' if more else len(names)} {what}: "
+            f"{_shorten(part)!r} fits {'several' if more else len(names)} {what}: "
             f"{', '.join(names[:_NAMED_MAX])}{more}. Give more of the id."
         )
 
 
 class UnknownMemoryError(InvalidRequestError):
-    """No memory of that id can be seen from here; `why` says why, if that is known.
+    """No memory of that id is visible from here; `why` says why, if that is known.
 
-    `needed`: what a part of an id must have, where this one has too little to name what it fits.
+    `needed` says how long a part of an id must be, where this one is too short.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class UnknownMemoryError(InvalidRequestError):
     ) -> None:
         self.memory_id = memory_id
         if why:
-            super().__init__(f"Memory {_short(memory_id)!r} {why}.")
+            super().__init__(f"Memory {_shorten(memory_id)!r} {why}.")
             return
         choices = ", ".join(nearest) or "none yet"
-        what = f"No memory {_short(memory_id)!r} here."
+        what = f"No memory {_shorten(memory_id)!r} here."
         if needed:
-            what = f"{_short(memory_id)!r} is too little of an id: give {needed}."
+            what = f"{_shorten(memory_id)!r} is too little of an id: give {needed}."
         super().__init__(
             f"{what} Nearest known: {choices}. Take the memoryId from search_memories."
         )
@@ -87,11 +87,11 @@ class UnknownTargetError(InvalidRequestError):
         more = f" and {len(names) - _NAMED_MAX} earlier ones" if len(names) > _NAMED_MAX else ""
         choices = ", ".join(names[-_NAMED_MAX:]) or "none yet"
         guess = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"No {what} {_short(name)!r}.{guess} Known: {choices}{more}.")
+        super().__init__(f"No {what} {_shorten(name)!r}.{guess} Known: {choices}{more}.")
 
 
 class SettingError(InvalidRequestError):
-    """A setting holds a value that means nothing. A value of None is a secret: it is not shown."""
+    """A setting has an unknown value. A value of None is a secret, and not shown."""
 
     def __init__(self, name: str, value: str | None, choices: str) -> None:
         self.name = name
@@ -100,7 +100,7 @@ class SettingError(InvalidRequestError):
 
 
 class DeadlineError(MemoryMcpError):
-    """A call is not done within its time. What it was to write may still be written."""
+    """A call exceeded its time. What it was to write may still be written."""
 
     def __init__(self, name: str, seconds: float, waits: Sequence[str], *, writes: bool) -> None:
         held = waits[-1] if waits else "the disk or another call"
@@ -121,9 +121,9 @@ class ConflictError(MemoryMcpError):
 
 
 class ModelUnavailableError(MemoryMcpError):
-    """A model gives no vectors or no answer now. Never fatal: the caller carries on without.
+    """A model gives no vectors or no answer now. Never fatal: the caller goes on without.
 
-    `status` is what its server answered, if that was a refusal.
+    `status` is the HTTP status, if its server refused.
     """
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
@@ -132,14 +132,14 @@ class ModelUnavailableError(MemoryMcpError):
 
 
 class RemoteError(MemoryMcpError):
-    """The cloud could not do what was asked. Never the end of a use case: the memories are here."""
+    """The cloud could not do what was asked. Never fatal: the memories are on this machine."""
 
 
 class RemoteUnavailableError(RemoteError):
-    """It did not answer, or with something that is no answer of its own.
+    """The cloud did not answer, or not in its own form.
 
-    `retry_after` is the pause in seconds that it asked for, if it asked; `refused` says that it
-    surely did nothing (a 429), where else the request may have been carried out.
+    `retry_after` is the pause in seconds that it asked for. `refused`: it surely did nothing (429);
+    otherwise the request may have been carried out.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class RemoteBlockedError(RemoteError):
 
 
 class RemoteRejectedError(RemoteError):
-    """The request is one that it never takes (400, 404, 422)."""
+    """The cloud will never accept this request (400, 404, 422)."""
 
 
 class StoreError(MemoryMcpError):
@@ -167,7 +167,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreDamagedError(StoreError):
-    """A file of ours cannot be read as what it should be. It is left as it is."""
+    """A file of ours does not hold what it should. It is left as it is."""
 
 
 class NewerSchemaError(StoreError):
@@ -181,8 +181,8 @@ class NewerSchemaError(StoreError):
 
 
 class IndexBusyError(StoreError):
-    """Another process holds the index for longer than we wait. Records are not affected."""
+    """Another process holds the index for too long. Records are not affected."""
 
 
 class IndexDamagedError(StoreError):
-    """The index cannot be read. It is a derivative and is rebuilt from the records."""
+    """The index cannot be read. It is rebuilt from the records."""

@@ -1,13 +1,11 @@
-"""Where a project is, and where this machine keeps what only it may write about it.
+"""Where a project is, and where this machine stores what only it may write about the project.
 
     <project>/.state                      head, checkpoints, history: as the product promises
     <state home>/projects/<name>-<hash>   index, outbox, inbox, locks, journals, ledger
 
 What only this machine may write lies outside of the work tree: no repository can bring it, and
-`git clean` cannot take it away. Git's own files are read, never git itself: starting a process
-would cost more than storing a memory does.
-
-Standard library only, and none of its slower parts: hooks use it too.
+`git clean` cannot remove it. Git's files are read and git is never started: a process would cost
+more than storing a memory. Standard library only, without its slower parts: hooks use it too.
 """
 
 import errno
@@ -35,15 +33,15 @@ _VARIABLE: Final = re.compile(
     r"\$\{[^}]*\}?|(?<![^/\\])\$[A-Za-z_]\w*(?![^/\\])"
     + (r"|%\w+%" if sys.platform == "win32" else "")
 )
-"""What a shell would have replaced; most clients do not."""
+"""A variable that a shell would have replaced; most clients do not."""
 
 
 class LostWorkTreeError(ValueError):
-    """It cannot be told which folder has the memory of a linked work tree; says what to do."""
+    """The main work tree, which has the memory, cannot be found; the message says what to do."""
 
 
-def state_home(environment: Mapping[str, str], home: str = "") -> str:
-    """Where this machine keeps its own state; `home` is what MEMORY_HOME says, if it does."""
+def find_state_home(environment: Mapping[str, str], home: str = "") -> str:
+    """The folder of this machine's state; `home` is MEMORY_HOME, if that is set."""
     if home:
         return os.path.join(home, "state")
     if sys.platform == "win32":
@@ -55,38 +53,37 @@ def state_home(environment: Mapping[str, str], home: str = "") -> str:
     return os.path.join(base, _APPLICATION)
 
 
-def plain_path(path: str, project: str) -> str:
-    """The path by which something is known: the project's real one, and plain names below it.
+def resolve_path(path: str, project: str) -> str:
+    """The path with links resolved down to the project, and kept below it.
 
-    A link above the project is the user's way to it. One below it may be a stranger's: where it
-    leads is another's place, and never becomes the place of what stands here.
+    Links above the project are the user's. One below it may be a stranger's, and is not followed.
     """
     if not project:
         return os.path.realpath(path)
-    whole, real = os.path.abspath(path), os.path.realpath(project)
+    absolute, real = os.path.abspath(path), os.path.realpath(project)
     for root in (os.path.abspath(project), real):
         below = os.path.join(root, "")
-        if whole.startswith(below):
-            return os.path.join(real, whole.removeprefix(below))
+        if absolute.startswith(below):
+            return os.path.join(real, absolute.removeprefix(below))
     return os.path.realpath(path)
 
 
-def machine_folder(state_home: str, state_dir: str, project: str) -> str:
-    """What this machine keeps about the project whose head is in `state_dir`.
+def find_machine_folder(state_home: str, state_dir: str, project: str) -> str:
+    """The folder of what this machine stores about the project whose head is in `state_dir`.
 
-    Two folders of state never share one, and a folder that is moved begins anew.
+    Two state folders never share one; a state folder that is moved gets another.
     """
-    whole = os.path.normcase(plain_path(state_dir, project))
-    project = os.path.basename(os.path.dirname(whole)) or "root"
+    resolved = os.path.normcase(resolve_path(state_dir, project))
+    project = os.path.basename(os.path.dirname(resolved)) or "root"
     name = re.sub(r"[^a-z0-9_-]+", "-", project.lower()).strip("-")[:40] or "x"
-    digest = blake2b(whole.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    digest = blake2b(resolved.encode(errors="surrogatepass"), digest_size=8).hexdigest()
     return os.path.join(state_home, "projects", f"{name}-{digest}")
 
 
-def why_unusable(named: str, path: str) -> str:
-    """What a folder that a setting names must be, and is not; nothing if it is one or can be made.
+def explain_unusable_folder(named: str, path: str) -> str:
+    """What the folder of a setting must be and is not; '' if it is there or can be made.
 
-    `named` is the text of the setting, `path` what it comes to.
+    `named` is the text of the setting, `path` the folder that it leads to.
     """
     if found := _VARIABLE.search(named):
         return f"a folder; nothing puts a value in the place of {found.group()!r}, so write it out"
@@ -106,7 +103,7 @@ def why_unusable(named: str, path: str) -> str:
 
 
 def find_work_tree(start: str) -> str:
-    """The git work tree around a folder; nothing outside of one."""
+    """The git work tree around a folder; '' outside of one."""
     folder = start
     while not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -116,10 +113,10 @@ def find_work_tree(start: str) -> str:
     return folder
 
 
-def roots_around(path: str, project: str = "") -> tuple[str, ...]:
-    """The folders around a path whose content may be a stranger's, so that no link in them counts.
+def find_untrusted_roots(path: str, project: str = "") -> tuple[str, ...]:
+    """The folders around a path in which no link is followed, as a stranger may have made it.
 
-    Of the work trees around it the outermost: a link in one may lead into another.
+    They are the project and the outermost work tree: a link in one may lead into another.
     """
     found = [os.path.abspath(project), os.path.realpath(project)] if project else []
     outermost, tree = "", find_work_tree(os.path.dirname(path))
@@ -129,16 +126,16 @@ def roots_around(path: str, project: str = "") -> tuple[str, ...]:
 
 
 def find_main_work_tree(work_tree: str) -> str:
-    """The one folder for all work trees of a clone: the main one, or, bare, the repository's.
+    """The one folder for all work trees of a clone: the main one, or that of a bare repository.
 
-    A linked work tree is believed only if the repository that it names knows it: a `.git` file may
-    point anywhere, but nobody else can write into that repository. The way back to a main one that
-    does not hold its repository is believed only if both ends say so. Everything else stands for
-    itself, submodules included.
+    A linked work tree is accepted only if the repository that it names lists it: a `.git` file may
+    point anywhere, but a stranger cannot write into that repository. A main work tree that does not
+    hold its repository is accepted only if both name each other. Everything else stands for itself,
+    submodules included.
 
     Raises:
-        LostWorkTreeError: there is a main one, but not where it could be found; a memory that
-            began here instead would be seen by nobody once git finds it again.
+        LostWorkTreeError: there is a main work tree, but it cannot be found; a memory begun here
+            instead would be lost once git finds it again.
     """
     git_dir = find_git_dir(work_tree)
     if not git_dir and _is_left_behind(work_tree):
@@ -148,15 +145,15 @@ def find_main_work_tree(work_tree: str) -> str:
             "worktree repair` in the main work tree, with this folder's path; or remove that file, "
             "if this is to be a project of its own"
         )
-    common = common_git_dir(git_dir) if git_dir else ""
+    common = find_common_git_dir(git_dir) if git_dir else ""
     if not common or common == git_dir:
         return work_tree
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
-    main = _named_work_tree(common)
+    main = _read_work_tree(common)
     if main and find_git_dir(main) == common:
         return main
-    if _core(common, "bare").lower() in _NO:
+    if _read_core(common, "bare").lower() in _NO:
         raise LostWorkTreeError(
             f"{work_tree} is linked to a repository that does not say where its main work tree, "
             'which has the memory, is. Run `git config core.worktree "$PWD"` in that one'
@@ -165,83 +162,83 @@ def find_main_work_tree(work_tree: str) -> str:
 
 
 def find_git_dir(work_tree: str) -> str:
-    """Where git keeps what it knows of a work tree; nothing if its `.git` leads elsewhere."""
+    """The git folder of a work tree; '' if its `.git` leads to one that does not list it."""
     dot_git = os.path.join(work_tree, ".git")
     if os.path.isdir(dot_git) and not os.path.islink(dot_git):
         return os.path.realpath(dot_git)
-    git_dir = _pointed_to(work_tree)
+    git_dir = _read_pointer(work_tree)
     if not git_dir:
         return ""
-    listed = _listed_at(git_dir) == os.path.realpath(dot_git)
-    known = listed or _named_work_tree(git_dir) == os.path.realpath(work_tree)
+    listed = _read_listing(git_dir) == os.path.realpath(dot_git)
+    known = listed or _read_work_tree(git_dir) == os.path.realpath(work_tree)
     return git_dir if known else ""
 
 
-def common_git_dir(git_dir: str) -> str:
-    """Where all work trees of the clone keep what they share; the folder itself for a main one."""
-    pointer = read_text(os.path.join(git_dir, "commondir"), git_dir, _POINTER_BYTES_MAX).strip()
-    common = _whole(git_dir, pointer) or git_dir
+def find_common_git_dir(git_dir: str) -> str:
+    """The git folder that all work trees of the clone share; for a main one it is its own."""
+    pointer = read_git_text(os.path.join(git_dir, "commondir"), git_dir, _POINTER_BYTES_MAX).strip()
+    common = _resolve_below(git_dir, pointer) or git_dir
     linked = os.path.join(common, _WORK_TREES, os.path.basename(git_dir))
     return common if linked == git_dir else git_dir
 
 
-def read_text(path: str, root: str, bytes_max: int = _GIT_FILE_BYTES_MAX) -> str:
-    """The text of one of git's files; nothing if it cannot, or must not, be read."""
+def read_git_text(path: str, root: str, bytes_max: int = _GIT_FILE_BYTES_MAX) -> str:
+    """The text of one of git's files; '' if it cannot, or must not, be read."""
     try:
         return read_file(path, bytes_max, root).decode(errors="replace")
     except (OSError, ValueError):
         return ""
 
 
-def _pointed_to(work_tree: str) -> str:
-    """Where the `.git` file of a work tree points to, whatever is there."""
+def _read_pointer(work_tree: str) -> str:
+    """The path that the `.git` file of a work tree points to, whatever is there."""
     dot_git = os.path.join(work_tree, ".git")
     if os.path.islink(dot_git):
         return ""
-    pointer = read_text(dot_git, work_tree, _POINTER_BYTES_MAX)
+    pointer = read_git_text(dot_git, work_tree, _POINTER_BYTES_MAX)
     named = pointer.removeprefix("gitdir:").strip()
-    return _whole(work_tree, named) if pointer.startswith("gitdir:") else ""
+    return _resolve_below(work_tree, named) if pointer.startswith("gitdir:") else ""
 
 
 def _is_left_behind(work_tree: str) -> bool:
-    """Whether it was a linked work tree until it, or what it is linked to, went elsewhere.
+    """Whether it was a linked work tree until it, or its repository, was moved or removed.
 
-    Not so if another one stands where the repository has it: then this is a copy, or forged.
+    If another one is where the repository lists it, this one is a copy, or forged.
     """
-    git_dir = _pointed_to(work_tree)
+    git_dir = _read_pointer(work_tree)
     if os.path.basename(os.path.dirname(git_dir)) != _WORK_TREES:
         return False
-    listed = _listed_at(git_dir)
+    listed = _read_listing(git_dir)
     return not os.path.lexists(listed or git_dir)
 
 
-def _listed_at(git_dir: str) -> str:
-    """The `.git` file of the linked work tree for which a repository has this folder."""
-    back = read_text(os.path.join(git_dir, "gitdir"), git_dir, _POINTER_BYTES_MAX).strip()
-    return _whole(git_dir, back)
+def _read_listing(git_dir: str) -> str:
+    """The `.git` file of the linked work tree to which a repository gave this folder."""
+    back = read_git_text(os.path.join(git_dir, "gitdir"), git_dir, _POINTER_BYTES_MAX).strip()
+    return _resolve_below(git_dir, back)
 
 
-def _named_work_tree(git_dir: str) -> str:
-    """The work tree that a repository names; one that lies in its work tree names none."""
-    return _whole(git_dir, _core(git_dir, "worktree"))
+def _read_work_tree(git_dir: str) -> str:
+    """The work tree that a repository names; '' for one inside of its work tree."""
+    return _resolve_below(git_dir, _read_core(git_dir, "worktree"))
 
 
-def _core(git_dir: str, name: str) -> str:
-    """What a repository's own configuration says of `core.<name>`; the last word counts."""
-    said = ""
+def _read_core(git_dir: str, name: str) -> str:
+    """The last value of `core.<name>` in a repository's own configuration."""
+    found = ""
     for file in ("config", "config.worktree"):  # where git moves it for a sparse checkout
         section = ""
-        for line in read_text(os.path.join(git_dir, file), git_dir).splitlines():
+        for line in read_git_text(os.path.join(git_dir, file), git_dir).splitlines():
             if line.lstrip().startswith("["):
                 section = line.partition("]")[0].strip(" \t[").lower()
             key, _, value = line.partition("=")
             if section == "core" and key.strip().lower() == name:
-                said = value.strip().strip('"')
-    return said
+                found = value.strip().strip('"')
+    return found
 
 
-def _whole(folder: str, path: str) -> str:
-    """The path as seen from a folder, without links; nothing for what can be none."""
+def _resolve_below(folder: str, path: str) -> str:
+    """The path relative to a folder, with links resolved; '' for what is no path."""
     try:
         return os.path.realpath(os.path.join(folder, path)) if path else ""
     except ValueError:  # it holds a NUL

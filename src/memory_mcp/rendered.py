@@ -1,13 +1,12 @@
-"""The bootstrap as it lies ready for hooks: where it is, and whether it still holds.
+"""The bootstrap that is rendered for hooks: its file, and whether it is still current.
 
-A hook prints what is rendered already. It must be done before a server could have been imported, so
-this module is standard library only, and none of its slower parts. Whoever renders notes what the
-text was made from: the head's file and the folders of the months. Where one of them is another by
-now, the text may show what no longer holds, and is not printed.
+A hook must be done before a server could have been imported, so it only prints, and this module is
+standard library only, without the slower parts. The file records what the text was made from: the
+head's file and the folders of the months. Once one of them has changed, the text is not printed.
 
 The file is JSON: `branch`, `revision` (of the head), `text`, `tokens`, `zone` (IANA, or empty),
-`until` (seconds since 1970, when something in it expires, or null) and `watched`. What is the
-user's own is in the text, so `watched` names the user too: another one's hook prints none of it.
+`until` (seconds since 1970, when something in it expires, or null) and `watched`. The text holds
+the user's own memories, so `watched` names the user: no other user's hook prints it.
 """
 
 import json
@@ -19,14 +18,14 @@ _FOLDER: Final = "rendered"
 _RESERVED: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
 )
-"""Devices on Windows, whatever follows behind a dot: no file can have these names."""
+"""Devices on Windows, with any extension: no file can have these names."""
 _MONTH_CHARS: Final = len("2026-01")
 
 
 class Watched(TypedDict):
-    """What a text was made from: the head's file, and each folder with its months.
+    """What a text was made from: the head's file, each folder with its months, user and home.
 
-    `user` is whose memories they are, and `home` what MEMORY_HOME says of where (or nothing).
+    `home` is MEMORY_HOME, or empty.
     """
 
     head_file: str
@@ -48,23 +47,25 @@ class Rendered(TypedDict):
     watched: Watched
 
 
-def file_of(state_folder: str, branch: str) -> str:
-    """Where the bootstrap of a branch lies."""
+def bootstrap_path(state_folder: str, branch: str) -> str:
+    """The file of a branch's bootstrap."""
     name = branch.replace("/", "%2F")
     device = name.partition(".")[0].lower() in _RESERVED
     return os.path.join(state_folder, _FOLDER, f"{'%' if device else ''}{name}.json")
 
 
-def watch(head_file: str, memory_folders: list[str], user: str = "", home: str = "") -> Watched:
-    """How the head's file and the folders of records look now; taken before anything is read."""
-    months = {folder: _months(folder) for folder in memory_folders}
-    return Watched(head_file=head_file, head=_stamp(head_file), months=months, user=user, home=home)
+def snapshot_sources(
+    head_file: str, memory_folders: list[str], user: str = "", home: str = ""
+) -> Watched:
+    """The state of the head's file and the record folders; taken before anything is read."""
+    months = {folder: _stat_months(folder) for folder in memory_folders}
+    return Watched(head_file=head_file, head=_stat(head_file), months=months, user=user, home=home)
 
 
-def read(state_folder: str, branch: str) -> Rendered | None:
-    """What lies ready for the branch; None if nothing does, or nothing that can be read."""
+def load_bootstrap(state_folder: str, branch: str) -> Rendered | None:
+    """The bootstrap of the branch; None if there is none, or none that can be read."""
     try:
-        with open(file_of(state_folder, branch), encoding="utf-8") as file:
+        with open(bootstrap_path(state_folder, branch), encoding="utf-8") as file:
             found: Any = json.load(file)
     except (OSError, ValueError):
         return None
@@ -77,16 +78,16 @@ def read(state_folder: str, branch: str) -> Rendered | None:
     return rendered if rendered["branch"] == branch else None
 
 
-def still_holds(rendered: Rendered) -> bool:
-    """Whether nothing it was made from has changed since, and nothing in it has expired."""
+def is_current(rendered: Rendered) -> bool:
+    """Whether nothing that it was made from has changed, and nothing in it has expired."""
     known = rendered["watched"]
     if rendered["until"] is not None and rendered["until"] <= time.time():
         return False
-    now = watch(known["head_file"], list(known["months"]), known["user"], known["home"])
+    now = snapshot_sources(known["head_file"], list(known["months"]), known["user"], known["home"])
     return known == now
 
 
-def _stamp(path: str) -> list[int] | None:
+def _stat(path: str) -> list[int] | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -94,7 +95,7 @@ def _stamp(path: str) -> list[int] | None:
     return [found.st_mtime_ns, found.st_size, found.st_ino]
 
 
-def _months(folder: str) -> dict[str, int]:
+def _stat_months(folder: str) -> dict[str, int]:
     try:
         with os.scandir(folder) as entries:
             return {

@@ -51,7 +51,9 @@ def read(claude: ClaudeCode) -> None:
     while (inbox := machine / "inbox").exists() and any(inbox.glob("*.json")):
         assert time.monotonic() < until, "the server does not work its inbox off"
         time.sleep(0.05)
-    while (ready := rendered.read(str(machine), "main")) is None or not rendered.still_holds(ready):
+    while (
+        ready := rendered.load_bootstrap(str(machine), "main")
+    ) is None or not rendered.is_current(ready):
         assert time.monotonic() < until, "the server does not render what it wrote"
         time.sleep(0.05)
 

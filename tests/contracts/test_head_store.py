@@ -16,7 +16,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import HeadStore
 from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE, LocalHeads
-from memory_mcp.timeline.moves import advance, fold
+from memory_mcp.timeline.moves import apply_move, fold_moves
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ def after(head: Head | None, record: Record) -> Head:
     return Head(
         project="shop",
         revision=head.revision + 1,
-        timeline=advance(head.timeline, record),
+        timeline=apply_move(head.timeline, record),
         last=record,
     )
 
@@ -171,7 +171,7 @@ async def test_joining_another_clones_moves_does_not_log_the_last_move_again(
     mine, theirs = a_checkpoint(scribe), a_checkpoint(scribe)
     head = after(None, mine)
     await local.replace(head, expected=0)
-    joined = Head(project="shop", revision=2, timeline=fold([mine, theirs]), last=head.last)
+    joined = Head(project="shop", revision=2, timeline=fold_moves([mine, theirs]), last=head.last)
     await local.replace(joined, expected=1)
 
     assert history(local.folder) == [mine.id]

@@ -14,7 +14,7 @@ from inbox_in_memory import MemoryInbox
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
-from memory_mcp.domain.sessions import Compacted, Ended, WentBack
+from memory_mcp.domain.sessions import ConversationCompacted, ConversationRewound, SessionEnded
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks import files
 from memory_mcp.ports import Inbox
@@ -69,7 +69,7 @@ def went_back(since: str = AT, session: str = SESSION) -> dict[str, Any]:
 
 async def texts(inbox: Inbox) -> list[str]:
     waiting = [each.event for each in await inbox.waiting()]
-    return [event.compact_summary for event in waiting if isinstance(event, Compacted)]
+    return [event.compact_summary for event in waiting if isinstance(event, ConversationCompacted)]
 
 
 async def test_events_wait_oldest_first_until_they_are_done(door: Door) -> None:
@@ -142,7 +142,7 @@ async def test_that_a_session_went_back_is_told_once_and_to_that_session(door: D
     door.drop(went_back(session=other))
     found = await door.inbox.went_back(SESSION)
 
-    assert found == WentBack.model_validate(went_back())
+    assert found == ConversationRewound.model_validate(went_back())
     assert await door.inbox.went_back(SESSION) is None
     assert await door.other.went_back(other) is not None
     assert [each.event.event for each in await door.inbox.waiting()] == ["post-compact"]
@@ -218,8 +218,8 @@ async def test_a_transcript_is_read_where_a_client_keeps_it(door: Door, tmp_path
     file = transcript(tmp_path, {"uuid": "a"})
     door.keep_transcript(file)
 
-    def ended(path: object) -> Ended:
-        return Ended.model_validate({**ENDED, "transcript_path": str(path)})
+    def ended(path: object) -> SessionEnded:
+        return SessionEnded.model_validate({**ENDED, "transcript_path": str(path)})
 
     assert await door.inbox.transcript(ended(file)) == file.read_bytes()
     assert await door.inbox.transcript(ended(tmp_path / "projects" / "x" / "no.jsonl")) is None
@@ -268,7 +268,7 @@ async def test_no_other_file_is_read_as_a_transcript(tmp_path: Path, path: str) 
     given = {**ENDED, "transcript_path": f"{tmp_path}/{path}"}
 
     inbox = LocalInbox(tmp_path / ".state", Disk())
-    assert await inbox.transcript(Ended.model_validate(given)) is None
+    assert await inbox.transcript(SessionEnded.model_validate(given)) is None
 
 
 async def test_what_lies_in_a_work_tree_is_not_read_as_a_transcript(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ async def test_what_lies_in_a_work_tree_is_not_read_as_a_transcript(tmp_path: Pa
     inbox = LocalInbox(tmp_path / ".state", Disk(), [tmp_path / "shop"])
     other = LocalInbox(tmp_path / ".state", Disk(), [tmp_path / "sho"])
     for path in (file, tmp_path / "way" / file.relative_to(tmp_path / "shop")):
-        ended = Ended.model_validate({**ENDED, "transcript_path": str(path)})
+        ended = SessionEnded.model_validate({**ENDED, "transcript_path": str(path)})
         assert await inbox.transcript(ended) is None
         assert await other.transcript(ended) == file.read_bytes()
 
@@ -291,4 +291,4 @@ async def test_a_transcript_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     given = {**ENDED, "transcript_path": str(link)}
 
     inbox = LocalInbox(tmp_path / ".state", Disk())
-    assert await inbox.transcript(Ended.model_validate(given)) is None
+    assert await inbox.transcript(SessionEnded.model_validate(given)) is None

@@ -8,7 +8,7 @@ from fakes import Scribe
 from index_doors import ANY, HERE, matched, seen
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Corpus, Filters, View
+from memory_mcp.domain.search import CorpusStatistics, Filters, View
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ports import SearchIndex
 
@@ -52,7 +52,7 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "corpus": lambda index, view: index.corpus(["a"], view),
     "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
-    "match": lambda index, view: index.match(["a"], Corpus(1, {"a": 1}), view, ANY, 5),
+    "match": lambda index, view: index.match(["a"], CorpusStatistics(1, {"a": 1}), view, ANY, 5),
     "around": lambda index, view: index.around([RecordId("x")], view, ANY),
     "find": lambda index, view: index.find(view, ANY, 5),
     "count": lambda index, view: index.count(view, ANY),

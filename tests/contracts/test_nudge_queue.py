@@ -13,7 +13,7 @@ from nudges_in_memory import MemoryNudges
 from sqs import Queues
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.nudges import Cleared, Nudge, NudgeId, Taking
+from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeId, NudgeRemoval
 from memory_mcp.errors import RemoteUnavailableError, StoreError
 from memory_mcp.ports import NudgeQueue
 from memory_mcp.storage.files.nudges import LocalNudges
@@ -65,7 +65,7 @@ async def test_an_empty_queue_gives_nothing(queue: NudgeQueue) -> None:
     """Most sessions begin like this."""
     assert (await queue.waiting("ann", START)).nudges == ()
     assert await queue.take("ann", START) is None
-    assert await queue.clear("ann") == Cleared(0)
+    assert await queue.clear("ann") == NudgeRemoval(0)
     assert queue.place("ann")
 
 
@@ -131,7 +131,7 @@ async def test_users_never_see_each_others(queue: NudgeQueue, door: Door) -> Non
     taken = await door().take("ann", START)
     assert taken is not None
     assert taken.text == "for ann"
-    assert await door().clear("ann") == Cleared(0)
+    assert await door().clear("ann") == NudgeRemoval(0)
     assert await texts(queue, "bob") == ["for bob"]
     assert (await door().take("bob", START)) is not None
 
@@ -156,7 +156,7 @@ async def test_nothing_is_removed_for_a_session_that_has_left(
 ) -> None:
     """Nobody could show it; and whom a removal has begun for must wait for it."""
     await queue.add(nudge("Tea?"))
-    left, waits = Taking(), Taking()
+    left, waits = NudgeHandover(), NudgeHandover()
     assert left.leaves()
     with suppress(RemoteUnavailableError):  # or it says so
         assert await door().take("ann", START, left) is None
@@ -171,5 +171,5 @@ async def test_clearing_removes_what_waits_unseen(queue: NudgeQueue) -> None:
     for number in range(11):
         await queue.add(nudge(f"number {number}", number))
 
-    assert await queue.clear("ann") == Cleared(11)
+    assert await queue.clear("ann") == NudgeRemoval(11)
     assert await queue.take("ann", START) is None

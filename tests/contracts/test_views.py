@@ -13,16 +13,16 @@ from doors import names_in
 from views_in_memory import MemoryViews
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.sessions import GENERATED, Page
+from memory_mcp.domain.sessions import PAGE_MARK, Page
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports import Views
 from memory_mcp.ports.sessions import Shown
-from memory_mcp.rendered import Rendered, Watched, file_of
+from memory_mcp.rendered import Rendered, Watched, bootstrap_path
 from memory_mcp.storage.files.views import LocalViews
 
 pytestmark = pytest.mark.anyio
 
-PAGE = f"{GENERATED} -->\nIt is so.\n"
+PAGE = f"{PAGE_MARK} -->\nIt is so.\n"
 
 
 @dataclass
@@ -191,28 +191,28 @@ async def test_what_fell_for_the_user_leaves_their_other_projects(tmp_path: Path
         pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
         await views.write(Shown(pages, (bootstrap(await views.watch()),)))
     (tmp_path / "user" / ".state" / "rendered-in" / "damaged.json").write_text("{", "utf-8")
-    await one.strike(f"{GENERATED} -->\nAsk.\n")
+    await one.strike(f"{PAGE_MARK} -->\nAsk.\n")
     shutil.rmtree(tmp_path / "two" / "machine")
-    await one.strike(f"{GENERATED} -->\nGone.\n")
+    await one.strike(f"{PAGE_MARK} -->\nGone.\n")
 
     assert sorted(await texts(one)) == ["MEMORY.md", "main", "session-context.md"]
     assert await one.hold("main")
     assert await texts(two) == {
-        "MEMORY.md": PAGE, "session-context.md": f"{GENERATED} -->\nAsk.\n",
+        "MEMORY.md": PAGE, "session-context.md": f"{PAGE_MARK} -->\nAsk.\n",
     }  # fmt: skip
 
 
 async def test_a_page_that_is_withdrawn_says_no_more_than_it_is_told(tmp_path: Path) -> None:
     """CLAUDE.md references it; the other pages are for people and stay."""
     views = local_views(tmp_path)
-    await views.withdraw(f"{GENERATED} -->\nAsk.\n")
+    await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
     assert await texts(views) == {}
     pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
     await views.write(Shown(pages, (bootstrap(await views.watch()),)))
-    await views.withdraw(f"{GENERATED} -->\nAsk.\n")
+    await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
     found = await texts(views)
 
-    assert found["session-context.md"] == f"{GENERATED} -->\nAsk.\n"
+    assert found["session-context.md"] == f"{PAGE_MARK} -->\nAsk.\n"
     assert (found["MEMORY.md"], await views.hold("main")) == (PAGE, True)
 
 
@@ -237,7 +237,7 @@ async def test_without_a_project_there_is_no_page_for_its_instructions(tmp_path:
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
     """The bootstrap of main, cut in the middle, beside one of a branch that is none."""
-    path = Path(file_of(str(tmp_path / "machine"), "main"))
+    path = Path(bootstrap_path(str(tmp_path / "machine"), "main"))
     path.parent.mkdir(parents=True)
     path.write_text('{"branch": "main"', "utf-8")
     path.with_name("gone.json").write_text("{}", "utf-8")

@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.ports import SearchIndex
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.timeline.visibility import visible
+from memory_mcp.timeline.visibility import select_visible
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def compare(
         await index.mark_complete()
     ids = {record.id for record in written}
     for view in views:
-        seen = [r for r in visible(written, view) if r.recalled or filters.statement]
+        seen = [r for r in select_visible(written, view) if r.recalled or filters.statement]
         wanted = {r.id for r in seen if matches_filters(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
@@ -89,4 +89,6 @@ async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
     """Folders are read in any order, and two clones write in another one."""
     shuffled = [written[place] for place in places if place < len(written)]
 
-    assert {r.id for r in visible(shuffled, view)} == {r.id for r in visible(written, view)}
+    assert {r.id for r in select_visible(shuffled, view)} == {
+        r.id for r in select_visible(written, view)
+    }

@@ -8,9 +8,9 @@ import pytest
 from fakes import MILLISECOND, Scribe
 from index_doors import ELSEWHERE, HERE, matched, seen
 
-from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, made_id
+from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, derive_id
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.record import REJECTED, Move, Origin, Record
+from memory_mcp.domain.record import REJECTED_PREFIX, Move, Origin, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.ports import SearchIndex
 
@@ -25,7 +25,7 @@ async def test_the_same_statement_is_found_however_it_is_spelt(
     other = scribe.record("The port is 8081.", segment=HERE)
     left = scribe.record("the port is 8080", segment=ELSEWHERE)
     rejected = scribe.record(
-        "It never was.", kind="tombstone", key=f"{REJECTED}{known.statement}", segment=HERE
+        "It never was.", kind="tombstone", key=f"{REJECTED_PREFIX}{known.statement}", segment=HERE
     )
     buried = scribe.record("No longer holds.", kind="tombstone", segment=HERE)
     await index.add([known, other, left, rejected, buried])
@@ -172,7 +172,7 @@ async def test_nearest_names_visible_neighbours_on_both_sides(
 
 async def test_a_part_of_an_id_names_what_may_be_seen(index: SearchIndex, scribe: Scribe) -> None:
     """An id that is not visible is not told by its beginning; without a view it is."""
-    ids = [made_id(scribe.clock.now(), str(n)) for n in range(5)]
+    ids = [derive_id(scribe.clock.now(), str(n)) for n in range(5)]
     here = [scribe.record("a", id=ids[n], segment=HERE) for n in range(3)]
     gone = scribe.record("b", id=ids[3], segment=ELSEWHERE)
     move = scribe.record("c", id=ids[4], kind="move", move=Move(act="fork", branch=MAIN))

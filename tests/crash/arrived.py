@@ -9,9 +9,9 @@ from cloud_views import Document
 from fakes import FakeClock
 
 from memory_mcp import memories, sync
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.cloud import Tally
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.pending import tally_of
@@ -38,14 +38,14 @@ SECONDS_MAX = 60
 """How long something may take to happen: no measure of speed."""
 
 
-def mirror_of(built: Built) -> Mirror:
+def mirror_of(built: BuiltWorkspace) -> Mirror:
     """What is behind the project's pool."""
     mirror = built.workspace.project.mirror
     assert mirror is not None
     return mirror
 
 
-def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
+def later(built: BuiltWorkspace, by: timedelta = timedelta(seconds=1)) -> FakeClock:
     """A clock of the outboxes that is so far ahead, and from now on moves only when told."""
     clock = FakeClock(datetime.now(UTC).replace(microsecond=0) + by)
     for pool in built.workspace.pools:
@@ -54,14 +54,14 @@ def later(built: Built, by: timedelta = timedelta(seconds=1)) -> FakeClock:
     return clock
 
 
-async def remembered(built: Built, text: str) -> Record:
+async def remembered(built: BuiltWorkspace, text: str) -> Record:
     """A memory that was acknowledged."""
     outcome = await memories.add_memory(built.workspace, Draft(text))
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     return outcome.record
 
 
-async def handed_over(built: Built) -> None:
+async def handed_over(built: BuiltWorkspace) -> None:
     """Deliver what can be delivered within half a minute."""
     known = mirror_of(built).clock
     clock = known if isinstance(known, FakeClock) else later(built)
@@ -72,7 +72,7 @@ async def handed_over(built: Built) -> None:
         clock.advance(timedelta(seconds=6))
 
 
-async def drained(built: Built) -> Tally:
+async def drained(built: BuiltWorkspace) -> Tally:
     """Deliver and confirm all there is, hours after whatever happened before."""
     clock = later(built, timedelta(hours=2))
     await sync.sync(built.workspace, lambda _done, _total: None)
@@ -91,7 +91,7 @@ async def until(condition: Callable[[], object]) -> None:
             await anyio.sleep(0.01)
 
 
-def project_documents(cloud: Cloud, built: Built) -> dict[str, Document]:
+def project_documents(cloud: Cloud, built: BuiltWorkspace) -> dict[str, Document]:
     """What the cloud holds of the project."""
     return cloud.documents(mirror_of(built).namespace)
 

@@ -16,7 +16,13 @@ from mirrored import mirrored
 from project import WORD
 
 from memory_mcp import branches, memories, sessions, sync
-from memory_mcp.domain.outcomes import Added, Backtracked, Branched, Forgotten, Saved
+from memory_mcp.domain.outcomes import (
+    Backtracked,
+    BranchCreated,
+    CheckpointSaved,
+    MemoryAdded,
+    MemoryForgotten,
+)
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 
@@ -44,7 +50,7 @@ class Writer:
         self._said += 1
         text = f"{self._name} learnt {self._said} {WORD}"
         outcome = await memories.add_memory(self._workspace, Draft(text))
-        assert isinstance(outcome, Added)
+        assert isinstance(outcome, MemoryAdded)
         say("memory", f"{outcome.record.id} {text}")
         self._mine.append(outcome.record.id)
         return outcome.record.id
@@ -54,7 +60,7 @@ class Writer:
         target = self._mine.pop(chance.randrange(len(self._mine)))
         say("forgetting", target)
         outcome = await memories.forget_memory(self._workspace, target, "", erase=True)
-        assert isinstance(outcome, Forgotten)
+        assert isinstance(outcome, MemoryForgotten)
         say("forgot", target)
 
     async def give_up(self) -> None:
@@ -62,7 +68,7 @@ class Writer:
         sealed = await branches.checkpoint(
             self._workspace, f"{self._name} at {self._said}", None, again=False, approval="auto"
         )
-        assert isinstance(sealed, Saved)
+        assert isinstance(sealed, CheckpointSaved)
         road = [await self.add() for _ in range(2)]
         say("forgetting", *road)
         outcome = await branches.backtrack(self._workspace, sealed.checkpoint.id, "forget")
@@ -79,7 +85,7 @@ async def work(root: Path, url: str, name: str) -> None:
         beside.create_task(sessions.catch_up(workspace))
         beside.create_task(sync.keep_mirrored(workspace, asyncio.Event()))
         begun = await branches.fork_branch(workspace, name, "")
-        assert isinstance(begun, Branched)
+        assert isinstance(begun, BranchCreated)
         workspace = workspace.at(begun.branch)
         writer = Writer(workspace, name)
         number = 0

@@ -17,9 +17,9 @@ from fake_embedder import FakeEmbedder, with_meaning
 from project import WORD, opened
 
 from memory_mcp import maintenance, memories
-from memory_mcp.domain.outcomes import Added, Forgotten
+from memory_mcp.domain.outcomes import MemoryAdded, MemoryForgotten
 from memory_mcp.domain.record import Draft
-from memory_mcp.domain.search import Passage
+from memory_mcp.domain.search import PassageVectors
 from memory_mcp.errors import IndexBusyError
 
 PAUSE_SECONDS_MAX = 0.03
@@ -39,7 +39,7 @@ class Unsteady(FakeEmbedder):
         super().__init__()
         self._chance = chance
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]:
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
         await asyncio.sleep(self._chance.choice([0, 0, self._chance.random() * ENCODE_SECONDS_MAX]))
         for text in texts:
             say("made", text)
@@ -59,14 +59,15 @@ async def work(root: Path, name: str) -> None:
                 outcome = await memories.add_memory(
                     workspace, Draft(f"{name} learnt {number} {WORD}{long}")
                 )
-                assert isinstance(outcome, Added)
+                assert isinstance(outcome, MemoryAdded)
                 say("memory", outcome.record.id)
                 mine.append(outcome.record.id)
                 if number % 7 == 6:
                     target = mine.pop(chance.randrange(len(mine)))
                     say("forgetting", target)
                     assert isinstance(
-                        await memories.forget_memory(workspace, target, "", erase=True), Forgotten
+                        await memories.forget_memory(workspace, target, "", erase=True),
+                        MemoryForgotten,
                     )
             except IndexBusyError:  # a slow machine
                 continue

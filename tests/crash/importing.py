@@ -15,7 +15,7 @@ from project import opened
 
 from memory_mcp import transfer
 from memory_mcp.disk import Disk
-from memory_mcp.domain.transfer import Imported
+from memory_mcp.domain.transfer import ImportReport
 from memory_mcp.formats.importers import read_source
 from memory_mcp.storage.files.imports import read_material
 
@@ -38,7 +38,7 @@ async def take_in(root: Path, source: str, step: int) -> None:
     async with opened(root, Deadly(step)) as built:
         parsed = read_source(read_material(source), None, source)
         done = await transfer.import_memories(built.workspace, parsed, "project")
-        assert isinstance(done, Imported)
+        assert isinstance(done, ImportReport)
     sys.stdout.write("done\n")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from project import settings_in
 from pydantic import SecretStr
 
-from memory_mcp.build import Built, open_workspace
+from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.storage.files.trust import TrustedCloud, TrustedProjects
@@ -40,7 +40,7 @@ def mirrored_settings(root: Path, url: str, *, extraction: bool = False) -> Sett
 @asynccontextmanager
 async def mirrored(
     root: Path, url: str, disk: Disk | None = None, *, extraction: bool = False
-) -> AsyncGenerator[Built]:
+) -> AsyncGenerator[BuiltWorkspace]:
     """A fresh session: nothing in memory of those before it, and nothing delivered beside it."""
     async with open_workspace(
         mirrored_settings(root, url, extraction=extraction), disk=disk

@@ -10,12 +10,12 @@ from project import WORD, add, found, head_of, make_project, opened
 from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import (
-    Added,
     Backtracked,
+    CheckpointSaved,
     Closeout,
     ClosingDecision,
-    Saved,
-    ToConsolidate,
+    ConsolidationDraft,
+    MemoryAdded,
 )
 from memory_mcp.domain.record import Approval, Draft
 from memory_mcp.engine.workspace import Workspace
@@ -32,7 +32,7 @@ async def seal(
     outcome = await branches.checkpoint(
         workspace, f"{text} {WORD}", phase, again=False, approval=approval
     )
-    assert isinstance(outcome, Saved)
+    assert isinstance(outcome, CheckpointSaved)
     return outcome.checkpoint.id
 
 
@@ -63,7 +63,7 @@ async def _begin_merged(root: Path) -> None:
     await _begin_with_an_age(root)
     async with opened(root) as built:
         merged = await memories.add_memory(built.workspace, Draft(_OLDER))
-        assert isinstance(merged, Added)
+        assert isinstance(merged, MemoryAdded)
         assert merged.merged
 
 
@@ -137,7 +137,7 @@ _CLOSED: Final = (
     f"vouchers work {WORD}\nWith it: 1 decision, 1 open issue, 1 agent.",
 )
 _PLANNED: Final = f"vouchers are planned {WORD}"
-_CONSOLIDATION: Final = ToConsolidate(
+_CONSOLIDATION: Final = ConsolidationDraft(
     history_entry=f"2026-03-01: vouchers were begun {WORD}",
     memory_update=f"vouchers are half done {WORD}",
     insights=(f"the mail server is slow {WORD}",),

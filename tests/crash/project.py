@@ -10,19 +10,19 @@ from typing import Any
 
 from memory_mcp import maintenance, search
 from memory_mcp.branches import report_head
-from memory_mcp.build import Built, open_workspace
+from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, AlreadyKnown, Found, HeadReport
+from memory_mcp.domain.outcomes import AlreadyKnown, HeadReport, MemoryAdded, SearchResults
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.locations import machine_folder, state_home
+from memory_mcp.locations import find_machine_folder, find_state_home
 from memory_mcp.memories import add_memory
 from memory_mcp.storage.files.heads import HISTORY_FILE
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 __all__ = [
     "WORD",
@@ -65,7 +65,11 @@ def settings_in(root: Path) -> Settings:
 def machine_of(root: Path) -> Path:
     """Where this machine keeps what it writes about that project."""
     shop = root / "shop"
-    return Path(machine_folder(state_home({}, str(root / "home")), str(shop / ".state"), str(shop)))
+    return Path(
+        find_machine_folder(
+            find_state_home({}, str(root / "home")), str(shop / ".state"), str(shop)
+        )
+    )
 
 
 def copy_project(template: Path, copy: Path) -> Path:
@@ -78,7 +82,7 @@ def copy_project(template: Path, copy: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
+async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[BuiltWorkspace]:
     """A fresh session: nothing in memory of those before it."""
     async with open_workspace(settings_in(root), disk=disk) as built:
         yield built
@@ -87,7 +91,7 @@ async def opened(root: Path, disk: Disk | None = None) -> AsyncGenerator[Built]:
 async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
     outcome = await add_memory(workspace, Draft(f"{text} {WORD}", kind=kind))
-    assert isinstance(outcome, Added | AlreadyKnown)
+    assert isinstance(outcome, MemoryAdded | AlreadyKnown)
     assert isinstance(outcome, AlreadyKnown) or not outcome.notes
     return outcome.record.id
 
@@ -95,7 +99,7 @@ async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
 async def found(workspace: Workspace, query: str = "") -> list[Record]:
     """What a search returns (without a query: the newest)."""
     outcome = await search.search_memories(workspace, query, Filters(), 10)
-    assert isinstance(outcome, Found)
+    assert isinstance(outcome, SearchResults)
     return [hit.record for hit in outcome.hits]
 
 
@@ -148,7 +152,7 @@ async def see(workspace: Workspace) -> Seen:
     )
 
 
-async def all_records(built: Built) -> list[Record]:
+async def all_records(built: BuiltWorkspace) -> list[Record]:
     """Every record of the project, read from the files; each must be readable."""
     store = built.records[0]
     ids = await store.ids()
@@ -157,11 +161,11 @@ async def all_records(built: Built) -> list[Record]:
     return records
 
 
-async def head_agrees_with_records(built: Built) -> None:
+async def head_agrees_with_records(built: BuiltWorkspace) -> None:
     """The head is what folding the move records gives, so it could be rebuilt from them."""
     head = await built.heads.read()
     assert head is not None
-    assert _shape(head.timeline) == _shape(fold(await all_records(built)))
+    assert _shape(head.timeline) == _shape(fold_moves(await all_records(built)))
 
 
 def _shape(timeline: Timeline) -> dict[str, Any]:
@@ -177,7 +181,7 @@ def _shape(timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def told(built: Built) -> list[str]:
+def told(built: BuiltWorkspace) -> list[str]:
     """The moves in the history, as whoever reads it line by line finds them."""
     ids: list[str] = []
     path = built.places.state_dir / HISTORY_FILE

@@ -22,9 +22,9 @@ from mirrored import mirrored
 from project import make_project
 
 from memory_mcp import branches, search, sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.cloud import Claim, Letter
-from memory_mcp.domain.outcomes import Forgotten, Found
+from memory_mcp.domain.outcomes import MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import current, writing
@@ -47,9 +47,11 @@ def lists(method: str, path: str) -> bool:
     return method == "POST" and path.endswith("/list/documents")
 
 
-async def forget(built: Built, record: Record) -> None:
+async def forget(built: BuiltWorkspace, record: Record) -> None:
     """Erase a memory everywhere."""
-    assert isinstance(await forget_memory(built.workspace, record.id, "", erase=True), Forgotten)
+    assert isinstance(
+        await forget_memory(built.workspace, record.id, "", erase=True), MemoryForgotten
+    )
 
 
 @pytest.mark.parametrize("kind", ["429", "401", "500"])
@@ -143,7 +145,7 @@ async def test_what_another_clone_forgot_is_removed_although_its_answer_was_lost
         assert record.id not in project_documents(cloud, built)
 
 
-async def _forgotten_elsewhere(built: Built, record: Record) -> None:
+async def _forgotten_elsewhere(built: BuiltWorkspace, record: Record) -> None:
     """A tombstone came in with the files of another clone."""
     head = await current(built.workspace)
     at = built.workspace.clock.now()
@@ -286,7 +288,7 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
     async with mirrored(make_project(tmp_path), "https://api.supermemory.ai") as built:
         record = await remembered(built, "orders rest in PostgreSQL")
         found = await search.search_memories(built.workspace, "orders", Filters(), 5)
-        assert isinstance(found, Found)
+        assert isinstance(found, SearchResults)
         assert [hit.record.id for hit in found.hits] == [record.id]
         assert "SSL_CERT_FILE" in found.degraded
         await handed_over(built)

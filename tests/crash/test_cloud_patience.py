@@ -9,18 +9,18 @@ from mirrored import mirrored
 from project import make_project
 
 from memory_mcp import search
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.cloud import Standing
-from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 
 pytestmark = pytest.mark.anyio
 
 
-async def searched(built: Built) -> Found:
+async def searched(built: BuiltWorkspace) -> SearchResults:
     """A search for what every test remembers."""
     found = await search.search_memories(built.workspace, "orders", Filters(), 5)
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     assert [hit.record.content for hit in found.hits] == ["orders rest in PostgreSQL"]
     return found
 

@@ -19,7 +19,7 @@ from project import (
 
 from memory_mcp import maintenance, search, sessions
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreError
 from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE
@@ -73,7 +73,7 @@ async def test_a_damaged_record_is_named_and_kept_and_hides_no_other(
             await workspace.project.records.get(RecordId(victim))
         assert str(path) in str(caught.value)
         outcome = await search.search_memories(workspace, "vouchers expire", Filters(), 10)
-        assert isinstance(outcome, Found)
+        assert isinstance(outcome, SearchResults)
         assert outcome.unreadable == {victim}
         await sessions.reindex(workspace)
         assert await see(workspace) == before

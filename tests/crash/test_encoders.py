@@ -11,7 +11,7 @@ from fake_embedder import FakeEmbedder, with_meaning
 from project import doctor_is_content, make_project, opened
 
 from memory_mcp import maintenance, sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.ids import RecordId
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 60
 """How long the leases of killed processes may take to run out: no measure of speed."""
 
 
-async def count(built: Built, what: str) -> int:
+async def count(built: BuiltWorkspace, what: str) -> int:
     rows = await built.indexes[0].file.rows(f"SELECT count(*) FROM {what}")
     return rows[0][0]
 
@@ -45,7 +45,7 @@ async def kill_in_rounds(root: Path, rounds: int, seed: int) -> None:
             await everything_is_encoded_once(built, crew)
 
 
-async def everything_is_encoded_once(built: Built, crew: Crew) -> None:
+async def everything_is_encoded_once(built: BuiltWorkspace, crew: Crew) -> None:
     """By whoever is left, when the leases of the killed ones have run out."""
     workspace = with_meaning(built, model := FakeEmbedder())
     await sessions.catch_up(workspace)

@@ -11,7 +11,7 @@ from project import add, found, head_of, make_project, opened, text_on_disk
 from memory_mcp import branches, maintenance, memories, sessions, transfer
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, Backtracked, Rejected
+from memory_mcp.domain.outcomes import Backtracked, MemoryAdded, MemoryRejected
 from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.storage.files.trust import ERASED_FILE, LocalErased
 from memory_mcp.transfer.export import ExportSelection
@@ -134,7 +134,7 @@ async def test_what_was_forgotten_stays_so_after_its_tombstone_was_given_up(
     async with opened(left) as built:
         await seal(built.workspace, "the model stands", phase=1)
         secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
-        assert isinstance(secret, Added)
+        assert isinstance(secret, MemoryAdded)
     trusted(shutil.copytree(left, right))
     async with opened(left) as built:
         await memories.forget_memory(
@@ -154,7 +154,7 @@ async def test_a_running_server_exports_nothing_that_git_brought_back(tmp_path: 
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
         secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
-        assert isinstance(secret, Added)
+        assert isinstance(secret, MemoryAdded)
         before = records(root)
         await memories.forget_memory(built.workspace, secret.record.id, "", erase=True)
         check_out(root, {**records(root), **before})
@@ -171,7 +171,7 @@ async def test_this_machine_knows_what_it_erased_though_git_took_the_tombstone(
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
         secret = await memories.add_memory(built.workspace, Draft("The vault opens with Zanzibar."))
-        assert isinstance(secret, Added)
+        assert isinstance(secret, MemoryAdded)
         main = records(root)
         await memories.forget_memory(built.workspace, secret.record.id, "", erase=True)
     check_out(root, main)
@@ -225,7 +225,7 @@ async def test_a_line_on_which_something_was_only_hidden_has_its_name(tmp_path: 
     root = trusted(make_project(tmp_path / "left"))
     async with opened(root) as built:
         added = await memories.add_memory(built.workspace, Draft("Orders rest in PostgreSQL."))
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
         await seal(built.workspace, "the model stands", phase=1)
         await memories.forget_memory(built.workspace, added.record.id, "", erase=False)
         done = await branches.backtrack(built.workspace, "phase 1", "continue")
@@ -246,22 +246,22 @@ async def test_a_reason_stays_on_the_road_on_which_it_was_given(
     draft = Draft("Carts rest in Redis.", kind=kind)
     async with opened(root) as built:
         added = await memories.add_memory(built.workspace, draft)
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
         await seal(built.workspace, "the model stands", phase=1)
         await memories.forget_memory(
             built.workspace, added.record.id, "Kilimanjaro said so", erase=erase
         )
         again = await memories.add_memory(built.workspace, draft)
-        assert isinstance(again, Rejected)
+        assert isinstance(again, MemoryRejected)
         assert again.tombstone.content == "Kilimanjaro said so"
         await branches.backtrack(built.workspace, "phase 1", "continue")
         once_more = await memories.add_memory(built.workspace, draft)
-        if isinstance(once_more, Rejected):
+        if isinstance(once_more, MemoryRejected):
             assert "Kilimanjaro" not in once_more.tombstone.content
             back = await memories.add_memory(
                 built.workspace, Draft(draft.content, supersedes=(once_more.tombstone.id,))
             )
-            assert isinstance(back, Added)
+            assert isinstance(back, MemoryAdded)
         await branches.backtrack(built.workspace, "start", "forget")
     assert text_on_disk(root, "Kilimanjaro") == []
 

@@ -34,7 +34,7 @@ from project import (
 from memory_mcp import maintenance, memories, sessions, transfer
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Scope
-from memory_mcp.domain.transfer import Material, Parsed
+from memory_mcp.domain.transfer import ParsedSource, SourceMaterial
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.files.imports import JOURNAL_FILE
 
@@ -46,11 +46,11 @@ STRIDE: Final = depth(31, 1)
 TEXTS: Final = [f"learnt elsewhere {number} {WORD}" for number in range(3)]
 
 
-def foreign() -> Parsed:
+def foreign() -> ParsedSource:
     return of_mem0(*TEXTS)
 
 
-async def a_history(root: Path, scope: Scope) -> Parsed:
+async def a_history(root: Path, scope: Scope) -> ParsedSource:
     """Of another clone of a project: with a checkpoint, a left line and a forget."""
     make_project(root)
     async with opened(root) as built:
@@ -60,7 +60,7 @@ async def a_history(root: Path, scope: Scope) -> Parsed:
         await go_back(built.workspace, sealed)
         await add(built.workspace, "mail is plain text")
         await memories.forget_memory(built.workspace, first, "", erase=True)
-        material: Material = await exported(built.workspace, history=True)
+        material: SourceMaterial = await exported(built.workspace, history=True)
     parsed = read(material)
     assert parsed.own is not None
     about = replace(parsed.own.about, scope=scope)
@@ -232,7 +232,7 @@ async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> No
             assert first.workspace.journal.waiting()
 
 
-async def _cut(root: Path, parsed: Parsed, cut_at: int) -> bool:
+async def _cut(root: Path, parsed: ParsedSource, cut_at: int) -> bool:
     try:
         async with opened(root, FailingDisk(cut_at)) as built:
             await transfer.import_memories(built.workspace, parsed, None)

@@ -60,7 +60,7 @@ def test_a_killed_client_leaves_no_server_and_loses_nothing(
 
 def test_it_is_over_within_the_five_seconds_that_are_promised() -> None:
     """The look and the orderly end together; what hangs longer is ended as it is."""
-    assert ending._LOOK_SECONDS + ENDING_SECONDS_MAX < 5  # pyright: ignore[reportPrivateUsage]
+    assert ending._POLL_SECONDS + ENDING_SECONDS_MAX < 5  # pyright: ignore[reportPrivateUsage]
 
 
 def test_what_hangs_is_ended_all_the_same() -> None:

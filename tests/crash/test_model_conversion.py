@@ -13,7 +13,7 @@ from power import FailingDisk, FullDisk, PowerCut
 from tiny_model import opened, silent, tiny_store, tiny_vendor
 
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.models.manifest import MANIFEST, damaged, read_manifest
+from memory_mcp.models.minilm import MANIFEST, find_damaged_files, read_manifest
 
 CUTS_MIN = 15
 """Three files and a manifest, each with a handful of steps."""
@@ -33,10 +33,10 @@ def test_a_power_cut_at_every_step_leaves_a_whole_model_or_none(tmp_path: Path) 
             pass
         found = read_manifest(home / "minilm")
         if found is not None:
-            assert damaged(home / "minilm", found) == []
+            assert find_damaged_files(home / "minilm", found) == []
             assert done or found == before or found.files != before.files
         after, _ = tiny_store(home, new).add("minilm", str(tmp_path / "new"), silent)
-        assert damaged(home / "minilm", after) == []
+        assert find_damaged_files(home / "minilm", after) == []
         if done:
             assert cut_at > CUTS_MIN, "the loop never cut anything worth cutting"
             return

@@ -26,7 +26,7 @@ from project import (
 )
 
 from memory_mcp import sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
 
@@ -178,7 +178,7 @@ def _all_or_nothing(
 
 
 async def _all_is_kept(
-    operation: Operation, built: Built, records: list[Record], *, erased: bool
+    operation: Operation, built: BuiltWorkspace, records: list[Record], *, erased: bool
 ) -> None:
     """Every record there was can be read, unless the call erases it and took place."""
     present = {record.id: record for record in await all_records(built)}
@@ -187,7 +187,7 @@ async def _all_is_kept(
         assert present.get(record.id) == (None if gone else record)
 
 
-async def _the_history_is_told(built: Built) -> None:
+async def _the_history_is_told(built: BuiltWorkspace) -> None:
     """At most the line of the very last move is missing, and the doctor can fill that in."""
     head = await built.heads.read()
     assert head is not None

@@ -18,9 +18,9 @@ from project import (
 )
 
 from memory_mcp import search, sessions
-from memory_mcp.build import Built
+from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.index_sync import CaughtUp
 
@@ -65,7 +65,7 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
         await doctor_is_content(built.workspace)
 
 
-async def _the_head_is_valid(built: Built) -> None:
+async def _the_head_is_valid(built: BuiltWorkspace) -> None:
     head = await built.heads.read()
     assert head is not None
     assert head.revision == len(head.timeline.moves) + 1, "each move, and the beginning"
@@ -76,7 +76,7 @@ async def _the_head_is_valid(built: Built) -> None:
     await head_agrees_with_records(built)
 
 
-async def _what_holds_is_found(crew: Crew, built: Built) -> None:
+async def _what_holds_is_found(crew: Crew, built: BuiltWorkspace) -> None:
     """Each acknowledged memory is found by its own words if, and only if, it is on the line."""
     head = await built.heads.read()
     assert head is not None
@@ -85,7 +85,7 @@ async def _what_holds_is_found(crew: Crew, built: Built) -> None:
         record = await built.workspace.project.records.get(RecordId(memory))
         assert record is not None
         found = await search.search_memories(built.workspace, record.content, Filters(), 10)
-        assert isinstance(found, Found)
+        assert isinstance(found, SearchResults)
         assert (memory in [h.record.id for h in found.hits]) == (record.segment in chain)
 
 

@@ -23,7 +23,7 @@ from project import (
 
 from memory_mcp import branches, memories, sessions
 from memory_mcp.domain.ids import MAIN
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.timeline import Timeline
 
@@ -210,11 +210,11 @@ async def test_a_forget_meets_a_merge_that_it_has_not_seen(tmp_path: Path, *, er
         added = await memories.add_memory(
             built.workspace, Draft(f"The {WORD} has 3 columns. It is kept by Rexword.")
         )
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
     copy_project(left, right)
     async with opened(right) as built:
         merged = await memories.add_memory(built.workspace, Draft(f"The {WORD} has 4 columns."))
-        assert isinstance(merged, Added)
+        assert isinstance(merged, MemoryAdded)
         assert merged.merged
     async with opened(left) as built:
         await memories.forget_memory(built.workspace, added.record.id, "", erase=erase)

@@ -15,7 +15,7 @@ from operations import go_back, seal
 from project import WORD, head_of, opened
 
 from memory_mcp import memories, sessions
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
@@ -30,7 +30,7 @@ def acknowledge(what: str, name: str) -> None:
 async def remember(workspace: Workspace, text: str) -> None:
     """A memory, and what was noted about it: another session may have left the line meanwhile."""
     outcome = await memories.add_memory(workspace, Draft(f"{text} {WORD}"))
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     acknowledge("memory", outcome.record.id)
     for note in outcome.notes:
         acknowledge("note", note)

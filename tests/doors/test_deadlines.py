@@ -11,7 +11,7 @@ from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.deadlines import CallLock, patience, waiting_for, within
+from memory_mcp.deadlines import CallLock, run_with_deadline, time_limit, waiting_for
 from memory_mcp.errors import DeadlineError
 from memory_mcp.server import calls
 
@@ -23,11 +23,11 @@ async def test_what_was_waited_for_is_named() -> None:
 
     async def work() -> None:
         with waiting_for("the lock"):
-            async with patience("the cloud", 60):
+            async with time_limit("the cloud", 60):
                 await asyncio.Event().wait()
 
     with pytest.raises(DeadlineError, match=r"x took longer than 0.01 s, .* waits for the cloud"):
-        await within(0.01, work, name="x")
+        await run_with_deadline(0.01, work, name="x")
 
 
 async def test_a_lock_of_our_own_names_the_other_call() -> None:
@@ -36,8 +36,8 @@ async def test_a_lock_of_our_own_names_the_other_call() -> None:
     await lock.acquire()
 
     with pytest.raises(DeadlineError, match="waits for another call that writes"):
-        await within(0.01, lock.acquire, name="x")
-    assert await within(5, lambda: asyncio.sleep(0, "done"), name="x") == "done"
+        await run_with_deadline(0.01, lock.acquire, name="x")
+    assert await run_with_deadline(5, lambda: asyncio.sleep(0, "done"), name="x") == "done"
 
 
 async def test_what_reads_is_ended_and_what_writes_goes_on() -> None:
@@ -55,10 +55,10 @@ async def test_what_reads_is_ended_and_what_writes_goes_on() -> None:
         written.set()
 
     with pytest.raises(DeadlineError, match="Nothing was changed"):
-        await within(0.01, read, name="x")
+        await run_with_deadline(0.01, read, name="x")
     await ended.wait()
     with pytest.raises(DeadlineError, match="may have been stored"):
-        await within(0.01, write, name="x", writes=True)
+        await run_with_deadline(0.01, write, name="x", writes=True)
     go.set()
     await written.wait()
 

@@ -16,14 +16,14 @@ from doors import machine_dir
 from hooked import SESSION, context_of, dropped, entry, hook, render, run_hook, transcript
 from real_git import git, make_repository
 
-from memory_mcp.config.places import find_places
+from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import read_settings
 from memory_mcp.disk import Disk
 from memory_mcp.hooks.files import amend_session, read_session
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED
 from memory_mcp.hooks.place import find_place
 from memory_mcp.hooks.transcript import find_left_branch, parse_entries, read_tail
-from memory_mcp.locations import machine_folder, state_home
+from memory_mcp.locations import find_machine_folder, find_state_home
 from memory_mcp.storage.files.inbox import LocalInbox
 
 
@@ -152,8 +152,8 @@ def test_the_project_is_found_as_the_server_finds_it(project: Path, tmp_path: Pa
     assert len(dropped(project)) == 4
 
     run_hook("post-compact", data, MEMORY_STATE_DIR=str(tmp_path / "state"), MEMORY_BRANCH="try/1")
-    machine = machine_folder(
-        state_home({}, os.environ["MEMORY_HOME"]), str(tmp_path / "state"), str(project)
+    machine = find_machine_folder(
+        find_state_home({}, os.environ["MEMORY_HOME"]), str(tmp_path / "state"), str(project)
     )
     (file,) = Path(machine, "inbox").glob("*.json")
     assert json.loads(file.read_bytes())["branch"] == "try/1"
@@ -360,7 +360,7 @@ def test_a_relative_folder_is_the_servers(
     (project / "own").mkdir()
     environment = {"CLAUDE_PROJECT_DIR": str(project), "MEMORY_USER": "ada", setting: "own"}
     settings = read_settings(environment)
-    places = find_places(settings)
+    places = find_project_folders(settings)
     (project / "deep").mkdir()
     monkeypatch.chdir(project / "deep")
     place = find_place(environment, {"cwd": str(project / "deep")})

@@ -11,7 +11,7 @@ from command_line import Run, as_json, complaint
 from filelock import FileLock
 from tiny_model import tiny_vendor, tiny_wheel
 
-from memory_mcp.models.manifest import GRAPH, MANIFEST, RECIPES, Recipe
+from memory_mcp.models.minilm import GRAPH, MANIFEST, RECIPES, Recipe
 
 IDENTITY = re.compile(r"tiny/int8/[0-9a-f]{8}")
 
@@ -142,8 +142,8 @@ def test_without_the_libraries_nothing_is_fetched(
     run: Run, vendor: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are needed to make the model, so they come first."""
-    monkeypatch.setattr("memory_mcp.models.install.extra_installed", lambda: False)
-    monkeypatch.setattr("memory_mcp.cli.models.extra_installed", lambda: False)
+    monkeypatch.setattr("memory_mcp.models.install.is_extra_installed", lambda: False)
+    monkeypatch.setattr("memory_mcp.cli.models.is_extra_installed", lambda: False)
     said = complaint(run, "models", "add", "minilm", "--from", str(vendor))
 
     assert said.endswith("pip install 'backtrack-memory[semantic]'.")

@@ -9,14 +9,14 @@ from plain_model import DURABLE, Entry, PlainModel
 
 from memory_mcp import branches, search, sessions
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, RESULTS_MAX
-from memory_mcp.domain.outcomes import Found, HeadReport
+from memory_mcp.domain.outcomes import HeadReport, SearchResults
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import known_memory, view_of
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError
 from memory_mcp.render.block import Block
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 KINDS: Final[tuple[Kind, ...]] = ("fact", "decision", "preference", "lesson", "event", "checkpoint")
 _WORD: Final = re.compile(r"zq[0-9]{5}x")
@@ -40,7 +40,7 @@ def bytes_below(folder: Path) -> bytes:
 async def asked(workspace: Workspace, query: str, filters: Filters | None = None) -> list[str]:
     """The words of what a search finds, in its order."""
     found = await search.search_memories(workspace, query, filters or Filters(), RESULTS_MAX)
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     assert all(0 <= hit.score <= 1 for hit in found.hits)
     return [word for hit in found.hits for word in words_in(hit.record.content)]
 
@@ -138,7 +138,7 @@ async def _on_disk(workspace: Workspace) -> None:
         return
     store = workspace.project.records
     records = [record async for record in store.scan(await store.ids())]
-    timeline, folded = head.timeline, fold(records)
+    timeline, folded = head.timeline, fold_moves(records)
     assert folded.forgotten == timeline.forgotten
     assert folded.left - folded.forgotten == timeline.left - timeline.forgotten
     assert folded.checkpoints == timeline.checkpoints

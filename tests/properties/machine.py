@@ -16,15 +16,15 @@ from plain_model import DURABLE, Entry, PlainModel, Seal
 
 from memory_mcp import branches, memories, sessions
 from memory_mcp.domain.outcomes import (
-    Added,
     Backtracked,
-    Branched,
-    Decided,
-    Forgotten,
-    NotMoved,
+    BranchCreated,
+    CheckpointDecided,
+    CheckpointSaved,
+    MemoryAdded,
+    MemoryForgotten,
+    MoveAborted,
+    MovePreview,
     PhaseSealed,
-    Preview,
-    Saved,
 )
 from memory_mcp.domain.record import Approval, Draft, Kind, Reach
 from memory_mcp.engine.workspace import Workspace
@@ -86,7 +86,7 @@ class CoherentMemory(RuleBasedStateMachine):
             f"remember {word}", kind=kind, expires_at=expires, supersedes=supersedes, reach=reach
         )
         added = self.run(memories.add_memory(self.workspace, draft))
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
         durable = reach == "user" or kind in DURABLE
         segment = None if durable else self.model.tips[self.workspace.caller.branch]
         self.model.write(
@@ -101,7 +101,7 @@ class CoherentMemory(RuleBasedStateMachine):
         old = there[pick % len(there)]
         word = self.word()
         added = self.run(memories.update_memory(self.workspace, old.id, f"correct {word}"))
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
         segment = None if old.segment is None else self.model.tips[self.workspace.caller.branch]
         self.model.write(
             word, old.kind, pool=old.pool, segment=segment, hides=[old], expires=old.expires,
@@ -114,7 +114,7 @@ class CoherentMemory(RuleBasedStateMachine):
             return
         target = there[pick % len(there)]
         done = self.run(memories.forget_memory(self.workspace, target.id, "", erase=erase))
-        assert isinstance(done, Forgotten)
+        assert isinstance(done, MemoryForgotten)
         self.model.bury(target, self.workspace.caller.branch, erase=erase)
 
     @rule(pick=PICK)
@@ -134,7 +134,7 @@ class CoherentMemory(RuleBasedStateMachine):
             return
         target = hidden[pick % len(hidden)]
         done = self.run(memories.forget_memory(self.workspace, target.id, "", erase=True))
-        assert isinstance(done, Forgotten)
+        assert isinstance(done, MemoryForgotten)
         self.model.bury(target, self.workspace.caller.branch, erase=True)
 
     def hidden(self) -> list[Entry]:
@@ -163,7 +163,7 @@ class CoherentMemory(RuleBasedStateMachine):
         if later and not again:
             assert isinstance(done, PhaseSealed)
             return
-        assert isinstance(done, Saved)
+        assert isinstance(done, CheckpointSaved)
         sealed = done.checkpoint
         assert sealed.id not in self.model.seals
         tip = self.model.tips[self.workspace.caller.branch]
@@ -182,7 +182,7 @@ class CoherentMemory(RuleBasedStateMachine):
                 self.workspace, asked.id, decision, f"sealed {word}", again=True
             )
         )
-        assert isinstance(done, Decided)
+        assert isinstance(done, CheckpointDecided)
         self.model.decide(asked.id, "skipped" if decision == "skip" else "approved", word)
 
     @rule(pick=PICK, here=st.booleans())
@@ -194,7 +194,7 @@ class CoherentMemory(RuleBasedStateMachine):
         name = f"side-{len(self.model.tips)}"
         before = self.workspace.caller.branch
         done = self.run(branches.fork_branch(self.workspace, name, at.id if at else ""))
-        assert isinstance(done, Branched)
+        assert isinstance(done, BranchCreated)
         self.workspace = self.workspace.at(done.branch)
         self.model.fork(before, name, at)
 
@@ -251,11 +251,11 @@ class CoherentMemory(RuleBasedStateMachine):
         expected = self.model.going_to(self.workspace.caller.branch, target, self.clock.now())
         durable = self.durable_files()
         preview = self.run(branches.preview_backtrack(self.workspace, to))
-        assert isinstance(preview, Preview)
+        assert isinstance(preview, MovePreview)
         assert preview.hides == len(expected.hidden)
         assert preview.brings == len(expected.brought)
         assert preview.erases == expected.erases
-        assert isinstance(self.run(branches.backtrack(self.workspace, to, "abort")), NotMoved)
+        assert isinstance(self.run(branches.backtrack(self.workspace, to, "abort")), MoveAborted)
 
         done = self.run(
             branches.backtrack(

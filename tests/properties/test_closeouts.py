@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from memory_mcp import branches, maintenance, sessions
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Consolidated, Saved, ToConsolidate
+from memory_mcp.domain.outcomes import (
+    CheckpointSaved,
+    Closeout,
+    ClosingDecision,
+    ConsolidationDraft,
+    ConsolidationReceipt,
+)
 from memory_mcp.engine.head import current, view_of
 from memory_mcp.engine.workspace import Workspace
 
@@ -70,7 +76,7 @@ class Story:
         outcome = await branches.checkpoint(
             self.workspace, f"Step {at}", None, again=False, approval=approval, closeout=closeout
         )
-        assert isinstance(outcome, Saved)
+        assert isinstance(outcome, CheckpointSaved)
         written = frozenset(record.id for record in outcome.written)
         assert len(written) == 4
         self.sealed[outcome.checkpoint.id] = (outcome.checkpoint.seals[-1], written)
@@ -83,9 +89,9 @@ class Story:
 
     async def consolidate(self) -> None:
         name = f"s-{len(self.told)}"
-        given = ToConsolidate(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
+        given = ConsolidationDraft(f"{name} began.", f"{name} is done.", (f"{name} saw.",), name)
         outcome = await sessions.consolidate(self.workspace, given)
-        assert isinstance(outcome, Consolidated)
+        assert isinstance(outcome, ConsolidationReceipt)
         segments = {record.segment for record in outcome.written}
         (segment,) = segments
         assert segment is not None

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import MAIN, ROOT
-from memory_mcp.domain.record import Origin, Record, Writing
-from memory_mcp.domain.sessions import Pace
+from memory_mcp.domain.record import Origin, Record, RecordContext
+from memory_mcp.domain.sessions import EpisodeSettings
 from memory_mcp.text.episodes import (
     Moment,
     Past,
@@ -33,7 +33,9 @@ def test_cap_and_pauses_hold_for_any_sequence(
     story: list[tuple[int, int, float, bool, bool]], turns: int, minutes: int, cap: int, hours: int
 ) -> None:
     """Whatever hooks do, a session never fills the store: also across backtracks."""
-    pace = Pace(cooldown_turns=turns, cooldown_minutes=minutes, per_day=cap, merge_hours=hours)
+    pace = EpisodeSettings(
+        cooldown_turns=turns, cooldown_minutes=minutes, per_day=cap, merge_hours=hours
+    )
     clock, ids = FakeClock(), FakeIds()
     kept: list[Record] = []
     turn = 0
@@ -52,7 +54,7 @@ def test_cap_and_pauses_hold_for_any_sequence(
         if newest is not None and not final:
             assert now - newest.created_at >= timedelta(minutes=minutes)
             assert turn - read_turn_number(newest) >= turns
-        place = Writing(ids.new(now), now, ROOT, MAIN, SCOPE, Origin(session="s"))
+        place = RecordContext(ids.new(now), now, ROOT, MAIN, SCOPE, Origin(session="s"))
         kept.append(build_episode(plan, moment, place, None))
     begun = [record.created_at.date() for record in kept if not record.supersedes]
     assert all(begun.count(day) <= cap for day in begun)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mcp.domain.normalise import normalised
-from memory_mcp.fence import CLOSE, OPEN, disarmed, holds_fence
+from memory_mcp.fence import CLOSE, OPEN, disarm, holds_fence
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.outcomes import render_memory
 
@@ -124,7 +124,7 @@ def _reads_as_fence(text: str) -> bool:
 def test_every_look_alike_is_disarmed(text: str) -> None:
     """However it is written, no reader takes it for the fence."""
     for around in (text, f"before {text} after", f"one\n{text}\ntwo", f"{text}{text}"):
-        safe = disarmed(around)
+        safe = disarm(around)
         assert holds_fence(around)
         assert not holds_fence(safe)
         assert not _reads_as_fence(safe)
@@ -134,10 +134,10 @@ def test_every_look_alike_is_disarmed(text: str) -> None:
 @given(_TEXTS)
 def test_no_text_reads_as_the_fence(text: str) -> None:
     """And once is enough."""
-    safe = disarmed(text)
+    safe = disarm(text)
 
     assert not _reads_as_fence(safe)
-    assert disarmed(safe) == safe
+    assert disarm(safe) == safe
     assert len(safe) == len(text)
 
 
@@ -176,4 +176,4 @@ def test_no_field_closes_the_block(title: str, content: str, fact: str) -> None:
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     """Code and prose are full of brackets, and of the word memory."""
-    assert disarmed(text) == text
+    assert disarm(text) == text

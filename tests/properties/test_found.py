@@ -15,7 +15,14 @@ from fakes import (
 )
 
 from memory_mcp import branches, memories, search
-from memory_mcp.domain.outcomes import Added, Backtracked, Found, HeadReport, Preview, Saved
+from memory_mcp.domain.outcomes import (
+    Backtracked,
+    CheckpointSaved,
+    HeadReport,
+    MemoryAdded,
+    MovePreview,
+    SearchResults,
+)
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
@@ -33,19 +40,19 @@ async def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGene
 
 async def added(workspace: Workspace, content: str, **fields: object) -> Record:
     outcome = await memories.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     return outcome.record
 
 
 async def sealed(workspace: Workspace, summary: str) -> str:
     done = await branches.checkpoint(workspace, summary, None, again=False, approval="approved")
-    assert isinstance(done, Saved)
+    assert isinstance(done, CheckpointSaved)
     return done.checkpoint.id
 
 
 async def found(workspace: Workspace, query: str) -> list[str]:
     outcome = await search.search_memories(workspace, query, Filters(), 10)
-    assert isinstance(outcome, Found)
+    assert isinstance(outcome, SearchResults)
     return [hit.record.content for hit in outcome.hits]
 
 
@@ -61,7 +68,7 @@ async def test_a_restore_says_that_it_hides_what_the_road_corrected(workspace: W
 
     preview = await branches.preview_backtrack(workspace, back.line)
 
-    assert isinstance(preview, Preview)
+    assert isinstance(preview, MovePreview)
     assert (preview.hides, preview.titles, preview.brings) == (1, ("We use Redis",), 1)
     await branches.backtrack(workspace, back.line, "continue")
     assert await found(workspace, "use") == ["We use Postgres"]

@@ -16,7 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from memory_mcp import branches, memories, search
 from memory_mcp.domain.deduplication import Merging
-from memory_mcp.domain.outcomes import Added, AlreadyKnown, Backtracked, Found, Saved
+from memory_mcp.domain.outcomes import (
+    AlreadyKnown,
+    Backtracked,
+    CheckpointSaved,
+    MemoryAdded,
+    SearchResults,
+)
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Policy, Workspace
@@ -117,10 +123,10 @@ class MergingMemory(RuleBasedStateMachine):
         found: dict[str, Record] = {}
         for who in ("Ada", "Bob"):
             outcome = self.run(search.search_memories(self.workspace, who, _STATED, 10))
-            assert isinstance(outcome, Found)
+            assert isinstance(outcome, SearchResults)
             found.update((hit.record.id, hit.record) for hit in outcome.hits)
         outcome = self.run(search.search_memories(self.workspace, "", _STATED, 10))
-        assert isinstance(outcome, Found)
+        assert isinstance(outcome, SearchResults)
         return [*(found | {hit.record.id: hit.record for hit in outcome.hits}).values()]
 
     @rule(facts=st.lists(FACTS, min_size=1, max_size=3).map(one_each), other=st.booleans())
@@ -130,8 +136,8 @@ class MergingMemory(RuleBasedStateMachine):
         outcome = self.run(
             memories.add_memory(self.other if other else self.workspace, Draft(text))
         )
-        assert isinstance(outcome, Added | AlreadyKnown)
-        if isinstance(outcome, Added):
+        assert isinstance(outcome, MemoryAdded | AlreadyKnown)
+        if isinstance(outcome, MemoryAdded):
             assert not {record.id for record in self.seen()} & set(outcome.replaced)
         self.road.stated += facts
 
@@ -174,7 +180,7 @@ class MergingMemory(RuleBasedStateMachine):
                     self.workspace, "a place", None, again=True, approval="approved"
                 )
             )
-            assert isinstance(done, Saved)
+            assert isinstance(done, CheckpointSaved)
             self.sealed[done.checkpoint.id] = list(self.road.stated)
 
     @rule(pick=st.integers(0, 99))

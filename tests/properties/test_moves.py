@@ -11,14 +11,14 @@ from memory_mcp.domain.ids import (
     CheckpointId,
     LineId,
     SegmentId,
-    checkpoint_id,
-    free_name,
-    line_id,
+    make_checkpoint_id,
+    make_line_id,
+    make_unique_name,
 )
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.timeline.moves import advance, fold
-from memory_mcp.timeline.plans import forgotten_by, plan_backtrack
+from memory_mcp.timeline.moves import apply_move, fold_moves
+from memory_mcp.timeline.plans import find_forgotten_segments, plan_backtrack
 
 
 class Clone:
@@ -26,7 +26,7 @@ class Clone:
 
     def __init__(self, known: list[Record], scribe: Scribe) -> None:
         self.records = list(known)
-        self.timeline = fold(known)
+        self.timeline = fold_moves(known)
         self.scribe = scribe
 
     def move(self, draw: st.DrawFn) -> None:
@@ -50,7 +50,9 @@ class Clone:
         return [line for line in self.timeline.left_lines() if line.branch == branch]
 
     def seal(self, branch: BranchName, approval: Any) -> None:
-        name = free_name(checkpoint_id(1, self.scribe.clock.now()), self.timeline.checkpoints)
+        name = make_unique_name(
+            make_checkpoint_id(1, self.scribe.clock.now()), self.timeline.checkpoints
+        )
         tips = self.timeline.tips(branch)
         self.make(
             Move(
@@ -77,8 +79,8 @@ class Clone:
 
     def go(self, branch: BranchName, to: str, *, forget: bool) -> None:
         plan = plan_backtrack(self.timeline, branch, to)
-        gone = sorted(forgotten_by(self.timeline, branch, plan)) if forget else []
-        line = free_name(line_id(self.scribe.clock.now()), self.timeline.lines)
+        gone = sorted(find_forgotten_segments(self.timeline, branch, plan)) if forget else []
+        line = make_unique_name(make_line_id(self.scribe.clock.now()), self.timeline.lines)
         self.make(
             Move(
                 act="backtrack", branch=branch, opens={branch: self.segment()},
@@ -97,7 +99,7 @@ class Clone:
         kind = "checkpoint" if step.act in ("checkpoint", "decide") else "move"
         record = self.scribe.record("a move", kind=kind, move=step, scope=SCOPE)
         self.records.append(record)
-        self.timeline = advance(self.timeline, record)
+        self.timeline = apply_move(self.timeline, record)
 
 
 @st.composite
@@ -134,7 +136,7 @@ def test_folding_does_not_depend_on_order_or_repetition(
     shuffled = [*records, *records[:3]]
     random.shuffle(shuffled)
 
-    assert said(fold(shuffled)) == said(fold(records))
+    assert said(fold_moves(shuffled)) == said(fold_moves(records))
 
 
 @given(two_clones())
@@ -142,7 +144,7 @@ def test_folding_all_is_what_each_step_made(clones: tuple[Clone, Clone]) -> None
     """The head that grew move by move can be made anew from the records."""
     here, _ = clones
 
-    assert said(fold(here.records)) == said(here.timeline)
+    assert said(fold_moves(here.records)) == said(here.timeline)
 
 
 @given(two_clones())
@@ -151,10 +153,10 @@ def test_taking_in_another_clones_moves_gives_both_the_same_chains(
 ) -> None:
     """Onto what either knew already, or from the start: what is recalled is the same."""
     here, there = clones
-    whole = fold(united(here, there))
+    whole = fold_moves(united(here, there))
 
     for mine, other in ((here, there), (there, here)):
-        joined = fold(other.records, onto=mine.timeline)
+        joined = fold_moves(other.records, onto=mine.timeline)
         assert joined.segments == whole.segments
         assert (joined.left, joined.forgotten) == (whole.left, whole.forgotten)
         assert joined.moves == whole.moves
@@ -167,7 +169,7 @@ def test_taking_in_another_clones_moves_gives_both_the_same_chains(
 def test_no_name_stands_for_two_things(clones: tuple[Clone, Clone]) -> None:
     """A checkpoint or a line that another clone named alike keeps a name of its own."""
     records = united(*clones)
-    timeline = fold(records)
+    timeline = fold_moves(records)
     lines = [record for record in records if record.move and record.move.line]
 
     assert len({line.move for line in timeline.lines.values()}) == len(lines)

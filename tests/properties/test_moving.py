@@ -19,13 +19,13 @@ from test_round_trips import NAME, records
 
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.transfer import Export, Material, SourceFile
+from memory_mcp.domain.transfer import ExportHeader, SourceFile, SourceMaterial
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 T = TypeVar("T")
 
-ABOUT = Export(SCOPE, START, MAIN, ("project", "user"), history=True)
+ABOUT = ExportHeader(SCOPE, START, MAIN, ("project", "user"), history=True)
 
 ODD = (
     "---\ntitle: x\n---\nfront matter within",
@@ -73,7 +73,7 @@ def test_lines_that_git_turned_are_turned_back(text: str) -> None:
     turned = tuple(
         SourceFile(d.name, d.text.replace("\n", "\r\n"), d.modified) for d in folder.documents
     )
-    own = read(Material(turned, folder=True)).own
+    own = read(SourceMaterial(turned, folder=True)).own
 
     assert own is not None
     assert list(own.records) == [made]
@@ -147,7 +147,7 @@ class MovedMemory(CoherentMemory):
             stored = [
                 r async for r in there.project.records.scan(await there.project.index.moves())
             ]
-            assert moved.timeline == fold(stored)
+            assert moved.timeline == fold_moves(stored)
             assert moved.timeline.branches == head.timeline.branches
         for branch in moved.timeline.branches:
             here = real_workspace(self.folder, self.clock, branch=branch)

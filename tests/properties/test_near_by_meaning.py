@@ -29,7 +29,7 @@ from memory_mcp.ranking.query import matches_filters
 from memory_mcp.search.find import Matches, find_here
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
-from memory_mcp.timeline.visibility import visible
+from memory_mcp.timeline.visibility import select_visible
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,9 @@ REACHED = st.builds(reaching, SEARCHED, st.sampled_from(REACHES))
 
 def wanted(written: Sequence[Record], view: View, filters: Filters) -> set[RecordId]:
     """What the pure rule says may be found."""
-    return {r.id for r in visible(written, view) if r.recalled and matches_filters(r, filters)}
+    return {
+        r.id for r in select_visible(written, view) if r.recalled and matches_filters(r, filters)
+    }
 
 
 @given(

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mcp import memories, profile, sessions
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.text.profile.match import find_facts
-from memory_mcp.timeline.visibility import visible
+from memory_mcp.timeline.visibility import select_visible
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +61,7 @@ async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> N
 async def seen(workspace: Workspace) -> list[Record]:
     """What the pure rule shows of the user scope."""
     every = [r async for r in workspace.user.records.scan(await workspace.user.records.ids())]
-    return [r for r in visible(every, await view_of(workspace)) if r.recalled]
+    return [r for r in select_visible(every, await view_of(workspace)) if r.recalled]
 
 
 async def holds(workspace: Workspace) -> None:
@@ -122,7 +122,7 @@ async def test_the_statements_really_make_and_take_away_facts() -> None:
     workspace = fake_workspace()
     for part in PARTS:
         outcome = await memories.add_memory(workspace, Draft(part, reach="user"))
-        assert isinstance(outcome, Added)
+        assert isinstance(outcome, MemoryAdded)
     said = [
         e.fact.line
         for e in (await profile.read_profile(workspace, await view_of(workspace))).entries

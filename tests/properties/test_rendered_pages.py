@@ -21,7 +21,7 @@ from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import View
 from memory_mcp.render.block import Block, count_tokens
-from memory_mcp.timeline.visibility import visible
+from memory_mcp.timeline.visibility import select_visible
 
 KINDS: tuple[Kind, ...] = ("fact", "decision", "lesson", "preference", "event", "identity")
 
@@ -100,7 +100,7 @@ class World:
             records += [r async for r in pool.records.scan(await pool.records.ids())]
         head = await self.workspace.heads.read()
         chain = head.timeline.chain(MAIN) if head else frozenset({ROOT})
-        return [r for r in visible(records, View(chain, self.clock.now())) if r.recalled]
+        return [r for r in select_visible(records, View(chain, self.clock.now())) if r.recalled]
 
     async def compared(self) -> None:
         if self.behind:

@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.forms import BRANCH_PATTERN
+from memory_mcp.domain.fields import BRANCH_PATTERN
 from memory_mcp.domain.ids import (
     MAIN,
     ROOT,
     BranchName,
     SegmentId,
-    checkpoint_id,
-    line_id,
-    made_id,
+    derive_id,
+    make_checkpoint_id,
+    make_line_id,
 )
 from memory_mcp.domain.normalise import normalised
 from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.storage.files.heads import LocalHeads
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 pytestmark = pytest.mark.anyio
 
@@ -35,10 +35,10 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).map(normal
 
 NAME = TEXT.filter(bool)
 BRANCH = st.from_regex(BRANCH_PATTERN, fullmatch=True).filter(lambda name: len(name) < 60)
-CHECKPOINTS = st.builds(checkpoint_id, st.none() | st.integers(0, 9_999), st.just(START))
-LINES = st.just(line_id(START))
+CHECKPOINTS = st.builds(make_checkpoint_id, st.none() | st.integers(0, 9_999), st.just(START))
+LINES = st.just(make_line_id(START))
 WRITTEN = st.datetimes(datetime(1, 1, 2), datetime(2099, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
-IDS = st.builds(made_id, WRITTEN, TEXT)
+IDS = st.builds(derive_id, WRITTEN, TEXT)
 PLACES = st.just(ROOT) | IDS.map(SegmentId)
 TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
 
@@ -127,7 +127,7 @@ async def test_a_head_comes_back_from_its_file_as_it_was(
     tmp_path: Path, made: list[Record], project: str
 ) -> None:
     """The file has the shape that people and programs look for; nothing may get lost in it."""
-    timeline = fold(made)
+    timeline = fold_moves(made)
     gone = timeline.left | timeline.forgotten
     standing = {s.branch for s in timeline.segments.values() if s.id not in gone}
     standing |= {MAIN} - ({MAIN} if ROOT in gone else set())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.domain.search import Fields
+from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.analysis import QUESTION_TERM, extract_fields
 from memory_mcp.ranking.query import expand_query, keep_rarest_terms, parse_query
 from memory_mcp.ranking.terms import TERM_CHARS_MAX, extract_terms, stem
@@ -17,7 +17,7 @@ from memory_mcp.ranking.terms import TERM_CHARS_MAX, extract_terms, stem
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def fields(content: str, **more: object) -> Fields:
+def fields(content: str, **more: object) -> SearchFields:
     """What the index would hold of a memory written now."""
     record = Record.model_validate(
         {

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from memory_mcp.domain.cloud import Standing
 from memory_mcp.domain.limits import (
     CONFIRM_SECONDS,
-    PAUSE_SECONDS_MAX,
-    PAUSE_SECONDS_MIN,
-    PROBE_SECONDS,
+    KEY_PROBE_SECONDS,
+    REMOTE_PAUSE_SECONDS_MAX,
+    REMOTE_PAUSE_SECONDS_MIN,
     RETRY_AFTER_SECONDS_MAX,
 )
 from memory_mcp.errors import (
@@ -30,9 +30,9 @@ def test_a_pause_doubles_from_the_shortest_to_the_longest() -> None:
     """Quick to come back after a hiccup, and no burden on a service that is down."""
     pauses = [pause(failures, chance=0.5) for failures in range(40)]
 
-    assert pauses[0] == PAUSE_SECONDS_MIN
-    assert pauses[-1] == PAUSE_SECONDS_MAX
-    assert all(b == min(2 * a, PAUSE_SECONDS_MAX) for a, b in pairwise(pauses))
+    assert pauses[0] == REMOTE_PAUSE_SECONDS_MIN
+    assert pauses[-1] == REMOTE_PAUSE_SECONDS_MAX
+    assert all(b == min(2 * a, REMOTE_PAUSE_SECONDS_MAX) for a, b in pairwise(pauses))
 
 
 @given(failures=FAILURES, chance=CHANCES)
@@ -41,7 +41,7 @@ def test_a_pause_is_within_bounds_and_spread(failures: int, chance: float) -> No
     meant = pause(failures, chance=0.5)
     found = pause(failures, chance=chance)
 
-    assert PAUSE_SECONDS_MIN <= meant <= PAUSE_SECONDS_MAX
+    assert REMOTE_PAUSE_SECONDS_MIN <= meant <= REMOTE_PAUSE_SECONDS_MAX
     assert 0.5 * meant <= found <= 1.5 * meant
     assert pause(failures, chance=0) < pause(failures, chance=1)
 
@@ -60,7 +60,8 @@ def test_an_outage_is_paused_for_longer_each_time(failures: int, chance: float) 
 @pytest.mark.parametrize(
     ("asked", "waits"),
     [
-        (7.5, 7.5), (0.0, PAUSE_SECONDS_MIN), (-3.0, PAUSE_SECONDS_MIN), (600.0, 600.0),
+        (7.5, 7.5), (0.0, REMOTE_PAUSE_SECONDS_MIN),
+        (-3.0, REMOTE_PAUSE_SECONDS_MIN), (600.0, 600.0),
         (RETRY_AFTER_SECONDS_MAX, RETRY_AFTER_SECONDS_MAX),
         (10.0**9, RETRY_AFTER_SECONDS_MAX),
     ],
@@ -81,7 +82,7 @@ def test_what_blocks_is_left_to_a_probe(chance: float) -> None:
 
     assert after.blocked == after.reason == "no credit"
     assert after.failures == 5
-    assert 0.5 * PROBE_SECONDS <= after.paused_until - NOW <= 1.5 * PROBE_SECONDS
+    assert 0.5 * KEY_PROBE_SECONDS <= after.paused_until - NOW <= 1.5 * KEY_PROBE_SECONDS
     assert not may_ask(after, NOW)
     assert not may_ask(after, after.paused_until), "a probe comes first"
 

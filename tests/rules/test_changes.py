@@ -6,7 +6,7 @@ import pytest
 from fakes import fake_workspace
 
 from memory_mcp import memories
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Changes
 
@@ -38,7 +38,7 @@ async def test_a_write_and_an_erasure_are_both_changes() -> None:
     workspace = fake_workspace()
     added = await memories.add_memory(workspace, Draft("We deploy on Fridays."))
     written = workspace.project.changes.count
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     await memories.forget_memory(workspace, added.record.id, reason="", erase=True)
 
     assert 0 < written < workspace.project.changes.count

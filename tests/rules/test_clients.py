@@ -25,7 +25,7 @@ from memory_mcp.clients.tables import (
     find_target,
     list_deciding_files,
 )
-from memory_mcp.config.settings import CLIENT_VARIABLES, client_variables
+from memory_mcp.config.settings import CLIENT_VARIABLES, read_client_variables
 from memory_mcp.errors import InvalidRequestError
 
 WINDOWS = Folders(
@@ -228,7 +228,7 @@ def test_the_clients_of_the_command_are_the_clients_there_are() -> None:
 def test_only_what_says_where_clients_keep_theirs_is_read() -> None:
     """No other variable is any business of theirs."""
     environment = dict.fromkeys(CLIENT_VARIABLES, "x") | {"APPDATA": "", "HOME": "/h", "KEY": "k"}
-    assert client_variables(environment) == {
+    assert read_client_variables(environment) == {
         "CLAUDE_CONFIG_DIR": "x", "LOCALAPPDATA": "x", "XDG_CONFIG_HOME": "x",
     }  # fmt: skip
 

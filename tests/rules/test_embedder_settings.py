@@ -9,12 +9,11 @@ import pytest
 from pydantic import SecretStr
 from tiny_model import silent, tiny_store, tiny_vendor
 
-from memory_mcp.build import embedder
-from memory_mcp.config.settings import EmbedderSettings, Settings, checked_settings, read_settings
+from memory_mcp.build import build_embedder
+from memory_mcp.config.settings import EmbedderSettings, Settings, parse_settings, read_settings
 from memory_mcp.errors import ModelUnavailableError, SettingError
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
-from memory_mcp.models.manifest import MANIFEST
-from memory_mcp.models.minilm import MiniLm
+from memory_mcp.models.minilm import MANIFEST, MiniLm
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +23,7 @@ KEY = "sk-zebra42"
 def chosen(name: str, **more: str) -> EmbedderSettings:
     """What these settings say of the embedder."""
     given = {f"MEMORY_EMBEDDER_{setting.upper()}": value for setting, value in more.items()}
-    return checked_settings({"MEMORY_EMBEDDER": name, **given}).embedder
+    return parse_settings({"MEMORY_EMBEDDER": name, **given}).embedder
 
 
 def refusal(name: str, **more: str) -> str:
@@ -112,7 +111,7 @@ def test_none_needs_nothing_else_to_be_taken_away() -> None:
 
 def built(tmp_path: Path, **environment: str) -> object:
     """What is built of these settings, with a home of the test's own."""
-    return embedder(read_settings({"MEMORY_HOME": str(tmp_path), **environment}))
+    return build_embedder(read_settings({"MEMORY_HOME": str(tmp_path), **environment}))
 
 
 def add_tiny(home: Path) -> None:
@@ -138,13 +137,13 @@ def test_servers_are_built_without_asking_them() -> None:
     openai = EmbedderSettings("openai", "https://h/v1", "m", key)
     ollama = EmbedderSettings("ollama", "http://localhost:1", "m")
 
-    assert isinstance(embedder(Settings(embedder=openai)), OpenAiEmbedder)
-    assert isinstance(embedder(Settings(embedder=ollama)), OllamaEmbedder)
+    assert isinstance(build_embedder(Settings(embedder=openai)), OpenAiEmbedder)
+    assert isinstance(build_embedder(Settings(embedder=ollama)), OllamaEmbedder)
 
 
 async def refused(tmp_path: Path, **environment: str) -> str:
     """What every call of an embedder says that is wanted and not there."""
-    found = embedder(read_settings({"MEMORY_HOME": str(tmp_path), **environment}))
+    found = build_embedder(read_settings({"MEMORY_HOME": str(tmp_path), **environment}))
     assert found is not None
     assert found.identity == "minilm/absent"
     with pytest.raises(ModelUnavailableError) as caught:
@@ -167,7 +166,7 @@ async def test_a_model_without_its_libraries_names_the_extra(
 ) -> None:
     """Of a model that is only there, `auto` makes no fuss."""
     add_tiny(tmp_path)
-    monkeypatch.setattr("memory_mcp.build.extra_installed", lambda: False)
+    monkeypatch.setattr("memory_mcp.build.is_extra_installed", lambda: False)
 
     assert built(tmp_path) is None
     assert "backtrack-memory[semantic]" in await refused(tmp_path, MEMORY_EMBEDDER="minilm")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
-from memory_mcp.domain.record import Origin, Record, Writing
-from memory_mcp.domain.sessions import Pace, Turn
+from memory_mcp.domain.record import Origin, Record, RecordContext
+from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.text.drafts import build_tombstone
 from memory_mcp.text.episodes import (
     MergeInto,
@@ -39,7 +39,7 @@ from memory_mcp.text.episodes import (
 )
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
-PACE = Pace()
+PACE = EpisodeSettings()
 NOTHING = Past()
 
 
@@ -171,7 +171,7 @@ def test_a_forgotten_episode_was_told_when_it_was_written() -> None:
     scribe.clock.advance(timedelta(minutes=20))
     second = written(scribe, 20)
     scribe.clock.advance(timedelta(hours=5))
-    place = Writing(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="other"))
+    place = RecordContext(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="other"))
     gone = build_tombstone(first, "why", place, erase=True, along=(second.id,), told=second.key)
     hidden = build_tombstone(second, "", place, erase=False)
 
@@ -201,7 +201,7 @@ def test_a_merged_episode_names_and_replaces_all_it_was_made_of() -> None:
     scribe = Scribe()
     first, second = written(scribe, 10), written(scribe, 20)
     base = second.model_copy(update={"supersedes": (first.id,), "derived_from": (first.id,)})
-    place = Writing(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="s"))
+    place = RecordContext(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="s"))
     record = build_episode(MergeInto(base, "t", "x"), Moment(30, START), place, phase=3)
 
     assert record.supersedes == record.derived_from == (base.id, first.id)

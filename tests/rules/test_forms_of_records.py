@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from memory_mcp import memories
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError
 from memory_mcp.safe_files import UnsafeFileError
@@ -166,7 +166,7 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
         outcome = await memories.add_memory(workspace, draft)
     except InvalidRequestError:
         return
-    if isinstance(outcome, Added):
+    if isinstance(outcome, MemoryAdded):
         data = to_json(outcome.record.as_json())
         again = parse_record(data, Path("a.json"))
         assert again == outcome.record

@@ -12,7 +12,7 @@ from project_story import page, told
 
 from memory_mcp import bootstrap
 from memory_mcp.bootstrap.views import read_history
-from memory_mcp.domain.outcomes import Happened
+from memory_mcp.domain.outcomes import LineHistory
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block
 from memory_mcp.render.outcomes import render_history
@@ -132,7 +132,7 @@ async def test_a_day_is_said_once_and_a_reason_is_told_from_what_it_is_for(tmp_p
     assert text.count(day) == 1
     assert f"## {day}\n\nWe chose a till. [" in text
     assert "Use stripe — cheap [" in held
-    assert isinstance(whole, Happened)
+    assert isinstance(whole, LineHistory)
     paragraphs = [paragraph for paragraph, _ in render_paragraphs(whole.records)]
     assert "\n\n".join(paragraphs) in text
     assert "\n\n".join(paragraphs) in render_history(whole)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import (
     Candidate,
-    Corpus,
-    Fields,
-    Nearness,
+    CorpusStatistics,
     Neighbour,
-    Ranked,
+    RankedCandidate,
     RerankWeights,
+    SearchFields,
+    SemanticScores,
 )
 from memory_mcp.ranking.order import rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
@@ -34,9 +34,9 @@ TEXTS = (
 )
 
 
-def fields(text: str, names: str = "") -> Fields:
+def fields(text: str, names: str = "") -> SearchFields:
     """What is searched of a text."""
-    return Fields(body=" ".join(extract_terms(text)), names=names)
+    return SearchFields(body=" ".join(extract_terms(text)), names=names)
 
 
 def candidate(number: int, text: str, importance: int = 3, written: str = WRITTEN) -> Candidate:
@@ -46,22 +46,22 @@ def candidate(number: int, text: str, importance: int = 3, written: str = WRITTE
     )
 
 
-def corpus(question: Query, found: Sequence[Candidate], records: int = 500) -> Corpus:
+def corpus(question: Query, found: Sequence[Candidate], records: int = 500) -> CorpusStatistics:
     """A store in which each term occurs in these candidates only."""
     words = [set(one.fields.body.split()) for one in found]
     counts = {term: sum(term in each for each in words) for term in question.every}
-    return Corpus(records, counts)
+    return CorpusStatistics(records, counts)
 
 
 def ranked(
     asked: str,
     found: Sequence[Candidate],
     neighbours: Sequence[Neighbour] = (),
-    near: Nearness | None = None,
+    near: SemanticScores | None = None,
     weights: RerankWeights | None = None,
     *,
     records: int = 500,
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """The answer to a question."""
     question = parse_query(asked, NOW)
     return rank_candidates(
@@ -83,7 +83,7 @@ def test_the_memory_with_the_words_comes_first_and_is_likely() -> None:
 
 def test_nothing_is_found_where_nothing_fits() -> None:
     """An empty answer says more than five strangers."""
-    far = Nearness({one.id: 0.1 for one in FOUND}, {})
+    far = SemanticScores({one.id: 0.1 for one in FOUND}, {})
 
     assert ranked("what is the capital city of Portugal called", FOUND, near=far) == []
 
@@ -91,18 +91,18 @@ def test_nothing_is_found_where_nothing_fits() -> None:
 @pytest.mark.parametrize("asked", ["RS256", "Bergmann", "shards", "how is Bergmann as a customer?"])
 def test_a_rare_word_is_always_found(asked: str) -> None:
     """Whoever asks for an identifier knows that it was said."""
-    near = Nearness({one.id: 0.0 for one in FOUND}, {})
+    near = SemanticScores({one.id: 0.0 for one in FOUND}, {})
     rare = {"RS256": "0000", "shards": "0004"}
 
     assert ranked(asked, FOUND)[0].id == rare.get(asked, "0003")
     assert ranked(asked, FOUND, near=near)
 
 
-def nearness_of(asked: str, cosines: Mapping[RecordId, float]) -> Nearness:
+def nearness_of(asked: str, cosines: Mapping[RecordId, float]) -> SemanticScores:
     """What an embedder would say that finds each token of the question as near as the whole."""
     spans = [found.span() for found in re.finditer(r"\w+", asked)]
     best = {record_id: [cosine] * len(spans) for record_id, cosine in cosines.items()}
-    return Nearness(cosines, best, spans)
+    return SemanticScores(cosines, best, spans)
 
 
 @pytest.mark.parametrize("asked", ["charts", "tokens RS256", "invoice bergmann march"])
@@ -136,7 +136,7 @@ ORDERS, REPLIES, PORTUGAL = (0.6, 0.05, 0.1), (0.02, 0.33, -0.02), (-0.08, -0.05
 """How near an embedder finds these memories to what the tests ask."""
 
 
-def asked_of_few(asked: str, cosines: Sequence[float] | None) -> list[Ranked]:
+def asked_of_few(asked: str, cosines: Sequence[float] | None) -> list[RankedCandidate]:
     """The answer of a store with three memories; who has the words is a candidate, or all are."""
     if cosines is None:
         words = set(parse_query(asked, NOW).every)
@@ -206,21 +206,21 @@ def test_who_is_asked_for_comes_before_who_was_spoken_to() -> None:
 
 def test_meaning_finds_what_words_do_not() -> None:
     """A paraphrase shares no word with what it means."""
-    near = Nearness({one.id: 0.7 if one.id == "0001" else 0.1 for one in FOUND}, {})
+    near = SemanticScores({one.id: 0.7 if one.id == "0001" else 0.1 for one in FOUND}, {})
 
     assert ranked("which library makes the plots?", FOUND, near=near)[0].id == "0001"
 
 
 def test_a_name_outweighs_a_likeness() -> None:
     """Embedders confuse names; letters do not."""
-    near = Nearness({one.id: 0.6 if one.id == "0004" else 0.5 for one in FOUND}, {})
+    near = SemanticScores({one.id: 0.6 if one.id == "0004" else 0.5 for one in FOUND}, {})
 
     assert ranked("was the invoice of Bergmann paid in March?", FOUND, near=near)[0].id == "0003"
 
 
 def test_what_is_not_encoded_yet_is_found_by_its_words() -> None:
     """The encoder runs behind the writing; a search does not wait for it."""
-    near = Nearness({one.id: 0.2 for one in FOUND if one.id != "0002"}, {})
+    near = SemanticScores({one.id: 0.2 for one in FOUND if one.id != "0002"}, {})
 
     assert ranked("who adopted a dog?", FOUND, near=near)[0].id == "0002"
 
@@ -265,7 +265,7 @@ def test_the_order_of_candidates_does_not_matter(
 ) -> None:
     """Nor how the index happened to be filled; scores are in 0-1 and fall."""
     cosines = {one.id: (int(one.id) * 7 % 5) / 7 for one in FOUND}
-    near = Nearness(cosines, {}) if semantic else None
+    near = SemanticScores(cosines, {}) if semantic else None
     beside = [Neighbour(FOUND[n].id, 1, FOUND[n + 1].id, FOUND[n + 1].fields) for n in range(5)]
 
     answer = ranked(asked, FOUND, beside, near)
@@ -280,7 +280,7 @@ def test_near_twins_are_dropped_only_when_asked() -> None:
     """Five wordings of one fact are one fact."""
     texts = ["the key is in the vault", "the key is in the vault", "the vault is in the cellar"]
     each = {RecordId(str(n)): fields(text) for n, text in enumerate(texts)}
-    order = [Ranked(record_id, 0.9 - n / 10) for n, record_id in enumerate(each)]
+    order = [RankedCandidate(record_id, 0.9 - n / 10) for n, record_id in enumerate(each)]
 
     alike = {one.id: bytes([100, 3, n]) for n, one in enumerate(order)}
 

@@ -13,13 +13,13 @@ from memory_mcp.config.settings import (
     EmbedderSettings,
     LanguageSettings,
     Settings,
-    checked_settings,
+    add_toolsets,
+    parse_settings,
     read_settings,
-    with_toolsets,
 )
 from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.search import RerankWeights
-from memory_mcp.domain.sessions import OpeningSettings, Pace
+from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 
 _EVERY = {
@@ -105,7 +105,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         provider="supermemory",
         api_key=SecretStr("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
-        opening=OpeningSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
+        opening=ContextSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
         base_url="https://memory.example:8443",
         container_tag="repo_Shop:1-a",
         remote_timeout=0.5,
@@ -127,7 +127,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
             min_importance=2,
         ),
         language=LanguageSettings("http://localhost:11434/v1", "qwen3", SecretStr("sk-yak")),
-        pace=Pace(
+        episode_settings=EpisodeSettings(
             window=8,
             cooldown_turns=3,
             cooldown_minutes=0,
@@ -169,7 +169,7 @@ def test_the_project_s_folder_must_exist(tmp_path: Path) -> None:
     """A typing error would begin an empty memory elsewhere; the option --project says so too."""
     wrong = str(tmp_path / "typo" / "deep")
     with pytest.raises(SettingError, match=r"MEMORY_PROJECT_DIR .* must be a folder that exists"):
-        checked_settings({"MEMORY_PROJECT_DIR": wrong})
+        parse_settings({"MEMORY_PROJECT_DIR": wrong})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -213,15 +213,15 @@ def test_a_value_that_means_nothing_is_refused(name: str, value: str, choices: s
     """Carrying on with a default would do what nobody asked for."""
     said = f"{name} is {value!r}; it must be {choices}. Correct it and start again."
     with pytest.raises(SettingError, match=f"^{re.escape(said)}$"):
-        checked_settings({name: value})
+        parse_settings({name: value})
 
 
 def test_toolsets_add_up() -> None:
     """The option of the command and the setting are both wishes."""
-    both = with_toolsets(read_settings({"MEMORY_TOOLSETS": "branches"}), "branches")
+    both = add_toolsets(read_settings({"MEMORY_TOOLSETS": "branches"}), "branches")
     assert both.toolsets == ("branches",)
     with pytest.raises(SettingError, match=r"^--toolsets is 'nope'; it must be some of branches"):
-        with_toolsets(both, "nope")
+        add_toolsets(both, "nope")
 
 
 def test_a_machine_without_logins_has_a_user_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ def test_a_key_is_shown_nowhere() -> None:
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(value: str) -> None:
     """An HTTP client would refuse it too, and print it."""
     with pytest.raises(SettingError) as caught:
-        checked_settings({"SUPERMEMORY_API_KEY": value})
+        parse_settings({"SUPERMEMORY_API_KEY": value})
     said = "".join(traceback.format_exception(caught.value))
     assert "SUPERMEMORY_API_KEY cannot be used (not shown here); it must be ASCII letters" in said
     assert "zebra" not in said
@@ -288,7 +288,7 @@ def test_a_base_url_has_one_spelling(value: str, url: str) -> None:
 def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
     """Our routes replace whatever follows; what people paste there may be a secret."""
     with pytest.raises(SettingError) as caught:
-        checked_settings({"SUPERMEMORY_BASE_URL": value})
+        parse_settings({"SUPERMEMORY_BASE_URL": value})
     said = str(caught.value)
     assert said.startswith("SUPERMEMORY_BASE_URL cannot be used (not shown here); it must be https")
     assert "zebra" not in "".join(traceback.format_exception(caught.value))
@@ -299,7 +299,7 @@ def test_a_base_url_is_scheme_host_and_port(value: str) -> None:
 def test_no_key_goes_over_the_network_unencrypted(host: str) -> None:
     """Of this machine, the network sees nothing; names that only look like it are others."""
     with pytest.raises(SettingError, match=rf"'http://{re.escape(host)}'; it must be https, bec"):
-        checked_settings({"SUPERMEMORY_BASE_URL": f"http://{host}"})
+        parse_settings({"SUPERMEMORY_BASE_URL": f"http://{host}"})
 
 
 @pytest.mark.parametrize("seconds", ["20", "0.001", "2e1"])
@@ -312,7 +312,7 @@ def test_a_search_may_wait_as_long_as_its_call(seconds: str) -> None:
 def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
     """It stands in the path of every request."""
     with pytest.raises(SettingError, match="SUPERMEMORY_CONTAINER_TAG"):
-        checked_settings({"SUPERMEMORY_CONTAINER_TAG": f"x{tag}"})
+        parse_settings({"SUPERMEMORY_CONTAINER_TAG": f"x{tag}"})
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
         ("MEMORY_MODE", "mata", {"meta": True}),
         ("MEMORY_SECRETS", "refuze", {"secrets": "refuse"}),
         ("MEMORY_APPROVAL", "aouto", {"approval": "ask"}),
-        ("MEMORY_PROJECT_DIR", "/nowhere/at/all", {"meta": True, "astray": True}),
+        ("MEMORY_PROJECT_DIR", "/nowhere/at/all", {"meta": True, "project_missing": True}),
         ("MEMORY_BRANCH", "../x", {"meta": True, "branch": "main"}),
         ("MEMORY_HOME", "~nobody-of-that-name/x", {"meta": True, "home": None}),
         ("MEMORY_PROVIDER", "locla", {"cloud_off": "MEMORY_PROVIDER"}),
@@ -495,7 +495,7 @@ def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
 def test_knobs_out_of_their_range_are_refused(given: dict[str, str], complaint: str) -> None:
     """A band upside down would merge what is not the same."""
     with pytest.raises(SettingError, match=complaint):
-        checked_settings(given)
+        parse_settings(given)
 
 
 @pytest.mark.parametrize(
@@ -504,4 +504,4 @@ def test_knobs_out_of_their_range_are_refused(given: dict[str, str], complaint: 
 def test_weights_that_mean_nothing_are_refused(value: str) -> None:
     """The message names the four, the bounds and an example."""
     with pytest.raises(SettingError, match="similarity, importance, recency, pinned"):
-        checked_settings({"MEMORY_RERANK_WEIGHTS": value})
+        parse_settings({"MEMORY_RERANK_WEIGHTS": value})

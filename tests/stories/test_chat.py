@@ -15,14 +15,14 @@ from chats import KEY, MODEL, Ask, Later, failure, made, pause
 from fake_language import FakeLanguage
 from pydantic import SecretStr
 
-from memory_mcp.build import build, open_workspace
+from memory_mcp.build import build_workspace, open_workspace
 from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.deduplication import Judgement
 from memory_mcp.domain.limits import (
     CONTENT_CHARS_MAX,
-    EMBED_PAUSE_SECONDS_MAX,
     LANGUAGE_ANSWER_BYTES_MAX,
     LANGUAGE_TURNS_CHARS_MAX,
+    MODEL_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel
@@ -267,9 +267,9 @@ def test_a_process_that_only_knows_of_the_model_asks_nobody_and_imports_no_clien
     code = (
         "import sys, memory_mcp.build, memory_mcp.build as w, memory_mcp.config.settings as s\n"
         "chosen = {'MEMORY_LLM_MODEL': 'm', 'MEMORY_LLM_API_KEY': 'k'}\n"
-        "assert w.language(s.read_settings({})) is None\n"
+        "assert w.build_language_model(s.read_settings({})) is None\n"
         "assert 'memory_mcp.models.chat' not in sys.modules\n"
-        "model = w.language(s.read_settings(chosen))\n"
+        "model = w.build_language_model(s.read_settings(chosen))\n"
         "print(type(model).__name__, 'httpx' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -282,8 +282,8 @@ async def test_the_rooms_have_the_model_that_was_chosen_and_close_it(
 ) -> None:
     """A memory that is off has none; an open connection would keep a command from ending."""
     chosen = replace(settings, language=LanguageSettings(server.url, MODEL, SecretStr(KEY)))
-    assert build(settings).workspace.language is None
-    assert build(replace(chosen, enabled=False)).workspace.language is None
+    assert build_workspace(settings).workspace.language is None
+    assert build_workspace(replace(chosen, enabled=False)).workspace.language is None
     async with open_workspace(chosen) as built:
         assert built.workspace.language is not None
         assert server.heard == []
@@ -291,7 +291,7 @@ async def test_the_rooms_have_the_model_that_was_chosen_and_close_it(
     assert len(server.heard) == 1
 
     fake = FakeLanguage()
-    built = build(chosen)
+    built = build_workspace(chosen)
     await replace(built, workspace=replace(built.workspace, language=fake)).aclose()
     assert fake.closed
 
@@ -379,7 +379,7 @@ async def test_a_pause_that_is_none_is_not_kept(server: EmbeddingServer, asked: 
     with pytest.raises(ModelUnavailableError, match="answered 503"):
         await judging(model)
 
-    assert await pause(model) <= EMBED_PAUSE_SECONDS_MAX
+    assert await pause(model) <= MODEL_PAUSE_SECONDS_MAX
     await model.aclose()
 
 

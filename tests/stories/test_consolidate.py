@@ -14,9 +14,9 @@ from fakes import FakeClock, FakeIds, another_session, close_workspace, real_wor
 
 from memory_mcp import memories, sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.outcomes import Consolidated, ToConsolidate
+from memory_mcp.domain.outcomes import ConsolidationDraft, ConsolidationReceipt
 from memory_mcp.domain.record import Draft
-from memory_mcp.domain.sessions import OpeningSettings
+from memory_mcp.domain.sessions import ContextSettings
 
 pytestmark = pytest.mark.anyio
 
@@ -157,12 +157,14 @@ async def test_sessions_that_consolidate_at_once_lose_none(tmp_path: Path) -> No
             *(
                 sessions.consolidate(
                     another_session((first, second)[n % 2]),
-                    ToConsolidate(f"Agent {n} began.", text, ("It works.",), session=name),
+                    ConsolidationDraft(f"Agent {n} began.", text, ("It works.",), session=name),
                 )
                 for n, (name, text) in enumerate(texts.items())
             )
         )
-        assert all(isinstance(one, Consolidated) and len(one.written) == 3 for one in outcomes)
+        assert all(
+            isinstance(one, ConsolidationReceipt) and len(one.written) == 3 for one in outcomes
+        )
         assert await handed_on(first) == sorted(texts.values())
     finally:
         await close_workspace(first)
@@ -261,17 +263,17 @@ async def test_the_day_is_that_of_the_user(tmp_path: Path) -> None:
         await memories.add_memory(
             workspace, Draft("My time zone is Pacific/Auckland.", reach="user")
         )
-        outcome = await sessions.consolidate(workspace, ToConsolidate("Begun."))
+        outcome = await sessions.consolidate(workspace, ConsolidationDraft("Begun."))
     finally:
         await close_workspace(workspace)
 
-    assert isinstance(outcome, Consolidated)
+    assert isinstance(outcome, ConsolidationReceipt)
     assert outcome.written[0].content == "2026-02-01: Begun."
 
 
 async def test_no_reminder_is_promised_where_there_is_none(settings: Settings) -> None:
     """MEMORY_CHECKPOINT_INTERVAL=0 switches them off."""
-    quiet = replace(settings, opening=OpeningSettings(interval=0))
+    quiet = replace(settings, opening=ContextSettings(interval=0))
     async with agent(quiet, "auto") as client:
         said = await call(client, "consolidate", memory_update="Planned.")
 

@@ -13,8 +13,8 @@ from memory_mcp.domain.outcomes import (
     Backtracked,
     Closeout,
     ClosingDecision,
-    Found,
     HeadReport,
+    SearchResults,
 )
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
@@ -64,7 +64,7 @@ async def cut_short(folder: Path, records: int) -> Workspace:
 
 async def found(workspace: Workspace, query: str) -> list[str]:
     outcome = await search.search_memories(workspace, query, Filters(), 10)
-    assert isinstance(outcome, Found)
+    assert isinstance(outcome, SearchResults)
     return [hit.record.content for hit in outcome.hits]
 
 

@@ -27,7 +27,7 @@ from patient import LATER, examine, mended, rewrite, worked_on
 from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.limits import LITTER_SECONDS_MIN
+from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 
 pytestmark = pytest.mark.anyio
 
@@ -129,7 +129,7 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
     old, young = month / ".x.json.0123abcd.tmp", month / ".y.json.0123abcd.tmp"
     for litter in (old, young):
         litter.write_text("{")
-    hour_ago = young.stat().st_mtime - LITTER_SECONDS_MIN - 60
+    hour_ago = young.stat().st_mtime - TEMPORARY_FILE_SECONDS_MAX - 60
     os.utime(old, (hour_ago, hour_ago))
 
     async with open_workspace(settings) as built:

@@ -31,22 +31,22 @@ from mcp import Client
 from memory_mcp import branches, engine, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.outcomes import Captured, EpisodeOutcome, Skipped, Waited
+from memory_mcp.domain.outcomes import EpisodeOutcome, EpisodePostponed, EpisodeSaved, Skipped
 from memory_mcp.domain.record import Draft, Record
-from memory_mcp.domain.sessions import Pace, Turn
+from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import ModelUnavailableError
 
 pytestmark = pytest.mark.anyio
 
 
-NO_PAUSE = Pace(cooldown_turns=1, cooldown_minutes=0)
+NO_PAUSE = EpisodeSettings(cooldown_turns=1, cooldown_minutes=0)
 
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """A session with a name that offers the tool, and need not pause."""
-    return replace(settings, toolsets=("session",), session="s-1", pace=NO_PAUSE)
+    return replace(settings, toolsets=("session",), session="s-1", episode_settings=NO_PAUSE)
 
 
 def messages(*lines: str) -> list[Json]:
@@ -129,7 +129,7 @@ async def test_forgetting_what_a_merged_episode_was_made_of_takes_it_along(
 
 async def test_it_is_written_again_only_after_the_pauses(settings: Settings, era: Era) -> None:
     """Hooks call after every message."""
-    async with agent(replace(settings, pace=Pace()), era) as client:
+    async with agent(replace(settings, episode_settings=EpisodeSettings()), era) as client:
         early = await capture(client, 5, "Please move the cart to Redis.")
         first = await capture(client, 6, "Please move the cart to Redis.")
         soon = await capture(client, 20, "Please move the orders to Kafka.")
@@ -301,7 +301,7 @@ async def test_a_server_without_a_session_has_one_of_its_own(
     settings: Settings, era: Era, project: Path
 ) -> None:
     """Else the messages of every new session would be taken for those of the last."""
-    unnamed = replace(settings, session="", pace=Pace(merge_hours=0))
+    unnamed = replace(settings, session="", episode_settings=EpisodeSettings(merge_hours=0))
     lines = [f"Please write page {n} for the {n * 7} printers." for n in range(6)]
     for _ in range(2):
         async with agent(unnamed, era) as client:
@@ -315,10 +315,10 @@ async def test_a_server_without_a_session_has_one_of_its_own(
 # Episodes in memory: the cap, captures that overlap, a model, and lines given up meanwhile.
 
 
-def in_memory(pace: Pace) -> tuple[Workspace, FakeClock]:
+def in_memory(pace: EpisodeSettings) -> tuple[Workspace, FakeClock]:
     """A workspace in memory and their clock."""
     clock = FakeClock()
-    return fake_workspace(clock, FakeIds(), policy=Policy(pace=pace)), clock
+    return fake_workspace(clock, FakeIds(), policy=Policy(episode_settings=pace)), clock
 
 
 def about(subject: str) -> list[Turn]:
@@ -328,7 +328,7 @@ def about(subject: str) -> list[Turn]:
 
 async def episode_of(outcome: EpisodeOutcome) -> Record:
     """The record that was written."""
-    assert isinstance(outcome, Captured), outcome
+    assert isinstance(outcome, EpisodeSaved), outcome
     return outcome.record
 
 
@@ -345,7 +345,9 @@ async def test_the_cap_of_a_day_counts_roads_that_were_left_and_ends_at_midnight
     clock.advance(timedelta(days=1))
     await episode_of(await sessions.episodic_capture(workspace, about("poster"), 4))
 
-    assert full == Waited("This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY).")
+    assert full == EpisodePostponed(
+        "This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+    )
 
 
 async def test_captures_that_overlap_exceed_the_cap_by_no_more_than_they_are() -> None:
@@ -359,8 +361,8 @@ async def test_captures_that_overlap_exceed_the_cap_by_no_more_than_they_are() -
     clock.advance(timedelta(minutes=1))
     later = await sessions.episodic_capture(workspace, about("poster"), 3)
 
-    assert 1 <= sum(isinstance(outcome, Captured) for outcome in outcomes) <= 2
-    assert isinstance(later, Waited)
+    assert 1 <= sum(isinstance(outcome, EpisodeSaved) for outcome in outcomes) <= 2
+    assert isinstance(later, EpisodePostponed)
 
 
 class Summing(FakeLanguage):
@@ -394,15 +396,15 @@ async def test_a_model_sums_up_if_it_answers() -> None:
 
     assert (await episode_of(by_model)).content == "They moved the cart to Redis."
     assert heard == [["user: Please write the invoice for invoice customers."]]
-    assert isinstance(without, Captured)
+    assert isinstance(without, EpisodeSaved)
     assert without.notes == ("Summed up without the language model: It does not answer.",)
     assert without.record.content == "- user: Please write the label for label customers."
-    assert isinstance(quiet, Waited)
+    assert isinstance(quiet, EpisodePostponed)
 
 
 async def test_a_capture_looks_again_after_the_model() -> None:
     """A model takes seconds, in which another hook may have told the same."""
-    workspace, clock = in_memory(Pace(cooldown_turns=1, merge_hours=0))
+    workspace, clock = in_memory(EpisodeSettings(cooldown_turns=1, merge_hours=0))
 
     async def slow(_: Sequence[str]) -> str:
         await sessions.episodic_capture(workspace, about("invoice"), 1)
@@ -413,7 +415,7 @@ async def test_a_capture_looks_again_after_the_model() -> None:
         replace(workspace, language=Summing(slow)), about("invoice"), 1
     )
 
-    assert late == Waited("Turn 1 of this session was captured already.")
+    assert late == EpisodePostponed("Turn 1 of this session was captured already.")
 
 
 def windows(number: int, new: int, size: int) -> list[list[Turn]]:
@@ -430,7 +432,7 @@ def windows(number: int, new: int, size: int) -> list[list[Turn]]:
 @pytest.mark.parametrize(("new", "size"), [(6, 12), (6, 6), (12, 12), (8, 500), (7, 12)])
 async def test_windows_without_a_number_are_captured_one_by_one(new: int, size: int) -> None:
     """The last dozen messages, or all there were: either way each is told once."""
-    workspace, clock = in_memory(Pace(cooldown_minutes=0, merge_hours=0))
+    workspace, clock = in_memory(EpisodeSettings(cooldown_minutes=0, merge_hours=0))
     told: list[str] = []
     for turns in windows(5, new, size):
         record = await episode_of(await sessions.episodic_capture(workspace, turns, None))
@@ -444,7 +446,7 @@ async def test_windows_without_a_number_are_captured_one_by_one(new: int, size: 
 
 async def test_without_a_number_the_pauses_hold_all_the_same() -> None:
     """Hooks call after every message."""
-    workspace, clock = in_memory(Pace(merge_hours=0, cooldown_minutes=5))
+    workspace, clock = in_memory(EpisodeSettings(merge_hours=0, cooldown_minutes=5))
     first, early, later = (windows(3, new, 12)[-1] for new in (2, 3, 5))
     await episode_of(await sessions.episodic_capture(workspace, first, None))
     clock.advance(timedelta(minutes=4))
@@ -479,9 +481,11 @@ async def test_what_was_forgotten_is_not_told_again_and_frees_no_place(
     turns += about("poster")
     full = await sessions.episodic_capture(workspace, turns, 3 if numbered else None)
 
-    assert again == Waited("Turn 1 of this session was captured already.")
+    assert again == EpisodePostponed("Turn 1 of this session was captured already.")
     assert more.content == "- user: Please write the label for label customers."
-    assert full == Waited("This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY).")
+    assert full == EpisodePostponed(
+        "This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+    )
 
 
 async def test_of_a_merged_episode_all_is_remembered_as_told() -> None:
@@ -501,7 +505,7 @@ async def test_of_a_merged_episode_all_is_remembered_as_told() -> None:
 
 async def test_conversations_of_one_server_have_episodes_of_their_own() -> None:
     """Counted as one, a new conversation would be taken for a part of the old one."""
-    workspace, _ = in_memory(Pace(merge_hours=0))
+    workspace, _ = in_memory(EpisodeSettings(merge_hours=0))
     one, other = (called(workspace, conversation=name) for name in "12")
     turns = windows(1, 6, 12)[0]
 
@@ -521,7 +525,7 @@ async def test_the_title_is_in_the_users_time_zone_and_the_day_of_the_cap_in_utc
 
     assert clock.now().isoformat().startswith("2026-01-31T23:30")
     assert record.title == "2026-02-01 night"
-    assert isinstance(full, Waited)
+    assert isinstance(full, EpisodePostponed)
     clock.advance(timedelta(hours=1))
     later = await episode_of(await sessions.episodic_capture(workspace, about("label"), 2))
     assert later.title == "2026-02-01 afternoon"
@@ -547,7 +551,9 @@ async def test_a_line_that_is_given_up_meanwhile_keeps_no_episode() -> None:
         gone = await sessions.episodic_capture(workspace, about("label"), 2)
 
     assert "line that was left" in " ".join(await episode_note(hidden))
-    assert gone == Waited("Another session gave up this line for good: its episode went with it.")
+    assert gone == EpisodePostponed(
+        "Another session gave up this line for good: its episode went with it."
+    )
     assert await sessions.episodic_capture(
         replace(workspace, policy=Policy(enabled=False)), [], 0
     ) == Skipped("Memory is off (MEMORY_ENABLED=false): go on without it.")
@@ -555,5 +561,5 @@ async def test_a_line_that_is_given_up_meanwhile_keeps_no_episode() -> None:
 
 async def episode_note(outcome: EpisodeOutcome) -> tuple[str, ...]:
     """What was said beside the episode."""
-    assert isinstance(outcome, Captured), outcome
+    assert isinstance(outcome, EpisodeSaved), outcome
     return outcome.notes

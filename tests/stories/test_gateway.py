@@ -14,7 +14,13 @@ from fakes import close_workspace, real_workspace
 from memory_mcp import memories, search
 from memory_mcp.config.settings import LanguageSettings, Settings
 from memory_mcp.domain.deduplication import Merging
-from memory_mcp.domain.outcomes import Added, AddOutcome, AlreadyKnown, Declined, Found
+from memory_mcp.domain.outcomes import (
+    AddOutcome,
+    AlreadyKnown,
+    MemoryAdded,
+    MemoryDeclined,
+    SearchResults,
+)
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
@@ -286,7 +292,7 @@ async def add_to(workspace: Workspace, text: str, *, gate: bool = False) -> AddO
 
 async def known(workspace: Workspace) -> list[str]:
     found = await search.search_memories(workspace, "", Filters(), 10)
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     return [hit.record.content for hit in found.hits]
 
 
@@ -299,7 +305,7 @@ async def test_the_model_decides_where_the_rule_cannot_tell(
     language.compositions[OLD, NEW] = NEW
     added = await add_to(workspace, NEW)
 
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     assert added.contradictions
     assert await known(workspace) == [NEW]
 
@@ -312,7 +318,7 @@ async def test_the_model_may_say_that_they_are_two(
     language.judgements[OLD, NEW] = "different"
     added = await add_to(workspace, NEW)
 
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     assert added.similar == ()
     assert sorted(await known(workspace)) == sorted([OLD, NEW])
 
@@ -328,11 +334,11 @@ async def test_a_model_that_fails_leaves_it_to_the_rules(
     whole = await add_to(workspace, "Mia is 4 years old.")
     chatter = await add_to(workspace, "ok, thanks a lot!", gate=True)
 
-    assert isinstance(unsure, Added)
+    assert isinstance(unsure, MemoryAdded)
     assert [each.record.content for each in unsure.similar] == [OLD]
-    assert isinstance(whole, Added)
+    assert isinstance(whole, MemoryAdded)
     assert whole.record.content == "Mia is 4 years old. She plays chess."
-    assert isinstance(chatter, Declined)
+    assert isinstance(chatter, MemoryDeclined)
 
 
 async def test_the_model_composes_and_classifies(
@@ -347,9 +353,9 @@ async def test_the_model_composes_and_classifies(
     language.sorts["The moon is full."] = "passing"
     declined = await add_to(workspace, "The moon is full.", gate=True)
 
-    assert isinstance(whole, Added)
+    assert isinstance(whole, MemoryAdded)
     assert whole.record.content == better
-    assert declined == Declined("is true only for now.")
+    assert declined == MemoryDeclined("is true only for now.")
 
 
 async def test_an_invention_of_the_model_is_not_stored(
@@ -361,7 +367,7 @@ async def test_an_invention_of_the_model_is_not_stored(
     await add_to(workspace, old)
     whole = await add_to(workspace, new)
 
-    assert isinstance(whole, Added)
+    assert isinstance(whole, MemoryAdded)
     assert whole.record.content == "Mia is 4 years old. She plays chess."
 
 
@@ -401,7 +407,7 @@ async def test_what_only_the_model_calls_the_same_is_never_just_put_together(
     language.compositions[OLD, NEW] = "Something else altogether."
     added = await add_to(workspace, NEW)
 
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     assert [each.record.content for each in added.similar] == [OLD]
     assert sorted(await known(workspace)) == sorted([OLD, NEW])
 
@@ -415,7 +421,7 @@ async def test_a_single_sentence_that_the_model_contradicts_gives_way(
     language.compositions[OLD, NEW] = f"{OLD} {NEW}"
     added = await add_to(workspace, NEW)
 
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     assert await known(workspace) == [NEW]
 
 
@@ -439,7 +445,7 @@ async def test_what_is_not_contradicted_stays(workspace: Workspace, language: Fa
     language.judgements[old, new] = "contradicts"
     added = await add_to(workspace, new)
 
-    assert isinstance(added, Added)
+    assert isinstance(added, MemoryAdded)
     assert "sits in Oslo" in " ".join(await known(workspace))
     assert added.contradictions or any("It contradicts" in note for note in added.notes)
 

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from memory_mcp.config.places import find_places
+from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings, read_settings
-from memory_mcp.domain.ids import is_record_id, month_of
+from memory_mcp.domain.ids import format_id_month, is_record_id
 from memory_mcp.locations import find_work_tree
 from memory_mcp.storage.files.host import (
     GitProvenance,
@@ -86,7 +86,7 @@ def test_a_remote_that_no_record_could_hold_is_no_identity(clone: Path, path: st
     """A repository that was unpacked brings a configuration of its own; it must stop nobody."""
     with_remote(clone, f"https://github.com/acme/{path}.git")
     assert git_remote(clone) == ""
-    assert find_places(Settings(project_dir=clone)).scope.project
+    assert find_project_folders(Settings(project_dir=clone)).scope.project
 
 
 def test_origin_wins_and_any_remote_will_do(clone: Path) -> None:
@@ -226,11 +226,11 @@ def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path)
     theirs = {"CLAUDE_PROJECT_DIR": both["CLAUDE_PROJECT_DIR"]}
     (tmp_path / "a").mkdir()
 
-    assert find_places(read_settings(both), deep).project_dir == tmp_path / "a"
-    assert find_places(read_settings(theirs), deep).project_dir == tmp_path / "b"
-    assert find_places(read_settings({}), deep).project_dir == clone
+    assert find_project_folders(read_settings(both), deep).project_dir == tmp_path / "a"
+    assert find_project_folders(read_settings(theirs), deep).project_dir == tmp_path / "b"
+    assert find_project_folders(read_settings({}), deep).project_dir == clone
     assert find_work_tree(str(deep)) == str(clone)
-    nowhere = find_places(read_settings({"MEMORY_HOME": str(tmp_path / "h")}), tmp_path)
+    nowhere = find_project_folders(read_settings({"MEMORY_HOME": str(tmp_path / "h")}), tmp_path)
     assert nowhere.project_dir is None
     assert nowhere.scope.project == "none"
     assert (tmp_path / "h") in nowhere.memory_dir.parents
@@ -238,12 +238,14 @@ def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path)
 
 def test_the_folders_are_where_the_design_says_and_can_be_set(clone: Path, tmp_path: Path) -> None:
     """People look for them by these names."""
-    usual = find_places(Settings(project_dir=clone, home=tmp_path / "h", user="ada"))
+    usual = find_project_folders(Settings(project_dir=clone, home=tmp_path / "h", user="ada"))
     assert usual.state_dir == clone / ".state"
     assert usual.memory_dir == clone / ".claude" / "memory"
     assert usual.user_memory_dir == tmp_path / "h" / "user-ada" / "memory"
     assert usual.user_state_dir == tmp_path / "h" / "user-ada" / ".state"
-    own = find_places(Settings(project_dir=clone, state_dir=tmp_path / "s", memory_dir=tmp_path))
+    own = find_project_folders(
+        Settings(project_dir=clone, state_dir=tmp_path / "s", memory_dir=tmp_path)
+    )
     assert (own.state_dir, own.memory_dir) == (tmp_path / "s", tmp_path)
 
 
@@ -251,20 +253,22 @@ def test_users_and_folders_never_share_a_place_by_accident(tmp_path: Path) -> No
     """Names that look alike once made safe for a file system stay apart."""
     names = ["ada", "Ada", "a/da", "a da", "../ada", "ädä", "🦩", "user\udcff"]
     read = [read_settings({"MEMORY_USER": n, "MEMORY_HOME": str(tmp_path)}) for n in names]
-    homes = {find_places(each).user_memory_dir for each in read}
+    homes = {find_project_folders(each).user_memory_dir for each in read}
     assert len(homes) == len(names)
     assert all(home.parent.parent == tmp_path for home in homes)
     same_name = [tmp_path / "x" / "Shop", tmp_path / "y" / "Shop", tmp_path / "Shop"]
-    projects = {find_places(Settings(project_dir=folder)).scope.project for folder in same_name}
+    projects = {
+        find_project_folders(Settings(project_dir=folder)).scope.project for folder in same_name
+    }
     assert len(projects) == 3
 
 
 def test_clones_agree_on_who_they_are(clone: Path, tmp_path: Path) -> None:
     """The identity comes from the remote, wherever the folder is."""
     with_remote(clone, "git@github.com:acme/shop.git")
-    assert find_places(Settings(project_dir=clone)).scope.project == "github.com/acme/shop"
+    assert find_project_folders(Settings(project_dir=clone)).scope.project == "github.com/acme/shop"
     tree = linked(clone, tmp_path / "tree")
-    assert find_places(Settings(project_dir=tree)).scope.project == "github.com/acme/shop"
+    assert find_project_folders(Settings(project_dir=tree)).scope.project == "github.com/acme/shop"
 
 
 def test_ids_are_uuid_7_and_rise_even_within_a_millisecond() -> None:
@@ -279,7 +283,7 @@ def test_ids_are_uuid_7_and_rise_even_within_a_millisecond() -> None:
     assert first.version == 7
     assert first.int >> 80 == int(at.timestamp() * 1_000)
     assert all(is_record_id(id_) for id_ in made)
-    assert {month_of(id_) for id_ in made} == {"2026-01"}
+    assert {format_id_month(id_) for id_ in made} == {"2026-01"}
 
 
 def test_ids_rise_when_the_clock_is_set_back() -> None:
@@ -313,8 +317,8 @@ def test_two_processes_do_not_collide() -> None:
 def test_the_month_of_an_id_is_told_in_utc() -> None:
     """Two clones in two time zones must put a record into the same folder."""
     ids = SystemIds()
-    assert month_of(ids.new(datetime(2026, 1, 31, 23, 59, 59, 999_000, UTC))) == "2026-01"
-    assert month_of(ids.new(datetime(2026, 2, 1, tzinfo=UTC))) == "2026-02"
+    assert format_id_month(ids.new(datetime(2026, 1, 31, 23, 59, 59, 999_000, UTC))) == "2026-01"
+    assert format_id_month(ids.new(datetime(2026, 2, 1, tzinfo=UTC))) == "2026-02"
 
 
 def test_the_clock_tells_whole_milliseconds_in_utc() -> None:

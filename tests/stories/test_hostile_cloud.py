@@ -31,11 +31,11 @@ from remotes import CALLS, Call, answer, fresh_id, remote_of, saying
 
 from memory_mcp import maintenance, memories, sessions, sync, trust
 from memory_mcp.build import open_workspace
-from memory_mcp.config.places import find_places
+from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
-from memory_mcp.domain.outcomes import Added
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Move, Record, Scope
 from memory_mcp.errors import RemoteError, RemoteRejectedError, RemoteUnavailableError
 from memory_mcp.storage.files.trust import distrust_clouds
@@ -73,7 +73,7 @@ async def plant(cloud: Cloud, *forged: Record, namespace: str = "") -> None:
 
 
 def scope(settings: Settings) -> Scope:
-    return find_places(settings).scope
+    return find_project_folders(settings).scope
 
 
 async def some_memories(settings: Settings) -> list[RecordId]:
@@ -248,7 +248,7 @@ async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Clo
         await sessions.catch_up(built.workspace)
         await sessions.reindex(built.workspace)
 
-    assert isinstance(late, Added)
+    assert isinstance(late, MemoryAdded)
     assert {waiting.id for waiting in done.waiting} >= set(ids)
     now = files(desk)
     assert {name: data for name, data in now.items() if name in before} == before

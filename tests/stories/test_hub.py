@@ -9,8 +9,8 @@ from hub import Hub, held, hub_serving, refusal
 from tiny_model import silent, tiny_vendor
 
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.models.install import fetched
-from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe
+from memory_mcp.models.install import fetch_files
+from memory_mcp.models.minilm import TOKENIZER, WEIGHTS, Recipe
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_the_hub_is_asked_for_both_files(hub: Hub, recipe: Recipe, downloads: Pa
     hub.moved_to = "/cdn"
     at = replace(recipe, hub=f"{hub.url}/main")
 
-    assert fetched(at, "hub", downloads, silent) == (downloads, at.hub)
+    assert fetch_files(at, "hub", downloads, silent) == (downloads, at.hub)
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
     assert hub.asked[:2] == [(f"/main/{WEIGHTS}", ""), (f"/cdn/main/{WEIGHTS}", "")]
 
@@ -61,14 +61,14 @@ def test_a_download_that_was_cut_goes_on_where_it_was(
     def tell(what: str, done: int, whole: int) -> None:
         told.append((what, done, whole))
 
-    fetched(at, "hub", downloads, tell)
+    fetch_files(at, "hub", downloads, tell)
 
     starts = [wanted for path, wanted in hub.asked if path == f"/{WEIGHTS}"]
     assert starts == ["", f"bytes={size // 3}-", f"bytes={2 * (size // 3)}-"]
     assert told[0][1] > 2 * (size // 3)
     assert (WEIGHTS, size, size) in told
     asked = len(hub.asked)
-    assert fetched(at, "hub", downloads, silent) == (downloads, "an earlier download")
+    assert fetch_files(at, "hub", downloads, silent) == (downloads, "an earlier download")
     assert len(hub.asked) == asked
 
 
@@ -80,7 +80,7 @@ def test_a_hub_without_ranges_begins_again(hub: Hub, recipe: Recipe, downloads: 
     refusal(ModelUnavailableError, at, "hub", downloads)
     hub.cut_after = None
 
-    fetched(at, "hub", downloads, silent)
+    fetch_files(at, "hub", downloads, silent)
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
 
 
@@ -90,7 +90,7 @@ def test_a_whole_part_is_not_asked_for_more(hub: Hub, recipe: Recipe, downloads:
     downloads.mkdir()
     (downloads / f"{WEIGHTS}.part").write_bytes(hub.files[WEIGHTS])
 
-    fetched(at, "hub", downloads, silent)
+    fetch_files(at, "hub", downloads, silent)
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
 
 
@@ -103,7 +103,7 @@ def test_what_a_hub_sends_instead_is_thrown_away(hub: Hub, recipe: Recipe, downl
     assert held(downloads) == []
     hub.files[WEIGHTS] = good
 
-    fetched(at, "hub", downloads, silent)
+    fetch_files(at, "hub", downloads, silent)
 
 
 @pytest.mark.parametrize("status", [401, 404, 500])

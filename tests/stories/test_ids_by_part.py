@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.ids import fits_part, named_by_part
+from memory_mcp.domain.ids import find_by_part, matches_part
 from memory_mcp.server.resources import MEMORY
 
 pytestmark = pytest.mark.anyio
@@ -101,7 +101,7 @@ def test_commands_take_a_part_of_an_id(run: Run) -> None:
 def test_a_whole_name_always_means_itself(ids: list[str], data: st.DataObject) -> None:
     """Even where it is the beginning of another one."""
     for id_ in ids:
-        assert named_by_part(id_, ids) == [id_]
+        assert find_by_part(id_, ids) == [id_]
         part = id_[: data.draw(st.integers(4, len(id_)))]
-        assert id_ in named_by_part(part, ids) or part in ids
-        assert fits_part(id_, part)
+        assert id_ in find_by_part(part, ids) or part in ids
+        assert matches_part(id_, part)

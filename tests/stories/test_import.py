@@ -25,10 +25,10 @@ from moving import (
 
 from memory_mcp import branches, maintenance, memories, sessions, transfer
 from memory_mcp.domain import limits
-from memory_mcp.domain.ids import time_of
-from memory_mcp.domain.outcomes import Backtracked, Saved, Skipped
+from memory_mcp.domain.ids import parse_id_time
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, Skipped
 from memory_mcp.domain.record import Draft
-from memory_mcp.domain.transfer import Imported, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import ImportReport, ParsedSource, SourceFile, SourceMaterial
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.profile import user_profile
@@ -40,8 +40,8 @@ pytestmark = pytest.mark.anyio
 SECRET: Final = "the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105  # invented
 
 
-def note(text: str, name: str = "CLAUDE.md") -> Parsed:
-    return read(Material((SourceFile(name, text, datetime(2025, 1, 1, tzinfo=UTC)),)))
+def note(text: str, name: str = "CLAUDE.md") -> ParsedSource:
+    return read(SourceMaterial((SourceFile(name, text, datetime(2025, 1, 1, tzinfo=UTC)),)))
 
 
 async def test_a_memory_keeps_its_time_its_labels_and_says_where_it_came_from() -> None:
@@ -54,7 +54,7 @@ async def test_a_memory_keeps_its_time_its_labels_and_says_where_it_came_from() 
     assert (record.category, record.tags) == ("drinks", ("habits",))
     assert record.origin.client == "import:mem0"
     assert (record.segment, record.branch) == ("root", "main")
-    assert time_of(record.id) == record.created_at
+    assert parse_id_time(record.id) == record.created_at
 
 
 async def test_a_second_import_changes_nothing(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_backtrack_hides_what_was_imported_after_the_checkpoint() -> Non
     """It is an import like any step of work: going back undoes it, restoring brings it back."""
     workspace = fake_workspace()
     sealed = await branches.checkpoint(workspace, "one", 1, again=False, approval="approved")
-    assert isinstance(sealed, Saved)
+    assert isinstance(sealed, CheckpointSaved)
     await imported(workspace, of_mem0("Orders rest in Postgres"))
     left = await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
     assert isinstance(left, Backtracked)
@@ -312,7 +312,7 @@ async def a_story(workspace: Workspace) -> None:
     await added(workspace, "I live in Berlin", reach="user")
     await added(workspace, "Use tabs", kind="convention")
     sealed = await branches.checkpoint(workspace, "the first", 1, again=False, approval="approved")
-    assert isinstance(sealed, Saved)
+    assert isinstance(sealed, CheckpointSaved)
     gone = await added(workspace, "Orders rest in Redis")
     await memories.forget_memory(workspace, gone, "", erase=True)
     await added(workspace, "Carts rest in cookies")
@@ -368,7 +368,7 @@ async def test_a_forget_comes_along_with_a_history(tmp_path: Path) -> None:
     later = await exported(here, history=True)
 
     foretold = await previewed(there, later)
-    assert (foretold.erases, foretold.touched) == (1, {"erases": ("Orders rest in Redis",)})
+    assert (foretold.erases, foretold.affected) == (1, {"erases": ("Orders rest in Redis",)})
     before = files_below(tmp_path / "b")
     with pytest.raises(InvalidRequestError, match="erases 1 memories that are here"):
         await transfer.import_memories(there, read(later), None)
@@ -452,6 +452,6 @@ async def test_an_export_of_the_same_project_is_known_there(tmp_path: Path) -> N
     for history in (False, True):
         done = await imported(workspace, await exported(workspace, pools=BOTH, history=history))
         assert done.stored == 0
-    assert isinstance(done, Imported)
+    assert isinstance(done, ImportReport)
     assert files_below(tmp_path) == before
     await close_workspace(workspace)

@@ -13,8 +13,14 @@ from command_line import Run, as_json, complaint
 from paths import DATA
 
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX
-from memory_mcp.domain.sessions import GENERATED
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.sessions import PAGE_MARK
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.claude_md import CLAUDE_FILES
 from memory_mcp.formats.importers import read_source
@@ -34,18 +40,18 @@ SOURCES: Final[list[tuple[str, str, int, int]]] = [
 ]
 
 
-def read(name: str) -> Parsed:
+def read(name: str) -> ParsedSource:
     """A sample, told from what is in it."""
     path = str(SAMPLES / name)
     return read_source(read_material(path), None, path)
 
 
-def of_text(text: str, name: str, source: str | None = None) -> Parsed:
+def of_text(text: str, name: str, source: str | None = None) -> ParsedSource:
     """One file that says this."""
-    return read_source(Material((SourceFile(name, text, THEN),)), source, name)
+    return read_source(SourceMaterial((SourceFile(name, text, THEN),)), source, name)
 
 
-def said(parsed: Parsed) -> dict[str, ForeignMemory]:
+def said(parsed: ParsedSource) -> dict[str, ForeignMemory]:
     """The memories by their texts."""
     return {memory.content: memory for memory in parsed.memories}
 
@@ -185,7 +191,7 @@ def test_what_looks_like_nothing_known_is_asked_about(text: str, name: str) -> N
 
 def test_what_could_be_two_things_is_asked_about() -> None:
     """A folder may hold notes of both."""
-    material = Material(
+    material = SourceMaterial(
         (
             SourceFile("MEMORY.md", "- said", THEN),
             SourceFile("a.md", "---\npermalink: a\n---\nsaid", THEN),
@@ -280,7 +286,8 @@ def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
 
     assert [document.name for document in material.documents] == ["MEMORY.md"]
     assert (
-        LeftOut("link.md", "is a link, and those are not followed in a folder") in material.left_out
+        LeftOutItem("link.md", "is a link, and those are not followed in a folder")
+        in material.left_out
     )
     assert len(read_source(material, None, "notes").left_out) == 2
 
@@ -305,9 +312,9 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 # What people wrote as rules comes whole: each is a memory, or it is named why it is none.
 
 
-def of_rules(text: str, name: str = "CLAUDE.md", source: str | None = None) -> Parsed:
+def of_rules(text: str, name: str = "CLAUDE.md", source: str | None = None) -> ParsedSource:
     """One file that says this."""
-    return read_source(Material((SourceFile(name, text, THEN),)), source, name)
+    return read_source(SourceMaterial((SourceFile(name, text, THEN),)), source, name)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +340,8 @@ def test_a_heading_alone_is_named() -> None:
 
     assert list(said(parsed)) == ["first"]
     assert parsed.left_out == (
-        LeftOut("CLAUDE.md, line 3: Never push to main", BARE),
-        LeftOut("CLAUDE.md, line 9: End", BARE),
+        LeftOutItem("CLAUDE.md, line 3: Never push to main", BARE),
+        LeftOutItem("CLAUDE.md, line 9: End", BARE),
     )
 
 
@@ -368,16 +375,16 @@ def test_fields_that_have_no_place_are_named(name: str, head: str, lost: str) ->
 
 def test_our_own_pages_are_not_taken_in() -> None:
     """They repeat what is remembered, also what was corrected since."""
-    ours = SourceFile("MEMORY.md", f"{GENERATED} 1.0 -->\n- remembered", THEN)
+    ours = SourceFile("MEMORY.md", f"{PAGE_MARK} 1.0 -->\n- remembered", THEN)
     theirs = SourceFile("role.md", "---\nmetadata:\n  type: user\n---\nlikes Go", THEN)
-    parsed = read_source(Material((ours, theirs), folder=True), None, "notes")
+    parsed = read_source(SourceMaterial((ours, theirs), folder=True), None, "notes")
 
     assert list(said(parsed)) == ["likes Go"]
     assert parsed.left_out == (
-        LeftOut("MEMORY.md", "was written by this program, of its own memories"),
+        LeftOutItem("MEMORY.md", "was written by this program, of its own memories"),
     )
     with pytest.raises(InvalidRequestError, match="only what this program wrote"):
-        read_source(Material((ours,), folder=True), "claude-code", "notes")
+        read_source(SourceMaterial((ours,), folder=True), "claude-code", "notes")
 
 
 def test_a_name_stays_as_it_is_written() -> None:
@@ -408,7 +415,7 @@ def test_a_graph_may_come_as_the_tool_tells_it() -> None:
 
     assert parsed.source == "memory-server"
     assert list(said(parsed)) == ["Ada: likes tea", "Ada knows Bo."]
-    assert parsed.left_out == (LeftOut("entity 2", "is an entity without a name"),)
+    assert parsed.left_out == (LeftOutItem("entity 2", "is an entity without a name"),)
 
 
 def test_memories_of_mem0_may_stand_in_data() -> None:

@@ -26,17 +26,17 @@ from moving import as_json as in_json
 from paths import DATA
 
 from memory_mcp import branches, memories, transfer
-from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, time_of
-from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.ids import MAIN, ROOT, BranchName, RecordId, SegmentId, parse_id_time
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
 from memory_mcp.domain.record import Move, Origin, Record, Scope
-from memory_mcp.domain.transfer import Export, Parsed
+from memory_mcp.domain.transfer import ExportHeader, ParsedSource
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 
 pytestmark = pytest.mark.anyio
 
 
-ABOUT = Export(SCOPE, START, MAIN, ("project",), history=True)
+ABOUT = ExportHeader(SCOPE, START, MAIN, ("project",), history=True)
 
 Fields = dict[str, Any]
 
@@ -209,9 +209,9 @@ EVIL: Final = SegmentId("01a2010b-7a2e-7000-9fc3-134e75bf1aaa")
 
 def there(
     *records: Record, workspace: Workspace, history: bool = True, pools: Any = BOTH
-) -> Parsed:
+) -> ParsedSource:
     """An export of the same project that holds these."""
-    return read(in_json(Export(workspace.scope, START, MAIN, pools, history), list(records)))
+    return read(in_json(ExportHeader(workspace.scope, START, MAIN, pools, history), list(records)))
 
 
 def a_move(**fields: Any) -> Record:
@@ -242,7 +242,7 @@ async def test_a_tombstone_erases_only_what_was_agreed_to_and_in_its_own_pool() 
 
     assert (await previewed(workspace, there(mine, workspace=workspace))).erases == 0
     foretold = await previewed(workspace, there(ours, workspace=workspace))
-    assert (foretold.erases, foretold.touched["erases"]) == (1, ("Orders rest in Postgres",))
+    assert (foretold.erases, foretold.affected["erases"]) == (1, ("Orders rest in Postgres",))
     with pytest.raises(InvalidRequestError, match="repeat with --erase"):
         await transfer.import_memories(workspace, there(ours, workspace=workspace), None)
     assert await contents(workspace) == ["Orders rest in Postgres"]
@@ -258,7 +258,7 @@ async def test_what_a_move_would_hide_is_said() -> None:
         workspace, there(a_move(leaves=(ROOT,), gives_up=(ROOT,)), workspace=workspace)
     )
 
-    assert (foretold.hides, foretold.touched["hides"]) == (1, ("Orders rest in Postgres",))
+    assert (foretold.hides, foretold.affected["hides"]) == (1, ("Orders rest in Postgres",))
 
 
 async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None:
@@ -271,7 +271,7 @@ async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None
     evil = there(new, mine, workspace=workspace, history=False, pools=("project",))
     foretold = await previewed(workspace, evil)
 
-    assert (foretold.replaces, foretold.touched["replaces"]) == (1, ("Orders rest in Postgres",))
+    assert (foretold.replaces, foretold.affected["replaces"]) == (1, ("Orders rest in Postgres",))
     assert [each.reason for each in foretold.left_out] == [
         "belongs to the user scope, of which the export is not"
     ]
@@ -369,7 +369,7 @@ async def test_a_time_to_come_is_none() -> None:
     record = await only(workspace)
 
     assert done.notes == ("1 item(s) were dated after today, and count as of now.",)
-    assert max(record.created_at, time_of(record.id)) <= clock.now()
+    assert max(record.created_at, parse_id_time(record.id)) <= clock.now()
     clock.advance(timedelta(days=1))
     assert (await imported(workspace, source)).known == 1
 
@@ -378,7 +378,7 @@ async def test_what_a_checkpoint_left_can_be_seen_of_another_road() -> None:
     """What lies on a road that was left is named as that, not as known."""
     workspace = fake_workspace()
     sealed = await branches.checkpoint(workspace, "one", 1, again=False, approval="approved")
-    assert isinstance(sealed, Saved)
+    assert isinstance(sealed, CheckpointSaved)
     await added(workspace, "Orders rest in Postgres")
     before = await exported(workspace)
     assert isinstance(

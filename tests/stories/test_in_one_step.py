@@ -11,14 +11,14 @@ from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.domain.outcomes import (
-    Added,
+    CheckpointSaved,
     Closeout,
     ClosingDecision,
-    Consolidated,
+    ConsolidationDraft,
+    ConsolidationReceipt,
     Finding,
+    MemoryAdded,
     PhaseSealed,
-    Saved,
-    ToConsolidate,
 )
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.anyio
 CLOSEOUT = Closeout(
     (ClosingDecision("JWT for the API", "no session store"),), issues=("No mails yet",)
 )
-GIVEN = ToConsolidate("Begun.", "Login works.", ("Mails are slow.",))
+GIVEN = ConsolidationDraft("Begun.", "Login works.", ("Mails are slow.",))
 
 
 @dataclass
@@ -63,11 +63,11 @@ class Overtaken:
         return await self.heads.findings(repair=repair)
 
 
-async def seal(workspace: Workspace, phase: int | None = None) -> Saved | PhaseSealed:
+async def seal(workspace: Workspace, phase: int | None = None) -> CheckpointSaved | PhaseSealed:
     outcome = await branches.checkpoint(
         workspace, "Done", phase, again=False, approval="approved", closeout=CLOSEOUT
     )
-    assert isinstance(outcome, Saved | PhaseSealed)
+    assert isinstance(outcome, CheckpointSaved | PhaseSealed)
     return outcome
 
 
@@ -79,12 +79,12 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
     workspace = replace(workspace, heads=Overtaken(workspace.heads, other))
     try:
         sealed = await seal(workspace)
-        assert isinstance(sealed, Saved)
+        assert isinstance(sealed, CheckpointSaved)
         stored = [r async for r in other.project.records.scan(await other.project.records.ids())]
         told = await sessions.consolidate(
             replace(workspace, heads=Overtaken(workspace.heads, other)), GIVEN
         )
-        assert isinstance(told, Consolidated)
+        assert isinstance(told, ConsolidationReceipt)
         tips = (await current(workspace)).timeline.tips(workspace.caller.branch)
     finally:
         await close_workspace(workspace)
@@ -120,7 +120,7 @@ async def test_who_was_overtaken_by_the_same_phase_is_refused(tmp_path: Path) ->
     """The closeout of a phase that somebody else has just sealed is not written beside theirs."""
     other = real_workspace(tmp_path, ids=FakeIds(1))
     try:
-        assert isinstance(await seal(other, 2), Saved)
+        assert isinstance(await seal(other, 2), CheckpointSaved)
         workspace = real_workspace(tmp_path)
         before = await workspace.project.records.ids()
         assert isinstance(await seal(workspace, 2), PhaseSealed)
@@ -135,7 +135,7 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
     workspace = real_workspace(tmp_path)
     try:
         sealed = await seal(workspace)
-        assert isinstance(sealed, Saved)
+        assert isinstance(sealed, CheckpointSaved)
         decision, issue, _ = sealed.written
         place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
         await workspace.project.records.erase({decision.id})
@@ -166,7 +166,7 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
     workspace = real_workspace(tmp_path)
     try:
         sealed = await seal(workspace)
-        assert isinstance(sealed, Saved)
+        assert isinstance(sealed, CheckpointSaved)
         decision, issue, _ = sealed.written
         if buried:  # as a tombstone of another clone does
             place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
@@ -189,11 +189,11 @@ async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path
     workspace = real_workspace(tmp_path)
     try:
         sealed = await seal(workspace)
-        assert isinstance(sealed, Saved)
+        assert isinstance(sealed, CheckpointSaved)
         (path,) = (tmp_path / "project").rglob(f"{sealed.written[0].id}.json")
         path.write_text("{", encoding="ascii")
         again = await branches.checkpoint(workspace, "Next", None, again=False, approval="approved")
-        assert isinstance(again, Saved)
+        assert isinstance(again, CheckpointSaved)
     finally:
         await close_workspace(workspace)
 
@@ -215,6 +215,6 @@ async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path)
         for workspace in every:
             await close_workspace(workspace)
 
-    assert all(isinstance(outcome, Added) for outcome in said)
+    assert all(isinstance(outcome, MemoryAdded) for outcome in said)
     assert isinstance(known, list)
     assert len(known) == 1

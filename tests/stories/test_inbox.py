@@ -16,10 +16,10 @@ from inbox_in_memory import MemoryInbox
 from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.branches.backtrack import Choice
 from memory_mcp.domain.limits import EVENTS_AT_ONCE_MAX
-from memory_mcp.domain.outcomes import ToConsolidate
+from memory_mcp.domain.outcomes import ConsolidationDraft
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters
-from memory_mcp.domain.sessions import WorkedOff
+from memory_mcp.domain.sessions import InboxReport
 from memory_mcp.engine.head import view_of
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Policy, Workspace
@@ -178,7 +178,7 @@ async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) 
     workspace = fake_workspace(policy=policy)
     ended(workspace, *SAID)
 
-    assert await sessions.work_off(workspace) == WorkedOff()
+    assert await sessions.work_off(workspace) == InboxReport()
     assert len(inbox_of(workspace).raw) == 1
 
 
@@ -197,7 +197,7 @@ async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
     with monkeypatch.context() as patched:
         patched.setattr("memory_mcp.sessions.inbox.episodic_capture", full)
         done = await sessions.work_off(workspace)
-    assert done == WorkedOff(1, ("00000.json: waits on: the disk is full",))
+    assert done == InboxReport(1, ("00000.json: waits on: the disk is full",))
     assert (await sessions.work_off(workspace)).done == 1
 
     assert len(await kept(workspace, "episode")) == 1
@@ -389,7 +389,9 @@ async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final
     before = dict(inbox_of(workspace).raw)
     for again in (False, True):
         clock.advance(timedelta(minutes=1))
-        given = ToConsolidate(memory_update="PostgreSQL is used.", session=SESSION, final=final)
+        given = ConsolidationDraft(
+            memory_update="PostgreSQL is used.", session=SESSION, final=final
+        )
         await sessions.consolidate(workspace, given)
         inbox_of(workspace).raw.update(before)
         assert (await sessions.work_off(workspace)).done == 1, again
@@ -401,7 +403,7 @@ async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() ->
     """And the agent is reminded no later for a summary that is not its own."""
     clock = FakeClock()
     workspace = fake_workspace(clock)
-    given = ToConsolidate(memory_update="Redis is used.", session=SESSION)
+    given = ConsolidationDraft(memory_update="Redis is used.", session=SESSION)
     await sessions.consolidate(workspace, given)
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL is used.", at=clock.now().isoformat())

@@ -16,7 +16,7 @@ from keyring.backends import fail, null
 from keyrings import LockedKeyring, MemoryKeyring, RefusingKeyring
 from pydantic import SecretStr
 
-from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
@@ -210,18 +210,18 @@ def test_the_environment_comes_first_then_the_keyring_then_none(
     system: MemoryKeyring, settings: Settings
 ) -> None:
     """A container or a test overrides what the desktop knows, without touching it."""
-    assert (cloud_key(settings).origin, cloud_key(settings).read()) == ("none", None)
+    assert (find_cloud_key(settings).origin, find_cloud_key(settings).read()) == ("none", None)
 
-    system_keyring(settings).store(URL, SecretStr("sm_kept"))
-    kept = cloud_key(settings)
+    build_keyring(settings).store(URL, SecretStr("sm_kept"))
+    kept = find_cloud_key(settings)
     assert (kept.origin, kept.read()) == ("keyring", SecretStr("sm_kept"))
-    assert cloud_key(replace(settings, base_url=OTHER)).origin == "none"
+    assert find_cloud_key(replace(settings, base_url=OTHER)).origin == "none"
 
     keyring.set_keyring(LockedKeyring())
-    given = cloud_key(replace(settings, api_key=SecretStr(KEY)))
+    given = find_cloud_key(replace(settings, api_key=SecretStr(KEY)))
     assert (given.origin, given.read()) == ("environment", SecretStr(KEY))
-    assert cloud_key(settings).origin == "keyring", "finding out where it is does not read it"
-    assert KEY not in repr(given) + repr(cloud_key(settings))
+    assert find_cloud_key(settings).origin == "keyring", "finding out where it is does not read it"
+    assert KEY not in repr(given) + repr(find_cloud_key(settings))
     assert system.kept == {("memory-mcp", URL): "sm_kept"}
 
 
@@ -231,7 +231,7 @@ def test_the_provider_is_what_was_said_or_what_there_is_all_for(settings: Settin
     key = SecretStr(KEY)
     here = "http://localhost:6767"
     chosen = [
-        cloud_chosen(each, cloud_key(each))
+        is_cloud_chosen(each, find_cloud_key(each))
         for each in (
             settings,
             replace(settings, api_key=key),

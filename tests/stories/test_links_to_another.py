@@ -22,7 +22,7 @@ from patient import examine
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.hooks.opening import ASK_FIRST
-from memory_mcp.locations import plain_path
+from memory_mcp.locations import resolve_path
 
 pytestmark = pytest.mark.anyio
 
@@ -213,6 +213,6 @@ def test_a_link_above_the_project_is_only_another_way_to_it(tmp_path: Path) -> N
 
     plain = str(project / ".state")
     for path in (project / ".state", way / ".state", way / "x" / ".." / ".state"):
-        assert plain_path(str(path), str(way)) == plain
-    assert plain_path(str(tmp_path / "way" / "outside"), str(way)) == str(outside)
-    assert plain_path(str(way / ".state"), "") == str(outside)
+        assert resolve_path(str(path), str(way)) == plain
+    assert resolve_path(str(tmp_path / "way" / "outside"), str(way)) == str(outside)
+    assert resolve_path(str(way / ".state"), "") == str(outside)

@@ -17,9 +17,9 @@ import pytest
 from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
 from memory_mcp import maintenance, memories, search, sync
-from memory_mcp.build import Built, open_workspace
+from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.cloud import Test as Condition
-from memory_mcp.domain.outcomes import Added, Found
+from memory_mcp.domain.outcomes import MemoryAdded, SearchResults
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
 from memory_mcp.errors import RemoteError
@@ -254,14 +254,14 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         added = await memories.add_memory(
             here.workspace, Draft(TEXT, category="billing", tags=("pdf",))
         )
-        assert isinstance(added, Added)
+        assert isinstance(added, MemoryAdded)
         await _synchronised(here)
 
         async def found_there() -> bool:
             found = await search.search_memories(
                 there.workspace, "where are flamingo invoices rendered", Filters(tags=("pdf",)), 5
             )
-            assert isinstance(found, Found)
+            assert isinstance(found, SearchResults)
             assert not found.degraded
             return [hit.record for hit in found.hits] == [added.record]
 
@@ -277,7 +277,7 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         assert await vendor.eventually(gone_over_there) is not None
         await _synchronised(here, pull_all=True)
         found = await search.search_memories(here.workspace, "flamingo invoices", Filters(), 5)
-        assert isinstance(found, Found)
+        assert isinstance(found, SearchResults)
         assert list(found.hits) == []
         assert [finding.code for finding in await maintenance.run_doctor(here.workspace)] == [
             "erasing-waits"
@@ -288,6 +288,6 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
         assert not await maintenance.run_doctor(here.workspace)
 
 
-async def _synchronised(built: Built, *, pull_all: bool = False) -> None:
+async def _synchronised(built: BuiltWorkspace, *, pull_all: bool = False) -> None:
     said = await sync.sync(built.workspace, lambda _done, _total: None, pull_all=pull_all)
     assert (said.stopped, said.tally.pending, said.tally.dead) == ("", 0, 0)

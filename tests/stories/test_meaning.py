@@ -16,7 +16,7 @@ from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
 from memory_mcp import branches, maintenance, memories, sessions
-from memory_mcp.domain.outcomes import Backtracked, Saved
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Meaning, Workspace
 from memory_mcp.errors import IndexBusyError
@@ -41,7 +41,7 @@ async def workspace(tmp_path: Path, model: FakeEmbedder) -> AsyncGenerator[Works
 
 async def sealed(workspace: Workspace) -> str:
     saved = await branches.checkpoint(workspace, "Before", None, again=True, approval="approved")
-    assert isinstance(saved, Saved)
+    assert isinstance(saved, CheckpointSaved)
     return saved.checkpoint.id
 
 

@@ -17,8 +17,15 @@ from tiny_model import tiny_vendor as vendor_of
 
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.graph import build_graph
-from memory_mcp.models.manifest import GRAPH, MANIFEST, MEAN, TOKENIZER, WEIGHTS, read_manifest
-from memory_mcp.models.minilm import MiniLm
+from memory_mcp.models.minilm import (
+    GRAPH,
+    MANIFEST,
+    MEAN,
+    TOKENIZER,
+    WEIGHTS,
+    MiniLm,
+    read_manifest,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -47,8 +54,9 @@ def test_a_process_that_only_knows_of_the_model_imports_no_library() -> None:
     heavy = ["numpy", "onnx", "onnxruntime", "tokenizers", "safetensors", "httpx"]
     code = (
         "import sys, memory_mcp.build as w, memory_mcp.config.settings as s\n"
-        "w.embedder(s.read_settings({'MEMORY_EMBEDDER': 'ollama', 'MEMORY_EMBEDDER_MODEL': 'm'}))\n"
-        "w.embedder(s.read_settings({}))\n"
+        "named = {'MEMORY_EMBEDDER': 'ollama', 'MEMORY_EMBEDDER_MODEL': 'm'}\n"
+        "w.build_embedder(s.read_settings(named))\n"
+        "w.build_embedder(s.read_settings({}))\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

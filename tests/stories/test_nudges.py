@@ -21,7 +21,7 @@ from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.nudges import Cleared, Nudge, NudgeId, WaitingNudges
+from memory_mcp.domain.nudges import Nudge, NudgeId, NudgeRemoval, WaitingNudges
 from memory_mcp.engine.workspace import Policy
 
 pytestmark = pytest.mark.anyio
@@ -420,11 +420,11 @@ async def test_files_that_are_no_nudges_keep_no_nudge_back(
     drop("z.txt", "Tea?")
     async with open_workspace(settings) as built:
         await sessions.add_nudge(built.workspace, "Coffee?", 9, None)  # it counts the real ones
-        assert await built.workspace.nudges.clear("ada") == Cleared(2, left=50)
+        assert await built.workspace.nudges.clear("ada") == NudgeRemoval(2, left=50)
         drop("z.txt", "Tea?")
         async with agent(settings, "auto") as client:
             assert "- Tea?" in await read(client, "memory_context")
-        assert await built.workspace.nudges.clear("ada", everything=True) == Cleared(50)
+        assert await built.workspace.nudges.clear("ada", everything=True) == NudgeRemoval(50)
     assert (await waiting(settings)).unread == ()
 
 

@@ -22,7 +22,7 @@ from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
-from memory_mcp.domain.nudges import Cleared
+from memory_mcp.domain.nudges import NudgeRemoval
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import RemoteUnavailableError
 from memory_mcp.storage.sqs import Json, sqs_client
@@ -207,8 +207,8 @@ async def test_clearing_everything_removes_what_is_no_nudge_and_leaves_what_is_a
     client.close()
     async with open_workspace(settings) as built:
         queue = built.workspace.nudges
-        assert await queue.clear("ada") == Cleared(1, left=1)
-        assert await queue.clear("ada", everything=True) == Cleared(1)
+        assert await queue.clear("ada") == NudgeRemoval(1, left=1)
+        assert await queue.clear("ada", everything=True) == NudgeRemoval(1)
 
     (bobs,) = (await waiting(replace(settings, user="bob"))).nudges
     assert bobs.text == "For bob."

@@ -15,7 +15,7 @@ from depth import every_nth
 from doors import files_with, record_file
 from hooked import hook
 
-from memory_mcp.build import build
+from memory_mcp.build import build_workspace
 from memory_mcp.config.settings import read_settings
 from memory_mcp.disk import Disk
 from memory_mcp.hooks.place import find_place
@@ -178,8 +178,9 @@ def test_the_advice_names_the_setting_that_moves_the_file(
     """Another one would change nothing."""
     (tmp_path / "p").mkdir()
     settings = {name: str(tmp_path / folder) for name, folder in given.items()}
-    built = build(read_settings({"MEMORY_HOME": str(tmp_path / "h"), **settings}), disk := Disk(),
-                  tmp_path)  # fmt: skip
+    built = build_workspace(
+        read_settings({"MEMORY_HOME": str(tmp_path / "h"), **settings}), disk := Disk(), tmp_path
+    )  # fmt: skip
     path = getattr(built.places, place) / "2026-11" / "x"
 
     refused = disk.unavailable(PermissionError(errno.EACCES, "no"), path, "store")

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from memory_mcp import branches, memories, sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Draft, Kind, Record
-from memory_mcp.domain.sessions import OpeningSettings
+from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.render.block import (
     Block,
@@ -98,7 +98,7 @@ async def test_the_same_memories_give_the_same_bytes_but_for_the_time() -> None:
 
 async def test_without_a_budget_it_is_the_setting(settings: Settings, era: Era) -> None:
     """Who pays for the tokens sets it once, for every client."""
-    small = replace(settings, opening=OpeningSettings(bootstrap_tokens=100))
+    small = replace(settings, opening=ContextSettings(bootstrap_tokens=100))
     async with agent(small, era) as client:
         for number in range(20):
             await add(client, f"Rule {number} of the house.", kind="preference")
@@ -143,10 +143,10 @@ async def test_an_old_pinned_memory_and_an_important_decision_come_first(tmp_pat
 
 @asynccontextmanager
 async def real(
-    folder: Path, opening: OpeningSettings | None = None
+    folder: Path, opening: ContextSettings | None = None
 ) -> AsyncGenerator[tuple[Workspace, Scribe]]:
     clock, ids = FakeClock(), FakeIds()
-    policy = Policy(opening=opening or OpeningSettings())
+    policy = Policy(opening=opening or ContextSettings())
     workspace = real_workspace(folder, clock, ids, policy=policy)
     await branches.report_head(workspace)
     yield workspace, Scribe(clock, ids)
@@ -183,7 +183,7 @@ async def test_a_task_gets_what_is_so_and_what_happened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("topn", "so", "happened"), [(1, 1, 0), (3, 2, 1), (20, 14, 6)])
 async def test_at_most_topn_are_shown(tmp_path: Path, topn: int, so: int, happened: int) -> None:
     """MEMORY_CONTEXT_TOPN: whoever wants few gets few, however many tokens there are."""
-    async with real(tmp_path, OpeningSettings(topn=topn)) as (workspace, scribe):
+    async with real(tmp_path, ContextSettings(topn=topn)) as (workspace, scribe):
         await orders(workspace, scribe)
         block = await opened(workspace, "orders", 4_000)
 
@@ -195,7 +195,7 @@ async def test_topk_is_how_many_candidates_are_ranked(tmp_path: Path) -> None:
     """MEMORY_CONTEXT_TOPK: what is not among them is not shown, however well it would rank."""
     shown: dict[int, set[str]] = {}
     for topk in (2, 40):
-        async with real(tmp_path / str(topk), OpeningSettings(topk=topk)) as (workspace, scribe):
+        async with real(tmp_path / str(topk), ContextSettings(topk=topk)) as (workspace, scribe):
             await orders(workspace, scribe)
             block = await opened(workspace, "orders", 4_000)
             shown[topk] = set(under(block, "For this task"))

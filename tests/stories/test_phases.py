@@ -10,7 +10,7 @@ from doors import Era, agent, call, read, records, refused, seal
 from memory_mcp import engine
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.timeline import PhaseMoved
+from memory_mcp.domain.timeline import PhaseChange
 
 pytestmark = pytest.mark.anyio
 
@@ -65,7 +65,7 @@ def test_a_sealed_phase_that_is_begun_again_gets_a_warning(run: Run) -> None:
 async def moved(settings: Settings, number: int) -> None:
     """What the command does, where an event loop runs already."""
     async with open_workspace(settings) as built:
-        assert isinstance(await engine.move_to_phase(built.workspace, number), PhaseMoved)
+        assert isinstance(await engine.move_to_phase(built.workspace, number), PhaseChange)
 
 
 async def test_a_backtrack_takes_a_transition_back(settings: Settings, era: Era) -> None:

@@ -16,7 +16,7 @@ from profile_doors import correct, fact_id, forget, found, lines, opened, repeat
 from memory_mcp import branches, maintenance, memories, profile, sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, HeadReport
+from memory_mcp.domain.outcomes import HeadReport, MemoryAdded
 from memory_mcp.domain.profile import (
     FIELDS,
     PROFILE_CATEGORY,
@@ -275,7 +275,7 @@ async def test_a_fact_is_nothing_to_merge_a_memory_into(workspace: Workspace) ->
     draft = Draft("Occupation: nurse, since 2019", category="profile", reach="user")
     told = await memories.add_memory(workspace, draft)
 
-    assert isinstance(told, Added)
+    assert isinstance(told, MemoryAdded)
     assert told.replaced == ()
 
 

@@ -6,7 +6,7 @@ import pytest
 from doors import Era, agent, call, seal
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.sessions import OpeningSettings
+from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.server.tools import REMINDER
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ ITEMS = ("Tea", "Coffee", "Milk", "Sugar", "Bread", "Cheese")
 
 async def reminded(settings: Settings, era: Era) -> list[bool]:
     """Which of six writing calls, with a checkpoint after the fourth, carry a reminder."""
-    often = replace(settings, opening=OpeningSettings(interval=2))
+    often = replace(settings, opening=ContextSettings(interval=2))
     said: list[bool] = []
     async with agent(often, era) as client:
         for item in ITEMS:

@@ -21,12 +21,17 @@ from views_in_memory import MemoryViews
 from memory_mcp import bootstrap, branches, rendered
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.outcomes import Backtracked, Forgotten
+from memory_mcp.domain.outcomes import Backtracked, MemoryForgotten
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.memories import forget_memory
-from memory_mcp.rendered import Rendered, file_of, still_holds, watch
-from memory_mcp.rendered import read as read_rendered
+from memory_mcp.rendered import (
+    Rendered,
+    bootstrap_path,
+    is_current,
+    load_bootstrap,
+    snapshot_sources,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -46,8 +51,8 @@ async def rendered_anew(project: Path) -> None:
     """Wait until the server has rendered what holds now."""
     async with asyncio.timeout(20):
         while True:
-            found = rendered.read(str(machine_dir(project)), "main")
-            if found is not None and rendered.still_holds(found):
+            found = rendered.load_bootstrap(str(machine_dir(project)), "main")
+            if found is not None and rendered.is_current(found):
                 return
             await asyncio.sleep(0.05)
 
@@ -140,10 +145,10 @@ async def test_what_lies_ready_is_what_the_tool_says(
         gone = await add(client, "Carts rest in cookies.")
         await call(client, "forget_memory", memory_id=gone)
         live = (await read(client, "memory_context")).splitlines()
-        found = rendered.read(str(machine_dir(project)), "main")
+        found = rendered.load_bootstrap(str(machine_dir(project)), "main")
 
     assert found is not None
-    assert rendered.still_holds(found)
+    assert rendered.is_current(found)
     assert found["text"].splitlines() == [*live[:-2], live[-1]]
     assert found["tokens"] == -(-len(found["text"]) // 4)
     assert found["text"] in page(project, "session-context.md")
@@ -158,15 +163,18 @@ async def test_a_branch_has_its_own_bootstrap_and_the_pages_are_mains(
         await call(client, "switch_branch", name="try/redis", create=True)
         await add(client, "Carts rest in Redis.")
     machine = str(machine_dir(project))
-    there, main = rendered.read(machine, "try/redis"), rendered.read(machine, "main")
+    there, main = (
+        rendered.load_bootstrap(machine, "try/redis"),
+        rendered.load_bootstrap(machine, "main"),
+    )
 
     assert there is not None
     assert main is not None
     assert "Carts rest in Redis." in there["text"]
     assert "branch try/redis" in there["text"]
     assert "Redis" not in main["text"] + page(project) + page(project, "session-context.md")
-    assert rendered.still_holds(there)
-    assert rendered.still_holds(main)
+    assert rendered.is_current(there)
+    assert rendered.is_current(main)
 
 
 async def test_pages_in_a_folder_that_may_be_shared_show_nothing_of_the_users(
@@ -295,7 +303,7 @@ async def test_a_folder_that_refuses_costs_a_note_and_never_the_call(
             leaving.set()
             await task
 
-    assert isinstance(gone, Forgotten)
+    assert isinstance(gone, MemoryForgotten)
     assert any(note.startswith("The rendered files (session-context.md") for note in gone.notes)
     assert "may show the old state" in caplog.text
 
@@ -378,7 +386,7 @@ async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path
             await story.say(f"Rule {number} of the shop: see shelf {number * 7}.")
         await bootstrap.render_views(story.workspace)
         assert "The sale ends soon." in page(tmp_path / "project")
-        found = rendered.read(str(machine_dir(tmp_path / "project")), "main")
+        found = rendered.load_bootstrap(str(machine_dir(tmp_path / "project")), "main")
         story.clock.advance(timedelta(hours=1))
         await bootstrap.render_if_stale(story.workspace)
 
@@ -400,12 +408,12 @@ async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
         gone = await story.say("Be brief.", reach="user", kind="preference")
         await bootstrap.render_views(story.workspace)
         machine = str(machine_dir(tmp_path / "project"))
-        there = rendered.read(machine, "try/redis")
+        there = rendered.load_bootstrap(machine, "try/redis")
         assert there is not None
-        assert rendered.still_holds(there)
+        assert rendered.is_current(there)
         assert "Be brief." in there["text"]
         await forget_memory(story.workspace, gone, "", erase=True)
-        later = rendered.read(machine, "try/redis")
+        later = rendered.load_bootstrap(machine, "try/redis")
 
     assert later is not None
     assert "Be brief." not in later["text"]
@@ -445,28 +453,28 @@ def made(folder: Path, *, until: float | None = None) -> Rendered:
         tokens=3,
         zone="",
         until=until,
-        watched=watch(str(folder / "head.json"), [str(memories)]),
+        watched=snapshot_sources(str(folder / "head.json"), [str(memories)]),
     )
 
 
 def test_it_holds_until_a_record_comes_or_goes(tmp_path: Path) -> None:
     """A month's folder changes with each file in it."""
     rendered = made(tmp_path)
-    assert still_holds(rendered)
+    assert is_current(rendered)
     os.utime(tmp_path / "memory" / "2026-01", ns=(0, 0))
 
-    assert not still_holds(rendered)
+    assert not is_current(rendered)
 
 
 def test_a_new_month_and_a_moved_head_are_changes(tmp_path: Path) -> None:
     """A backtrack writes the head; the first record of a month makes a folder."""
     (first, second) = (made(tmp_path), made(tmp_path))
     (tmp_path / "memory" / "2026-02").mkdir()
-    assert not still_holds(first)
+    assert not is_current(first)
     (tmp_path / "memory" / "2026-02").rmdir()
     (tmp_path / "head.json").write_text("{}", "utf-8")
 
-    assert not still_holds(second)
+    assert not is_current(second)
 
 
 def test_other_files_beside_the_months_are_no_change(tmp_path: Path) -> None:
@@ -474,34 +482,34 @@ def test_other_files_beside_the_months_are_no_change(tmp_path: Path) -> None:
     rendered = made(tmp_path)
     (tmp_path / "memory" / "MEMORY.md").write_text("views", "utf-8")
 
-    assert still_holds(rendered)
+    assert is_current(rendered)
 
 
 def test_what_expires_in_it_ends_it(tmp_path: Path) -> None:
     """Nothing is written when a memory expires."""
-    assert still_holds(made(tmp_path, until=time.time() + 60))
-    assert not still_holds(made(tmp_path, until=time.time() - 1))
+    assert is_current(made(tmp_path, until=time.time() + 60))
+    assert not is_current(made(tmp_path, until=time.time() - 1))
 
 
 def test_what_is_read_is_what_was_written_for_that_branch(tmp_path: Path) -> None:
     """A damaged file, or one of another branch, is none."""
     rendered = made(tmp_path)
-    path = Path(file_of(str(tmp_path), "a/b"))
+    path = Path(bootstrap_path(str(tmp_path), "a/b"))
     path.parent.mkdir()
     path.write_text(json.dumps(rendered), "utf-8")
 
-    assert read_rendered(str(tmp_path), "a/b") == rendered
-    assert read_rendered(str(tmp_path), "a") is None
+    assert load_bootstrap(str(tmp_path), "a/b") == rendered
+    assert load_bootstrap(str(tmp_path), "a") is None
     path.write_text(json.dumps({**rendered, "branch": "A/b"}), "utf-8")
-    assert read_rendered(str(tmp_path), "a/b") is None
+    assert load_bootstrap(str(tmp_path), "a/b") is None
     path.write_text('{"branch": "a/b"', "utf-8")
-    assert read_rendered(str(tmp_path), "a/b") is None
+    assert load_bootstrap(str(tmp_path), "a/b") is None
 
 
 def test_no_branch_gives_a_file_that_windows_keeps_for_a_device() -> None:
     """A device swallows what is written to it, whatever follows behind a dot."""
     names = ["CON", "nul", "com1", "aux.fixes", "PRN", "lpt9", "console", "main", "a/con"]
-    files = [os.path.basename(file_of("state", name)) for name in names]  # noqa: PTH119
+    files = [os.path.basename(bootstrap_path("state", name)) for name in names]  # noqa: PTH119
 
     assert files == [
         "%CON.json", "%nul.json", "%com1.json", "%aux.fixes.json", "%PRN.json", "%lpt9.json",

@@ -9,7 +9,7 @@ from doors import Era, Json, add, agent, head_file, read, record_file, records, 
 from mcp import Client
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.ids import month_of
+from memory_mcp.domain.ids import format_id_month
 from memory_mcp.storage.files.host import SystemClock, SystemIds
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +79,7 @@ def strewn(pattern: Path, number: int) -> None:
     root = pattern.parent.parent
     for _ in range(number):
         id_ = ids.new(now)
-        home = root / month_of(id_) / f"{id_}.json"
+        home = root / format_id_month(id_) / f"{id_}.json"
         home.write_text(json.dumps({**fields, "id": id_}), "utf-8")
 
 

@@ -9,7 +9,7 @@ from doors import add, agent, call, machine_dir, recalled, records, seal, trust
 from hooked import dropped, hook
 from real_git import commit_all, git, make_repository
 
-from memory_mcp.config.places import find_places
+from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings
 from memory_mcp.hooks.place import find_place
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree
@@ -65,7 +65,7 @@ async def test_hooks_of_a_linked_work_tree_go_where_its_server_looks(
     environment = {"MEMORY_HOME": os.environ["MEMORY_HOME"]}
     for folder in (tree, tree / "deep", main):
         place = find_place(environment, {"cwd": str(folder)})
-        found = find_places(replace(settings, project_dir=None), folder)
+        found = find_project_folders(replace(settings, project_dir=None), folder)
         assert (place.state, place.machine) == (str(found.state_dir), str(found.machine_dir))
         assert (found.project_dir, found.machine_dir) == (main, machine_dir(main))
     assert hook("post-compact", {"compact_summary": "x"}, tree) == {}
@@ -76,9 +76,9 @@ async def test_a_session_that_is_told_the_work_tree_stands_in_it(
     settings: Settings, main: Path, tree: Path
 ) -> None:
     """The memory is the main one's, the branch of git that of the tree."""
-    found = find_places(of(settings, tree))
+    found = find_project_folders(of(settings, tree))
     assert (found.project_dir, found.work_tree) == (main, tree)
-    assert found.scope == find_places(settings).scope
+    assert found.scope == find_project_folders(settings).scope
 
 
 async def test_work_trees_of_a_bare_repository_share_what_lies_in_it(
@@ -93,7 +93,7 @@ async def test_work_trees_of_a_bare_repository_share_what_lies_in_it(
         await add(client, OURS)
     async with agent(two, "auto") as client:
         assert await recalled(client) == [OURS]
-    assert find_places(one).project_dir == tmp_path / "bare.git"
+    assert find_project_folders(one).project_dir == tmp_path / "bare.git"
     assert git(tmp_path / "one", "status", "--porcelain") == ""
 
 
@@ -114,7 +114,7 @@ async def test_work_trees_of_a_submodule_share_its_memory(
     assert not (main / ".git" / "modules" / "lib" / ".claude").exists()
     assert not (main / ".claude").exists()
     git(main / "lib", "sparse-checkout", "init")  # git moves the name to another file
-    assert find_places(linked).project_dir == main / "lib"
+    assert find_project_folders(linked).project_dir == main / "lib"
 
 
 async def test_work_trees_of_a_repository_elsewhere_share_once_it_names_the_main_one(

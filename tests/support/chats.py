@@ -25,7 +25,7 @@ class Later:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._now = 1_000.0
         clock = SimpleNamespace(monotonic=lambda: self._now)
-        patch.setattr("memory_mcp.models.asking.time", clock)
+        patch.setattr("memory_mcp.models.endpoint.time", clock)
 
     def passes(self, seconds: float) -> None:
         self._now += seconds

@@ -3,7 +3,7 @@
 from typing import Final
 
 from memory_mcp import search
-from memory_mcp.domain.outcomes import Found
+from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
@@ -109,6 +109,6 @@ async def handed_on(workspace: Workspace) -> list[str]:
     """What sessions say is true now, as far as it is visible from here."""
     summaries = Filters(kinds=frozenset[Kind]({"summary"}))
     found = await search.search_memories(workspace, "done", summaries, 10)
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     texts = (hit.record.content for hit in found.hits)
     return sorted(text for text in texts if not text.startswith("- "))

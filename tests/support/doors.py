@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextCon
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
-from memory_mcp.locations import machine_folder, plain_path, state_home
+from memory_mcp.locations import find_machine_folder, find_state_home, resolve_path
 from memory_mcp.server.main import make_server
 from memory_mcp.storage.files.host import GitRemote
 from memory_mcp.storage.files.trust import TrustedCloud, TrustedProjects
@@ -123,14 +123,14 @@ async def seal(client: Client, summary: str, phase: int | None = None) -> str:
 
 def machine_dir(project: Path, home: str | Path = "") -> Path:
     """Where this machine keeps what it writes about the project, outside of it."""
-    found = state_home(os.environ, str(home or os.environ.get("MEMORY_HOME", "")))
-    return Path(machine_folder(found, str(project / ".state"), str(project)))
+    found = find_state_home(os.environ, str(home or os.environ.get("MEMORY_HOME", "")))
+    return Path(find_machine_folder(found, str(project / ".state"), str(project)))
 
 
 def trust(project: Path, home: str | Path = "") -> None:
     """Let everything in the project count, as `memory-mcp trust` does."""
     home = Path(home or os.environ["MEMORY_HOME"])
-    records = plain_path(str(project / ".claude" / "memory"), str(project))
+    records = resolve_path(str(project / ".claude" / "memory"), str(project))
     TrustedProjects(home, Disk()).trust(records, GitRemote(project).address())
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from memory_mcp import maintenance, memories
 from memory_mcp.domain.limits import LEASE_SECONDS
-from memory_mcp.domain.outcomes import Added, Found
+from memory_mcp.domain.outcomes import MemoryAdded, SearchResults
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
@@ -44,15 +44,15 @@ LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 async def add(workspace: Workspace, content: str, **fields: object) -> Record:
     """Remember one thing."""
     outcome = await memories.add_memory(workspace, Draft(content, **fields))  # pyright: ignore[reportArgumentType]  # given by name
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     assert outcome.notes == ()
     return outcome.record
 
 
-async def search(workspace: Workspace, query: str, filters: Filters | None = None) -> Found:
+async def search(workspace: Workspace, query: str, filters: Filters | None = None) -> SearchResults:
     """What a search says."""
     found = await search_memories(workspace, query, filters or Filters(), 10)
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     return found
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from fakes import SCOPE, FakeClock, FakeIds, FakeProvenance
 from numpy.typing import NDArray
 
-from memory_mcp.build import Built, build
+from memory_mcp.build import BuiltWorkspace, build_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.search import Chunk, Passage, QueryVectors
+from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
 from memory_mcp.engine.workspace import Meaning, Policy, Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder
@@ -77,7 +77,7 @@ class FakeEmbedder:
     def identity(self) -> str:
         return self._name
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]:
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
         if texts:  # nothing at all is what one that is only down for now is asked at the start
             self._fail()
             self.waiting.set()
@@ -106,7 +106,7 @@ class FakeEmbedder:
         if self.failing:
             raise ModelUnavailableError(self.failing)
 
-    def _passage(self, text: str) -> Passage:
+    def _passage(self, text: str) -> PassageVectors:
         words = _WORD.findall(text)
         step = CHUNK_WORDS - CHUNK_OVERLAP
         starts = range(0, max(1, len(words) - CHUNK_OVERLAP), step)
@@ -152,7 +152,7 @@ def meaningful(
     """
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
-    built = build(Settings(project_dir=project, home=folder / "home", user="ann"))
+    built = build_workspace(Settings(project_dir=project, home=folder / "home", user="ann"))
     return replace(
         with_meaning(built, embedder),
         clock=clock or FakeClock(),
@@ -163,7 +163,7 @@ def meaningful(
     )
 
 
-def with_meaning(built: Built, embedder: Embedder) -> Workspace:
+def with_meaning(built: BuiltWorkspace, embedder: Embedder) -> Workspace:
     """The workspace as they were built, with vectors in the files of their indexes."""
     wake = asyncio.Event()
     project, user = (

@@ -16,11 +16,11 @@ from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryReco
 from views_in_memory import MemoryViews
 
 from memory_mcp import branches
-from memory_mcp.build import build
+from memory_mcp.build import build_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
-from memory_mcp.domain.outcomes import Branched
+from memory_mcp.domain.outcomes import BranchCreated
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Workspace
@@ -148,7 +148,7 @@ def real_workspace(
     records = str((project / ".claude" / "memory").resolve())
     TrustedProjects(folder / "home", Disk()).trust(records, "")
     return replace(
-        build(settings, disk).workspace,
+        build_workspace(settings, disk).workspace,
         clock=clock or FakeClock(),
         ids=ids or FakeIds(),
         provenance=FakeProvenance(),
@@ -178,14 +178,14 @@ def called(workspace: Workspace, **of: Any) -> Workspace:
 async def forked(workspace: Workspace, name: str, at: str) -> Workspace:
     """Begin a branch, and go on there."""
     begun = await branches.fork_branch(workspace, name, at)
-    assert isinstance(begun, Branched), begun
+    assert isinstance(begun, BranchCreated), begun
     return workspace.at(begun.branch)
 
 
 async def switched(workspace: Workspace, name: str) -> Workspace:
     """Go on on that branch."""
     there = await branches.switch_branch(workspace, name)
-    assert isinstance(there, Branched), there
+    assert isinstance(there, BranchCreated), there
     return workspace.at(there.branch)
 
 

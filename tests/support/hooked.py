@@ -82,9 +82,9 @@ def render(
         tokens=1,
         zone=zone,
         until=None,
-        watched=rendered.watch(str(head), [str(memories)], user, home),
+        watched=rendered.snapshot_sources(str(head), [str(memories)], user, home),
     )
-    file = Path(rendered.file_of(str(machine), branch))
+    file = Path(rendered.bootstrap_path(str(machine), branch))
     file.write_text(json.dumps(ready), "utf-8")
     return file
 

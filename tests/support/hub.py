@@ -11,8 +11,8 @@ import pytest
 from tiny_model import silent
 
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.models.install import fetched
-from memory_mcp.models.manifest import Recipe
+from memory_mcp.models.install import fetch_files
+from memory_mcp.models.minilm import Recipe
 
 
 class Hub:
@@ -74,7 +74,7 @@ def hub_serving() -> Generator[Hub]:
 def refusal(kind: type[MemoryMcpError], recipe: Recipe, source: object, downloads: Path) -> str:
     """Why nothing can be had from there."""
     with pytest.raises(kind) as caught:
-        fetched(recipe, str(source), downloads, silent)
+        fetch_files(recipe, str(source), downloads, silent)
     return str(caught.value)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.sessions import EVENT, Ended, InboxEvent, WentBack
+from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
 
 
 class MemoryInbox:
@@ -32,10 +32,10 @@ class MemoryInbox:
         found: list[InboxEvent] = []
         for name, event in sorted(self.raw.items()):
             try:
-                found.append(InboxEvent(name, EVENT.validate_python(event)))
+                found.append(InboxEvent(name, SESSION_EVENT.validate_python(event)))
             except ValueError:
                 self._aside(name)
-        own = [each for each in found if not isinstance(each.event, WentBack)]
+        own = [each for each in found if not isinstance(each.event, ConversationRewound)]
         beyond = {each.name for each in own[limits.EVENTS_AT_ONCE_MAX :]}
         return [each for each in found if each.name not in beyond]
 
@@ -56,15 +56,15 @@ class MemoryInbox:
         finally:
             self._busy = False
 
-    async def went_back(self, session: str) -> WentBack | None:
+    async def went_back(self, session: str) -> ConversationRewound | None:
         mine = [
             dropped
             for dropped in await self.waiting()
-            if isinstance(dropped.event, WentBack) and dropped.event.session == session
+            if isinstance(dropped.event, ConversationRewound) and dropped.event.session == session
         ]
         for dropped in mine:
             await self.done(dropped)
-        events = [each.event for each in mine if isinstance(each.event, WentBack)]
+        events = [each.event for each in mine if isinstance(each.event, ConversationRewound)]
         return events[0] if events else None
 
     async def shown(self, session: str) -> frozenset[str]:
@@ -79,7 +79,7 @@ class MemoryInbox:
     async def note_consolidated(self, session: str) -> None:
         self.consolidated.append(session)
 
-    async def transcript(self, ended: Ended) -> bytes | None:
+    async def transcript(self, ended: SessionEnded) -> bytes | None:
         return self.transcripts.get(ended.transcript_path)
 
     async def findings(self) -> Sequence[Finding]:

@@ -13,8 +13,8 @@ from platformdirs import user_cache_path
 
 from memory_mcp.disk import Disk
 from memory_mcp.errors import MemoryMcpError
-from memory_mcp.models.install import ModelStore, fetched
-from memory_mcp.models.manifest import MINILM, WEIGHTS
+from memory_mcp.models.install import ModelStore, fetch_files
+from memory_mcp.models.minilm import MINILM, WEIGHTS
 
 _GIVEN: Final = os.environ.get("MEMORY_TEST_MODEL", "")
 
@@ -32,7 +32,7 @@ def minilm_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _cached() -> str:
     cache = user_cache_path("memory-mcp-tests", appauthor=False) / MINILM.sha256[WEIGHTS][:16]
-    folder, _ = fetched(MINILM, "", cache, _silent)
+    folder, _ = fetch_files(MINILM, "", cache, _silent)
     return str(folder)
 
 

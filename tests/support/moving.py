@@ -7,9 +7,15 @@ from typing import Any, Literal
 
 from memory_mcp import memories, transfer
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, Skipped
+from memory_mcp.domain.outcomes import MemoryAdded, Skipped
 from memory_mcp.domain.record import Draft, Reach, Record
-from memory_mcp.domain.transfer import Export, Imported, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ExportHeader,
+    ImportReport,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.formats import own
 from memory_mcp.formats.importers import read_source
@@ -38,20 +44,20 @@ Form = Literal["json", "markdown"]
 _THEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def as_json(about: Export, records: list[Record]) -> Material:
+def as_json(about: ExportHeader, records: list[Record]) -> SourceMaterial:
     """The records as our JSON."""
     lines = [own.render_json_line(r, first=n == 0) for n, r in enumerate(records)]
     text = own.render_json_start(about) + "".join(lines) + own.render_json_end(len(records))
-    return Material((SourceFile("export.json", text, _THEN),))
+    return SourceMaterial((SourceFile("export.json", text, _THEN),))
 
 
-def as_markdown(about: Export, records: list[Record]) -> Material:
+def as_markdown(about: ExportHeader, records: list[Record]) -> SourceMaterial:
     """The records as our folder of Markdown."""
     index = own.render_index(
         about, len(records), list(own.render_index_lines(records)), complete=True
     )
     notes = [SourceFile(own.make_note_name(r), own.render_note(r), _THEN) for r in records]
-    return Material((SourceFile(own.INDEX_NAME, index, _THEN), *notes), folder=True)
+    return SourceMaterial((SourceFile(own.INDEX_NAME, index, _THEN), *notes), folder=True)
 
 
 async def exported(
@@ -60,7 +66,7 @@ async def exported(
     pools: tuple[Reach, ...] = BOTH,
     *,
     history: bool = False,
-) -> Material:
+) -> SourceMaterial:
     """What an export of this workspace holds."""
     chosen = await transfer.select_export(workspace, pools, history=history)
     assert not isinstance(chosen, Skipped)
@@ -69,23 +75,23 @@ async def exported(
     return (as_json if form == "json" else as_markdown)(chosen.about, records)
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """A material, told from what is in it."""
     return read_source(material, None, "it")
 
 
 async def imported(
     workspace: Workspace,
-    source: Material | Parsed,
+    source: SourceMaterial | ParsedSource,
     reach: Reach | None = None,
     *,
     erase: bool = False,
-) -> Imported:
+) -> ImportReport:
     """Take it in; the counts must add up, and a dry run must have foretold them."""
-    parsed = read(source) if isinstance(source, Material) else source
+    parsed = read(source) if isinstance(source, SourceMaterial) else source
     foretold = await previewed(workspace, parsed, reach)
     done = await transfer.import_memories(workspace, parsed, reach, erase=erase)
-    assert isinstance(done, Imported)
+    assert isinstance(done, ImportReport)
     assert done.read == done.stored + done.known + len(done.left_out)
     assert foretold.notes == done.notes[: len(foretold.notes)]
     assert vars(foretold) == {**vars(done), "dry": True, "notes": foretold.notes}
@@ -94,22 +100,22 @@ async def imported(
 
 
 async def previewed(
-    workspace: Workspace, source: Material | Parsed, reach: Reach | None = None
-) -> Imported:
+    workspace: Workspace, source: SourceMaterial | ParsedSource, reach: Reach | None = None
+) -> ImportReport:
     """What would come of it."""
-    parsed = read(source) if isinstance(source, Material) else source
+    parsed = read(source) if isinstance(source, SourceMaterial) else source
     done = await transfer.preview_import(workspace, parsed, reach)
-    assert isinstance(done, Imported)
+    assert isinstance(done, ImportReport)
     return done
 
 
-def of_mem0(*texts: str, **fields: object) -> Parsed:
+def of_mem0(*texts: str, **fields: object) -> ParsedSource:
     """A source with these memories, each with an id and a time of its own."""
     items = [
         {"id": f"m{number}", "memory": text, "created_at": "2025-05-06T07:08:09Z", **fields}
         for number, text in enumerate(texts)
     ]
-    return read(Material((SourceFile("mem0.json", json.dumps(items), _THEN),)))
+    return read(SourceMaterial((SourceFile("mem0.json", json.dumps(items), _THEN),)))
 
 
 async def contents(workspace: Workspace) -> list[str]:
@@ -143,5 +149,5 @@ async def only(workspace: Workspace) -> Record:
 
 async def added(workspace: Workspace, content: str, **fields: Any) -> RecordId:
     done = await memories.add_memory(workspace, Draft(content, **fields))
-    assert isinstance(done, Added)
+    assert isinstance(done, MemoryAdded)
     return done.record.id

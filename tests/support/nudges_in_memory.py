@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime
 
 from memory_mcp import sessions
-from memory_mcp.domain.nudges import Cleared, Nudge, Taking, WaitingNudges, best_first
+from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeRemoval, WaitingNudges, rank_nudges
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 
@@ -22,20 +22,22 @@ class MemoryNudges:
         self._nudges.append(nudge)
 
     async def waiting(self, user: str, now: datetime) -> WaitingNudges:
-        return WaitingNudges(best_first(self._of(user), now))
+        return WaitingNudges(rank_nudges(self._of(user), now))
 
-    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
+    async def take(
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
+    ) -> Nudge | None:
         if taking and not taking.removes():
             return None
-        mine = best_first(self._of(user), now)
+        mine = rank_nudges(self._of(user), now)
         await self.clear(user)
         return mine[0] if mine else None
 
-    async def clear(self, user: str, *, everything: bool = False) -> Cleared:
+    async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
         del everything  # nothing else can be here
         mine = self._of(user)
         self._nudges = [nudge for nudge in self._nudges if nudge.user != user]
-        return Cleared(len(mine))
+        return NudgeRemoval(len(mine))
 
     def _of(self, user: str) -> list[Nudge]:
         return [nudge for nudge in self._nudges if nudge.user == user]
@@ -49,7 +51,9 @@ class SlowNudges(MemoryNudges):
         self.asked = asyncio.Event()
         self.may_answer = asyncio.Event()
 
-    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
+    async def take(
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
+    ) -> Nudge | None:
         self.asked.set()
         await self.may_answer.wait()
         return await super().take(user, now, taking)
@@ -58,7 +62,9 @@ class SlowNudges(MemoryNudges):
 class SlowlyRemoved(SlowNudges):
     """Answers when told, and has begun to remove it before that."""
 
-    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
+    async def take(
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
+    ) -> Nudge | None:
         assert taking is None or taking.removes()
         return await super().take(user, now, taking)
 

@@ -9,7 +9,7 @@ from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 
 from memory_mcp import memories, profile, search
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, AlreadyKnown, Forgotten, Found
+from memory_mcp.domain.outcomes import AlreadyKnown, MemoryAdded, MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import view_of
@@ -36,11 +36,11 @@ async def say(
     kind: Kind = "fact",
     instead_of: Sequence[str] = (),
     until: datetime | None = None,
-) -> Added:
+) -> MemoryAdded:
     """Remember what the user said."""
     draft = Draft(text, kind=kind, reach=reach, supersedes=tuple(instead_of), expires_at=until)
     outcome = await memories.add_memory(workspace, draft)
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     return outcome
 
 
@@ -51,17 +51,17 @@ async def repeat(workspace: Workspace, text: str) -> AlreadyKnown:
     return outcome
 
 
-async def correct(workspace: Workspace, memory_id: RecordId, text: str) -> Added:
+async def correct(workspace: Workspace, memory_id: RecordId, text: str) -> MemoryAdded:
     outcome = await memories.update_memory(workspace, memory_id, text)
-    assert isinstance(outcome, Added)
+    assert isinstance(outcome, MemoryAdded)
     return outcome
 
 
 async def forget(
     workspace: Workspace, memory_id: RecordId, *, erase: bool, reason: str = ""
-) -> Forgotten:
+) -> MemoryForgotten:
     outcome = await memories.forget_memory(workspace, memory_id, reason, erase=erase)
-    assert isinstance(outcome, Forgotten)
+    assert isinstance(outcome, MemoryForgotten)
     return outcome
 
 
@@ -81,7 +81,7 @@ async def fact_id(workspace: Workspace, line: str) -> RecordId:
 async def found(workspace: Workspace, query: str = "", category: str = "") -> list[str]:
     """The texts that a search returns."""
     outcome = await search.search_memories(workspace, query, Filters(category=category), 10)
-    assert isinstance(outcome, Found)
+    assert isinstance(outcome, SearchResults)
     return [hit.record.content for hit in outcome.hits]
 
 

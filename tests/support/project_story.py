@@ -10,7 +10,7 @@ from fakes import FakeClock, FakeIds, Scribe, close_workspace, real_workspace
 
 from memory_mcp import branches, memories
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Added, Saved
+from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.engine.workspace import Workspace
 
@@ -29,7 +29,7 @@ class Story:
         """Remember something by the usual way; its id."""
         self.clock.advance(timedelta(minutes=1))
         done = await memories.add_memory(self.workspace, Draft(content, **fields))
-        assert isinstance(done, Added)
+        assert isinstance(done, MemoryAdded)
         return done.record.id
 
     async def seal(self, summary: str, phase: int | None = None) -> str:
@@ -38,7 +38,7 @@ class Story:
         done = await branches.checkpoint(
             self.workspace, summary, phase, again=False, approval="approved"
         )
-        assert isinstance(done, Saved)
+        assert isinstance(done, CheckpointSaved)
         return done.checkpoint.id
 
     def record(self, content: str, kind: Kind = "fact", segment: str | None = "root") -> Record:

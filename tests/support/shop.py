@@ -5,7 +5,7 @@ from datetime import timedelta
 from fakes import FakeClock, FakeIds, fake_workspace
 
 from memory_mcp import branches, memories
-from memory_mcp.domain.outcomes import Added, Backtracked, Saved
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Policy, Workspace
 
@@ -15,14 +15,14 @@ __all__ = ["added", "sealed", "shop"]
 async def added(workspace: Workspace, draft: Draft) -> str:
     """The id of a memory that was just added."""
     outcome = await memories.add_memory(workspace, draft)
-    assert isinstance(outcome, Added), outcome
+    assert isinstance(outcome, MemoryAdded), outcome
     return outcome.record.id
 
 
 async def sealed(workspace: Workspace, summary: str, phase: int | None) -> str:
     """The id of a checkpoint that was just sealed."""
     outcome = await branches.checkpoint(workspace, summary, phase, again=False, approval="approved")
-    assert isinstance(outcome, Saved), outcome
+    assert isinstance(outcome, CheckpointSaved), outcome
     return outcome.checkpoint.id
 
 

@@ -9,16 +9,23 @@ from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequ
 from contextlib import contextmanager
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, SegmentId, fits_part
+from memory_mcp.domain.ids import RecordId, SegmentId, matches_part
 from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Filters, Neighbour, View
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    Neighbour,
+    SearchFields,
+    View,
+)
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
 from memory_mcp.ranking import analysis
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.timeline.visibility import visible
+from memory_mcp.timeline.visibility import select_visible
 
 _NEAREST: Final = 4
 _STEPS: Final = 2
@@ -144,14 +151,14 @@ class MemoryIndex:
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return set(self._records) if among is None else set(self._records).intersection(among)
 
-    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
+    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         def held(records: Iterable[Record]) -> Counter[str]:
             return Counter(term for r in records if r.recalled for term in _terms(r))
 
-        every, seen = held(self.every()), held(visible(self.every(), view))
+        every, seen = held(self.every()), held(select_visible(self.every(), view))
         few = {term for term in terms if every[term] <= _SEEN_MAX}
         counts = {term: seen[term] if term in few else every[term] for term in terms}
-        return Corpus(len(self._records), counts)
+        return CorpusStatistics(len(self._records), counts)
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         counts = Counter(there for r in self.every() if r.recalled for there in _terms(r))
@@ -161,7 +168,12 @@ class MemoryIndex:
         return [(there, counts[there]) for there in near[:_SPELLINGS_MAX]]
 
     async def match(
-        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+        self,
+        terms: Sequence[str],
+        corpus: CorpusStatistics,
+        view: View,
+        filters: Filters,
+        limit: int,
     ) -> list[Candidate]:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term for _, term in known[:QUERY_TERMS_MAX]}
@@ -208,7 +220,7 @@ class MemoryIndex:
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
         there = self.seen(view) if view else [r for r in self.every() if r.recalled]
-        return sorted(r.id for r in there if fits_part(r.id, part))[:limit]
+        return sorted(r.id for r in there if matches_part(r.id, part))[:limit]
 
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)
@@ -284,10 +296,10 @@ class MemoryIndex:
         return self._records.values()
 
     def seen(self, view: View, filters: Filters | None = None) -> list[Record]:
-        there = visible(self.every(), view)
+        there = select_visible(self.every(), view)
         if filters is None:
             return [r for r in there if r.recalled]
-        wanted = [r for r in there if r.recalled or filters.stating]
+        wanted = [r for r in there if r.recalled or filters.by_statement]
         return [record for record in wanted if matches_filters(record, filters)]
 
 
@@ -296,7 +308,7 @@ def _terms(record: Record) -> set[str]:
     return set(f"{fields.body} {fields.names} {fields.dates} {fields.extra}".split())
 
 
-def fields_of(record: Record) -> Fields:
+def fields_of(record: Record) -> SearchFields:
     """As the real index holds them: worked out once, not at each look."""
     of = (record.content, record.title, record.category, record.tags)
     key = (*of, record.phase, record.kind, record.created_at)
@@ -305,7 +317,7 @@ def fields_of(record: Record) -> Fields:
     return _FIELDS[key]
 
 
-_FIELDS: Final[dict[tuple[object, ...], Fields]] = {}
+_FIELDS: Final[dict[tuple[object, ...], SearchFields]] = {}
 
 
 def _trigrams(term: str) -> set[str]:

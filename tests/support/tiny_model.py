@@ -17,8 +17,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from memory_mcp.disk import Disk
 from memory_mcp.models.install import ModelStore
-from memory_mcp.models.manifest import TOKENIZER, WEIGHTS, Recipe, read_manifest
-from memory_mcp.models.minilm import MiniLm
+from memory_mcp.models.minilm import TOKENIZER, WEIGHTS, MiniLm, Recipe, read_manifest
 
 HIDDEN: Final = 32
 TOKEN_BYTES: Final = HIDDEN // 8

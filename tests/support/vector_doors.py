@@ -13,7 +13,7 @@ from vectors_in_memory import MemoryVectors
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Chunk, Filters, Passage, View
+from memory_mcp.domain.search import Chunk, Filters, PassageVectors, View
 from memory_mcp.ports import SearchIndex, VectorIndex
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
@@ -49,7 +49,7 @@ class Door:
     vectors: VectorIndex
 
     async def put(
-        self, passages: Sequence[tuple[Record, Passage]], embedder: str = MODEL
+        self, passages: Sequence[tuple[Record, PassageVectors]], embedder: str = MODEL
     ) -> list[RecordId]:
         """Records that are there and encoded, as if some session had done it."""
         await self.index.add([record for record, _ in passages])

@@ -11,7 +11,7 @@ import numpy as np
 from stores_in_memory import MemoryIndex, candidate_of
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Candidate, Filters, Passage, ReadVectors, View
+from memory_mcp.domain.search import Candidate, Filters, PassageVectors, StoredVectors, View
 
 __all__ = ["MemoryVectors"]
 
@@ -25,7 +25,7 @@ class MemoryVectors:
         self._index = index
         self._used: dict[str, datetime] = {}
         self._leased: dict[_Key, datetime] = {}
-        self._made: dict[_Key, tuple[int, Passage]] = {}
+        self._made: dict[_Key, tuple[int, PassageVectors]] = {}
         self._numbers = count(1)
 
     async def claim(
@@ -38,7 +38,7 @@ class MemoryVectors:
         self._leased |= {(embedder, id_): until for id_ in claimed}
         return claimed
 
-    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None:
+    async def keep(self, embedder: str, made: Mapping[RecordId, PassageVectors]) -> None:
         there = {record.id for record in self._index.every()}
         for id_, passage in made.items():
             if id_ in there and embedder in self._used:
@@ -60,10 +60,10 @@ class MemoryVectors:
                 ranked.append((min(apart), -number, candidate_of(record)))
         return [each for _, _, each in sorted(ranked, key=lambda one: one[:2])[:limit]]
 
-    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors:
         there = {record.id for record in self._index.every()}.intersection(record_ids)
         made = {id_: self._made[embedder, id_][1] for id_ in there if (embedder, id_) in self._made}
-        return ReadVectors(made)
+        return StoredVectors(made)
 
     async def damaged(self) -> int:
         return 0

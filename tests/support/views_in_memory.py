@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from memory_mcp.domain.sessions import GENERATED, PAGES, Lying, Page
+from memory_mcp.domain.sessions import PAGE_MARK, PAGES, Page, RenderedFile
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.rendered import Rendered, Watched
 
@@ -47,7 +47,7 @@ class MemoryViews:
         foreign: list[str] = []
         for page, text in shown.pages.items():
             present = self.pages.get(page, "")
-            if present and not present.startswith(GENERATED):
+            if present and not present.startswith(PAGE_MARK):
                 foreign.append(page)
             elif present != text:
                 self.pages[page] = text
@@ -59,11 +59,14 @@ class MemoryViews:
         self.struck.append(page)
 
     async def withdraw(self, page: str) -> None:
-        if self.pages.get(PAGES[0], "").startswith(GENERATED):
+        if self.pages.get(PAGES[0], "").startswith(PAGE_MARK):
             self.pages[PAGES[0]] = page
 
-    async def lying(self) -> list[Lying]:
+    async def lying(self) -> list[RenderedFile]:
         pages = [
-            Lying(page, text, ours=text.startswith(GENERATED)) for page, text in self.pages.items()
+            RenderedFile(page, text, ours=text.startswith(PAGE_MARK))
+            for page, text in self.pages.items()
         ]
-        return pages + [Lying(f"{b}.json", r["text"], branch=b) for b, r in self.bootstraps.items()]
+        return pages + [
+            RenderedFile(f"{b}.json", r["text"], branch=b) for b, r in self.bootstraps.items()
+        ]

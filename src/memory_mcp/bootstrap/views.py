@@ -20,10 +20,15 @@ from memory_mcp.bootstrap.opening import (
 )
 from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
-from memory_mcp.domain.outcomes import Finding, Happened, Skipped
+from memory_mcp.domain.outcomes import Finding, LineHistory, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.domain.sessions import HISTORY_ENTRIES_MAX, RENDER_IDLE_SECONDS_MAX, Lying, Page
+from memory_mcp.domain.sessions import (
+    HISTORY_ENTRIES_MAX,
+    RENDER_IDLE_SECONDS_MAX,
+    Page,
+    RenderedFile,
+)
 from memory_mcp.engine.head import current, view_of, view_on
 from memory_mcp.engine.reading import newest, together
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
@@ -172,14 +177,14 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
     return found
 
 
-async def read_history(workspace: Workspace, limit: int) -> Happened | Skipped:
+async def read_history(workspace: Workspace, limit: int) -> LineHistory | Skipped:
     """The newest of what happened on this session's branch."""
     if skipped := reads_refused(workspace):
         return skipped
     return await _find_history(workspace, await view_of(workspace), limit)
 
 
-async def _find_history(workspace: Workspace, view: View, limit: int) -> Happened:
+async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHistory:
     """History entries, checkpoints and episodes, newest first, and how many there are in all.
 
     Of the project alone: HISTORY.md may lie in a folder that is shared.
@@ -190,7 +195,7 @@ async def _find_history(workspace: Workspace, view: View, limit: int) -> Happene
         found += (await newest(workspace, view, filters, limit)).records
         total += await workspace.project.index.count(view, filters)
     found.sort(key=lambda record: record.id, reverse=True)
-    return Happened(found[:limit], total)
+    return LineHistory(found[:limit], total)
 
 
 async def _wait_for_changes(workspace: Workspace, leaving: asyncio.Event, shown: int) -> None:
@@ -266,7 +271,7 @@ async def _render_bootstrap(
     )
 
 
-async def _find_stale_records(workspace: Workspace, file: Lying) -> set[RecordId]:
+async def _find_stale_records(workspace: Workspace, file: RenderedFile) -> set[RecordId]:
     """The records that the file shows and that do not hold on its branch."""
     shown = {RecordId(id_) for id_ in _SHOWN_ID.findall(file.text)}
     try:

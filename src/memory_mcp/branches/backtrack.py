@@ -8,13 +8,13 @@ from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import render_views, withdraw_context
 from memory_mcp.domain import limits
-from memory_mcp.domain.ids import LineId, RecordId, SegmentId, free_name, line_id
+from memory_mcp.domain.ids import LineId, RecordId, SegmentId, make_line_id, make_unique_name
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BacktrackOutcome,
-    NotMoved,
-    Preview,
+    MoveAborted,
+    MovePreview,
     Skipped,
 )
 from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record
@@ -30,9 +30,9 @@ from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
 from memory_mcp.sessions.inbox import work_off
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
-    Backtrack,
-    Restore,
-    forgotten_by,
+    BacktrackPlan,
+    RestorePlan,
+    find_forgotten_segments,
     plan_backtrack,
 )
 
@@ -55,14 +55,16 @@ class _PlannedMove:
     over ordering their erasure.
     """
 
-    plan: Backtrack | Restore
-    preview: Preview
+    plan: BacktrackPlan | RestorePlan
+    preview: MovePreview
     forgets: frozenset[SegmentId]
     erases: frozenset[RecordId]
     erased_before: frozenset[RecordId]
 
 
-async def preview_backtrack(workspace: Workspace, to: str, lesson: str = "") -> Preview | Skipped:
+async def preview_backtrack(
+    workspace: Workspace, to: str, lesson: str = ""
+) -> MovePreview | Skipped:
     """What going to `to` would hide and bring back. Moves nothing.
 
     Raises:
@@ -92,7 +94,7 @@ async def backtrack(
         return skipped
     lesson, notes = _clean_lesson(workspace, lesson)
     if choice == "abort":
-        return NotMoved()
+        return MoveAborted()
     forget = choice == "forget"
     if forget:  # what was stored and never indexed must not be left on disk
         await workspace.project.index.catch_up()
@@ -132,7 +134,7 @@ async def _process_inbox(workspace: Workspace) -> None:
 class _StalePreviewError(Exception):
     """The plan is no longer what the user agreed to. Carries the present one."""
 
-    def __init__(self, now: Preview) -> None:
+    def __init__(self, now: MovePreview) -> None:
         super().__init__()
         self.now = now
 
@@ -150,7 +152,7 @@ async def _move_head(
         way = planned.plan
         forgets = tuple(sorted(planned.forgets)) if forget else ()
         step = Move(
-            act="restore" if isinstance(way, Restore) else "backtrack",
+            act="restore" if isinstance(way, RestorePlan) else "backtrack",
             branch=workspace.caller.branch,
             opens={workspace.caller.branch: SegmentId(workspace.ids.new(at))},
             parents=way.parents,
@@ -158,8 +160,10 @@ async def _move_head(
             gives_up=tuple(sorted(way.gives_up.union(forgets))),
             forgets=forgets,
             undoes=way.undoes,
-            checkpoint=way.checkpoint if isinstance(way, Backtrack) else None,
-            line=None if forget else LineId(free_name(line_id(at), head.timeline.lines)),
+            checkpoint=way.checkpoint if isinstance(way, BacktrackPlan) else None,
+            line=None
+            if forget
+            else LineId(make_unique_name(make_line_id(at), head.timeline.lines)),
         )
         content = f"{step.act} to {to.strip()}"
         record = moving_record(workspace, head, step, id_=id_, at=at, kind="move", content=content)
@@ -186,12 +190,12 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
     newest = await index.find(now, hidden, limits.TITLES_REPORTED_MAX)
     newest = sorted({*newest, *suppressed}, reverse=True)[: limits.TITLES_REPORTED_MAX]
     named = await load(workspace.project, newest)
-    forgets = forgotten_by(timeline, branch, plan)
+    forgets = find_forgotten_segments(timeline, branch, plan)
     erases = await in_segments(workspace.project, forgets)
-    preview = Preview(
+    preview = MovePreview(
         to=to.strip(),
-        restores=plan.line.id if isinstance(plan, Restore) else None,
-        target=plan.checkpoint if isinstance(plan, Backtrack) else None,
+        restores=plan.line.id if isinstance(plan, RestorePlan) else None,
+        target=plan.checkpoint if isinstance(plan, BacktrackPlan) else None,
         hides=await index.count(now, hidden) + len(suppressed),
         titles=tuple(_title(record) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
@@ -204,10 +208,10 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
 
 
 async def find_suppressed_by_restore(
-    workspace: Workspace, plan: Backtrack | Restore, now: View, after: View
+    workspace: Workspace, plan: BacktrackPlan | RestorePlan, now: View, after: View
 ) -> set[RecordId]:
     """What is visible now, outside the hidden segments, and suppressed by the restored line."""
-    if not isinstance(plan, Restore):
+    if not isinstance(plan, RestorePlan):
         return set()
     index = workspace.project.index
     named = await index.suppressed_by(plan.brings) - await index.of_segments(plan.hides)
@@ -215,13 +219,13 @@ async def find_suppressed_by_restore(
 
 
 async def _count_brought_back(
-    workspace: Workspace, plan: Backtrack | Restore, now: View, after: View
+    workspace: Workspace, plan: BacktrackPlan | RestorePlan, now: View, after: View
 ) -> int:
     """How many memories are visible afterwards that are not visible now."""
     index = workspace.project.index
     freed = await index.suppressed_by(plan.hides)
     count = len(await index.visible(freed, after) - await index.visible(freed, now))
-    if isinstance(plan, Restore):
+    if isinstance(plan, RestorePlan):
         count += await index.count(after, Filters(segments=plan.brings, kinds=MEMORY_KINDS))
     return count
 
@@ -254,7 +258,9 @@ def _title(record: Record) -> str:
     return cut(" ".join((record.title or record.content).split()), _TITLE_CHARS_MAX)
 
 
-def _token(head: Head, branch: str, plan: Backtrack | Restore, touched: set[RecordId]) -> str:
+def _token(
+    head: Head, branch: str, plan: BacktrackPlan | RestorePlan, touched: set[RecordId]
+) -> str:
     """Identifies the head, the move, and every record that the move hides or erases."""
     parts = [head.project, head.revision, branch, *sorted(plan.parents), *sorted(touched)]
     return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:10]

@@ -20,20 +20,20 @@ from memory_mcp.domain.ids import (
     CheckpointId,
     RecordId,
     SegmentId,
-    checkpoint_id,
-    free_name,
+    make_checkpoint_id,
+    make_unique_name,
 )
 from memory_mcp.domain.outcomes import (
-    Branched,
+    BranchCreated,
+    CheckpointDecided,
     CheckpointOutcome,
+    CheckpointSaved,
     Closeout,
     ClosingDecision,
-    Decided,
     PhaseSealed,
-    Saved,
     Skipped,
 )
-from memory_mcp.domain.record import Approval, Move, Record, Writing
+from memory_mcp.domain.record import Approval, Move, Record, RecordContext
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.engine.cleaning import cleaned_text, kept_text
 from memory_mcp.engine.head import Planned, current, move, moving_record, view_on, writing
@@ -45,7 +45,7 @@ from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
 from memory_mcp.text.merge import makes_superfluous
-from memory_mcp.timeline.plans import named_once, phase_again, target_checkpoint
+from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
 
 Decision = Literal["save", "edit", "skip"]
 """The user's word on a pending checkpoint."""
@@ -114,7 +114,7 @@ async def checkpoint(
         # again: another session may have sealed it first
         number = await _resolve_phase(workspace, head, phase, again=again)
         tips = head.timeline.tips(workspace.caller.branch)
-        name = free_name(checkpoint_id(number, at), head.timeline.checkpoints)
+        name = make_unique_name(make_checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
             place = partial(writing, workspace, head.timeline, at)
             records = build_closeout_records(closeout, number, place)
@@ -149,7 +149,7 @@ async def checkpoint(
         *_warn_of_depth(head, workspace),
         *await pending_note(workspace),
     )
-    return Saved(sealed, notes=notes, written=chosen.written, known=chosen.known)
+    return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)
 
 
 async def decide_checkpoint(
@@ -201,10 +201,10 @@ async def decide_checkpoint(
     done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
     if decision == "skip":  # no file may show what it hid when this returns
         cleaning += await render_views(workspace)
-    return Decided(done, notes=cleaning)
+    return CheckpointDecided(done, notes=cleaning)
 
 
-async def fork_branch(workspace: Workspace, name: str, at: str) -> Branched | Skipped:
+async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchCreated | Skipped:
     """Begin a branch at a checkpoint, or here without one. The caller stays where it is.
 
     Raises:
@@ -224,7 +224,7 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> Branched | Sk
             raise InvalidRequestError(
                 f"branch {name!r} exists already. Switch to it, or choose another name."
             )
-        start = target_checkpoint(timeline, here, at) if at.strip() else None
+        start = require_checkpoint(timeline, here, at) if at.strip() else None
         opens = {branch: SegmentId(workspace.ids.new(now))}
         tips = timeline.tips(here)
         if start is None:  # the new branch must not see what is written here from now on
@@ -241,10 +241,10 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> Branched | Sk
         )
 
     await move(workspace, plan)
-    return Branched(branch, start.id if start else None)
+    return BranchCreated(branch, start.id if start else None)
 
 
-async def switch_branch(workspace: Workspace, name: str) -> Branched | Skipped:
+async def switch_branch(workspace: Workspace, name: str) -> BranchCreated | Skipped:
     """The branch of that name, for the caller to go on with.
 
     Raises:
@@ -255,7 +255,7 @@ async def switch_branch(workspace: Workspace, name: str) -> Branched | Skipped:
     branches = (await current(workspace)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
-    return Branched(check_branch(name), None)
+    return BranchCreated(check_branch(name), None)
 
 
 class _PhaseSealedError(Exception):
@@ -269,7 +269,7 @@ class _PhaseSealedError(Exception):
 def _refuse_sealed_phase(
     workspace: Workspace, head: Head, phase: int | None, *, again: bool
 ) -> None:
-    found = phase_again(head.timeline, workspace.caller.branch, phase)
+    found = find_phase_repetition(head.timeline, workspace.caller.branch, phase)
     if found is not None and not again:
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
@@ -290,7 +290,7 @@ async def _resolve_phase(
 
 def _require_pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
     waiting = {str(c.id): c for c in head.timeline.pending(branch)}
-    if found := waiting.get(named_once("pending checkpoints", name.strip(), waiting)):
+    if found := waiting.get(resolve_name("pending checkpoints", name.strip(), waiting)):
         return found
     raise UnknownTargetError("pending checkpoint", name, known=list(waiting))
 
@@ -388,7 +388,7 @@ async def _load_closeout(workspace: Workspace, checkpoint: Checkpoint) -> Sequen
     return await load(workspace.project, list(move.carries if move else ()))
 
 
-def _build_tombstones(carried: Sequence[Record], place: Writing) -> tuple[Record, ...]:
+def _build_tombstones(carried: Sequence[Record], place: RecordContext) -> tuple[Record, ...]:
     """The tombstone that hides these records, in their own segment: who sees them sees it."""
     if not carried:
         return ()

@@ -9,15 +9,15 @@ from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Preview, Skipped, WholeCheckpoint
-from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Skipped
+from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.head import current, known_memory, view_on
 from memory_mcp.engine.reading import newest
 from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
-from memory_mcp.timeline.plans import named_once, target_checkpoint
+from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
 _CLOSED_MAX: Final = 30
@@ -45,7 +45,7 @@ async def get_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
         raise
 
 
-async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> WholeCheckpoint | Skipped:
+async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> CheckpointDetails | Skipped:
     """The checkpoint of that id, or the newest of that phase, with the closeout of its phase.
 
     Raises:
@@ -59,15 +59,17 @@ async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> WholeCheck
     pending = {str(c.id): c for c in timeline.pending(branch)}
     # the id of an invalidated checkpoint must be given in full
     known = [*(c.id for c in timeline.valid(branch)), *pending]
-    checkpoint_id = named_once("checkpoints", checkpoint_id.strip(), known)
+    checkpoint_id = resolve_name("checkpoints", checkpoint_id.strip(), known)
     found = pending.get(checkpoint_id)
-    preview: Preview | None = None
+    preview: MovePreview | None = None
     if found is None:
         _refuse_invalidated(workspace, timeline, checkpoint_id)
-        found = target_checkpoint(timeline, branch, checkpoint_id)
+        found = require_checkpoint(timeline, branch, checkpoint_id)
         outcome = await preview_backtrack(workspace, found.id)
-        preview = outcome if isinstance(outcome, Preview) else None  # a meta session moves nothing
-    return WholeCheckpoint(found, preview, await _load_closed(workspace, timeline, found))
+        preview = (
+            outcome if isinstance(outcome, MovePreview) else None
+        )  # a meta session moves nothing
+    return CheckpointDetails(found, preview, await _load_closed(workspace, timeline, found))
 
 
 async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
@@ -116,7 +118,7 @@ async def _explain_hidden(
     if record.segment is not None and record.segment not in view.chain:
         return _explain_other_segment(workspace, record, timeline)
     if record.expires_at is not None and record.expires_at <= view.now:
-        return f"expired at {iso(record.expires_at)}"
+        return f"expired at {format_time(record.expires_at)}"
     latest = await newest(workspace, view, Filters(), _SUCCESSORS_MAX)
     for other in latest.records:
         if record.id in other.supersedes:

@@ -16,7 +16,7 @@ from memory_mcp.engine.pending import tally_of, unseen
 from memory_mcp.engine.phases import phase_now
 from memory_mcp.engine.workspace import Workspace, reads_refused
 from memory_mcp.errors import StoreError
-from memory_mcp.timeline.plans import phase_again, plan_restore
+from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import waiting_note
 from memory_mcp.trust.strangers import strangers_note
 
@@ -103,7 +103,7 @@ def _list_warnings(
     workspace: Workspace, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
 ) -> tuple[str, ...]:
     warnings: list[str] = []
-    if again := phase_again(timeline, workspace.caller.branch, phase):
+    if again := find_phase_repetition(timeline, workspace.caller.branch, phase):
         warnings.append(again.said)
     for what, known in (
         ("invalidated", invalidated),

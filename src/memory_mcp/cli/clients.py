@@ -28,8 +28,8 @@ from memory_mcp.clients.tables import (
     find_target,
     list_deciding_files,
 )
-from memory_mcp.config.places import current_folder
-from memory_mcp.config.settings import Settings, client_variables, with_toolsets
+from memory_mcp.config.places import find_current_folder
+from memory_mcp.config.settings import Settings, add_toolsets, read_client_variables
 from memory_mcp.errors import ConflictError, InvalidRequestError
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
 
@@ -85,7 +85,7 @@ class _Place:
 def install(settings: Settings, given: argparse.Namespace) -> Output:
     """Put memory-mcp into the configuration of a client."""
     place = _Place(settings, given)
-    with_toolsets(settings, given.toolsets)
+    add_toolsets(settings, given.toolsets)
     folder = str(settings.project_dir) if getattr(given, "project", None) else ""
     if folder and (place.key, place.scope) == ("claude-code", "user"):
         raise InvalidRequestError(
@@ -226,7 +226,7 @@ def _as_text(fields: Fields) -> str:
 
 
 def _find_folders(settings: Settings, scope: Scope) -> Folders:
-    found = settings.project_dir or find_work_tree(str(current_folder().absolute()))
+    found = settings.project_dir or find_work_tree(str(find_current_folder().absolute()))
     project = Path(found) if found else None
     if project and scope == "local":  # Claude Code keeps these for all work trees together
         whole = str(project.resolve())
@@ -238,7 +238,7 @@ def _find_folders(settings: Settings, scope: Scope) -> Folders:
         platform=_PLATFORMS.get(sys.platform, "linux"),
         home=Path.home(),
         project=project.resolve() if project else None,
-        variables=client_variables(),
+        variables=read_client_variables(),
     )
     packages = Path(find_packages_folder(seen))
     names = [p.name for p in packages.iterdir()] if packages.is_dir() else []

@@ -19,9 +19,9 @@ from memory_mcp.cli.sessions import consolidate, episode, identity, make_closeou
 from memory_mcp.cli.show import say
 from memory_mcp.cli.sync import sync
 from memory_mcp.cli.transfer import export, import_
-from memory_mcp.config.settings import Settings, read_settings, with_toolsets
-from memory_mcp.config.values import folder_named
-from memory_mcp.domain.outcomes import Branched, HeadReport, Preview, Skipped
+from memory_mcp.config.settings import Settings, add_toolsets, read_settings
+from memory_mcp.config.values import resolve_folder
+from memory_mcp.domain.outcomes import BranchCreated, HeadReport, MovePreview, Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.render.block import Block
@@ -31,7 +31,7 @@ from memory_mcp.render.outcomes import (
     render_head_fields,
     render_preview,
 )
-from memory_mcp.shutdown import INTERRUPTED, interrupted, run_to_end
+from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
 
 Given = argparse.Namespace
 Output = show.Output
@@ -64,7 +64,7 @@ def run(given: Given) -> int:
     except MemoryMcpError as error:
         return show.error(str(error), as_json=as_json)
     except KeyboardInterrupt:
-        show.error(interrupted(), as_json=as_json)
+        show.error(describe_interruption(), as_json=as_json)
         return INTERRUPTED
 
 
@@ -73,7 +73,7 @@ def _settings(given: Given) -> Settings:
     for warning in settings.warnings:
         say(f"memory-mcp: {warning}", to=sys.stderr)
     if project := getattr(given, "project", None):
-        folder = folder_named("--project", project)
+        folder = resolve_folder("--project", project)
         if not folder.is_dir():
             raise InvalidRequestError(f"--project {project!r} is no folder. Name one that exists.")
         settings = replace(settings, project_dir=folder)
@@ -86,7 +86,7 @@ def _serve(settings: Settings, given: Given) -> int:
     if given.command is None:
         serve(settings, "stdio", "127.0.0.1", 0)
     else:
-        settings = with_toolsets(settings, given.toolsets)
+        settings = add_toolsets(settings, given.toolsets)
         serve(settings, given.transport, given.host, given.port)
     return 0
 
@@ -147,9 +147,9 @@ async def _backtrack(workspace: Workspace, given: Given) -> Output:
     token: str = given.confirm
     if not choice:
         match await branches.preview_backtrack(workspace, given.to):
-            case Preview() as preview if show.can_ask() and not getattr(given, "json", False):
+            case MovePreview() as preview if show.can_ask() and not getattr(given, "json", False):
                 choice, token = show.ask(render_preview(preview), _CHOICES), preview.token
-            case Preview() | Skipped() as outcome:
+            case MovePreview() | Skipped() as outcome:
                 return Output(render_fields(outcome))
     outcome = await branches.backtrack(
         workspace, given.to, choice, lesson=given.lesson, token=token
@@ -159,7 +159,7 @@ async def _backtrack(workspace: Workspace, given: Given) -> Output:
 
 async def _fork(workspace: Workspace, given: Given) -> Output:
     match await branches.fork_branch(workspace, given.name, given.at):
-        case Branched(branch, at):
+        case BranchCreated(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
         case Skipped(reason):

@@ -4,7 +4,7 @@ import argparse
 
 from memory_mcp import engine, maintenance, sessions
 from memory_mcp.cli import show
-from memory_mcp.config.settings import Settings, home_folder
+from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk
 from memory_mcp.domain.outcomes import TrustReport
 from memory_mcp.engine.workspace import Workspace
@@ -64,8 +64,8 @@ _ANSWERS = ("yes", "no")
 
 def trusted_list(settings: Settings) -> show.Output:
     """The projects and clouds that the user trusts."""
-    every = TrustedProjects(home_folder(settings), Disk()).every()
-    clouds = trusted_clouds(home_folder(settings))
+    every = TrustedProjects(find_home_folder(settings), Disk()).every()
+    clouds = trusted_clouds(find_home_folder(settings))
     lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in every.items()]
     lines += [f"the cloud at {address}" for address in clouds]
     projects = [{"records": folder, "name": name} for folder, name in every.items()]

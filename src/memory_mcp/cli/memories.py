@@ -9,7 +9,7 @@ from memory_mcp.cli import show
 from memory_mcp.cli.show import Output, read_stdin
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Draft, Kind
-from memory_mcp.domain.search import Filters, Wish
+from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.outcomes import render_fields, render_hits
@@ -29,7 +29,7 @@ async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output
         since=parse_time("--since", given.since),
         until=parse_time("--until", given.until),
     )
-    wish = Wish(min_score=given.min_score, diverse=given.diverse)
+    wish = SelectionOptions(min_score=given.min_score, diverse=given.diverse)
     found = await search_memories(workspace, given.query, filters, given.limit, wish)
     return show.Output(render_hits(found, why=given.why, keys=bool(given.key)), show.results)
 

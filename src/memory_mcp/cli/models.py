@@ -7,15 +7,16 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from memory_mcp.build import embedder, model_store
+from memory_mcp.build import build_embedder, build_model_store
 from memory_mcp.cli.show import Fields, Output, bar, say
 from memory_mcp.config.settings import Settings
 from memory_mcp.engine.workspace import MEMORY_OFF
 from memory_mcp.models.embedders import AbsentEmbedder
-from memory_mcp.models.manifest import NO_EXTRA, extra_installed
+from memory_mcp.models.install import ProgressCallback
+from memory_mcp.models.minilm import NO_EXTRA, is_extra_installed
 
 if TYPE_CHECKING:
-    from memory_mcp.models.install import InstalledModel, Tell
+    from memory_mcp.models.install import InstalledModel
 
 _MB: Final = 1_000_000
 _LINE_SECONDS: Final = 5.0
@@ -37,7 +38,7 @@ def models(settings: Settings, given: argparse.Namespace) -> Output:
 
 def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Output:
     with _show_progress(f"{name}: ", quiet=quiet) as tell:
-        manifest, new = model_store(settings).add(name, source, tell)
+        manifest, new = build_model_store(settings).add(name, source, tell)
     message = f"{name} is added. {_use(settings)}" if new else f"{name} is here already, and whole."
     return Output({"success": True, "model": name, "identity": manifest.identity, "new": new,
                   "message": message})  # fmt: skip
@@ -50,7 +51,7 @@ def _use(settings: Settings) -> str:
 
 
 def _remove(settings: Settings, name: str) -> Output:
-    removed = model_store(settings).remove(name)
+    removed = build_model_store(settings).remove(name)
     message = f"{name} is removed." if removed else f"There was no {name} here."
     if removed:
         message += " Sessions that are running may keep it until they end."
@@ -58,14 +59,14 @@ def _remove(settings: Settings, name: str) -> Output:
 
 
 def _list(settings: Settings) -> Output:
-    used = embedder(settings)
+    used = build_embedder(settings)
     fields = {
         "success": True,
         "embedder": settings.embedder.name,
         "identity": used.identity if used and not isinstance(used, AbsentEmbedder) else None,
         "problem": used.why if isinstance(used, AbsentEmbedder) else None,
-        "librariesInstalled": extra_installed(),
-        "models": [_fields(kept) for kept in model_store(settings).kept()],
+        "librariesInstalled": is_extra_installed(),
+        "models": [_fields(kept) for kept in build_model_store(settings).kept()],
     }
     return Output(fields, _as_text)
 
@@ -107,7 +108,7 @@ def _as_text(fields: Fields) -> str:
 
 
 @contextmanager
-def _show_progress(before: str, *, quiet: bool) -> "Generator[Tell]":
+def _show_progress(before: str, *, quiet: bool) -> "Generator[ProgressCallback]":
     """How far it is: a bar on a terminal, now and then a line elsewhere; on stderr."""
     if not sys.stderr.isatty():
         yield (lambda _what, _done, _size: None) if quiet else _print_lines(before)
@@ -127,7 +128,7 @@ def _show_progress(before: str, *, quiet: bool) -> "Generator[Tell]":
         yield tell
 
 
-def _print_lines(before: str) -> "Tell":
+def _print_lines(before: str) -> "ProgressCallback":
     said = ""
     next_at = 0.0
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 from memory_mcp import sessions
 from memory_mcp.cli.memories import parse_time
 from memory_mcp.cli.show import Fields, Output, read_stdin
-from memory_mcp.domain.nudges import Cleared, Left, Nudge, WaitingNudges
+from memory_mcp.domain.nudges import Nudge, NudgeReceipt, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.record import iso
+from memory_mcp.domain.record import format_time
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.outcomes import pluralise
 
@@ -31,7 +31,7 @@ async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
     text = read_stdin() if given.text == "-" else given.text
     expires = parse_time("--expires", given.expires)
     match await sessions.add_nudge(workspace, text, given.priority, expires):
-        case Left(left, notes):
+        case NudgeReceipt(left, notes):
             said = " ".join(("It waits for the next session that begins.", *notes))
             return Output({"success": True, **_fields(left), "message": said})
         case Skipped(reason):
@@ -59,7 +59,7 @@ async def _list(workspace: Workspace) -> Output:
 
 async def _clear(workspace: Workspace, *, everything: bool) -> Output:
     match await sessions.clear_nudges(workspace, everything=everything):
-        case Cleared(removed, left):
+        case NudgeRemoval(removed, left):
             named = ("message is", "messages are") if everything else ("nudge is", "nudges are")
             said = f"{pluralise(removed, *named)} removed."
             if left:
@@ -77,8 +77,8 @@ def _fields(nudge: Nudge) -> dict[str, Any]:
         "nudgeId": nudge.id,
         "text": nudge.text,
         "priority": nudge.priority,
-        "expiresAt": iso(nudge.expires_at) if nudge.expires_at else None,
-        "createdAt": iso(nudge.created_at),
+        "expiresAt": format_time(nudge.expires_at) if nudge.expires_at else None,
+        "createdAt": format_time(nudge.created_at),
         "by": nudge.by or None,
     }
 

@@ -20,12 +20,12 @@ from pydantic import (
 from memory_mcp import engine, memories, sessions
 from memory_mcp.cli.memories import read_text
 from memory_mcp.cli.show import Fields, Output, read_stdin
-from memory_mcp.config.values import plain
-from memory_mcp.domain.json_input import Given, spoken, without_null
-from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Skipped, ToConsolidate
+from memory_mcp.config.values import escape_name
+from memory_mcp.domain.json_input import InputForm, drop_nulls, keep_spoken_messages
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision, ConsolidationDraft, Skipped
 from memory_mcp.domain.profile import LABELS, Profile
 from memory_mcp.domain.sessions import Turn
-from memory_mcp.domain.timeline import Phases
+from memory_mcp.domain.timeline import PhaseHistory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile import user_profile
@@ -36,10 +36,10 @@ from memory_mcp.render.outcomes import (
 from memory_mcp.render.profile import render_profile_line
 
 Options = argparse.Namespace
-Form = TypeVar("Form", bound=Given)
+Form = TypeVar("Form", bound=InputForm)
 
 
-class _StrictForm(Given):
+class _StrictForm(InputForm):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -103,11 +103,11 @@ async def consolidate(workspace: Workspace, given: Options) -> Output:
     """
     form = _read_form(_ConsolidationForm, given.given) if given.given else _ConsolidationForm()
     insights = [form.insights] if isinstance(form.insights, str) else form.insights
-    said = ToConsolidate(
+    said = ConsolidationDraft(
         history_entry=given.history or form.history_entry,
         memory_update=given.update or form.memory_update,
         insights=tuple(text for text in (*insights, *given.insight) if text.strip()),
-        session=plain(given.session or form.session_id).strip(),
+        session=escape_name(given.session or form.session_id).strip(),
         final=given.final or form.final,
     )
     outcome = await sessions.consolidate(workspace, said)
@@ -119,7 +119,7 @@ async def phase(workspace: Workspace, given: Options) -> Output:
     if given.number is not None:
         return Output(render_fields(await engine.move_to_phase(workspace, given.number)))
     match await engine.phases(workspace):
-        case Phases() as known:
+        case PhaseHistory() as known:
             steps = [
                 {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
                 for step in known.steps
@@ -171,7 +171,7 @@ def _read_form(form: type[Form], text: str) -> Form:
 
 
 _TURNS: Final = TypeAdapter(
-    Annotated[list[Turn], BeforeValidator(lambda given: spoken(without_null(given)))]
+    Annotated[list[Turn], BeforeValidator(lambda given: keep_spoken_messages(drop_nulls(given)))]
 )
 
 
@@ -185,7 +185,7 @@ async def episode(workspace: Workspace, given: argparse.Namespace) -> Output:
     turns = _read_turns(text)
     if given.session:
         workspace = replace(
-            workspace, caller=replace(workspace.caller, conversation=plain(given.session))
+            workspace, caller=replace(workspace.caller, conversation=escape_name(given.session))
         )
     outcome = await sessions.episodic_capture(workspace, turns, given.turn, final=given.final)
     return Output(render_fields(outcome))

@@ -94,9 +94,9 @@ def show(shown: Output, *, as_json: bool) -> int:
     if shown.silent:
         pass
     elif as_json:
-        from memory_mcp.domain.json_input import without_null  # noqa: PLC0415
+        from memory_mcp.domain.json_input import drop_nulls  # noqa: PLC0415
 
-        say_json(without_null(shown.fields))
+        say_json(drop_nulls(shown.fields))
     else:
         say(shown.as_text(shown.fields))
     return 0 if shown.fields["success"] else 1

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from memory_mcp import engine, trust
-from memory_mcp.build import cloud_chosen, cloud_key, system_keyring
+from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
 from memory_mcp.cli import show
 from memory_mcp.cli.show import Fields, Output
 from memory_mcp.config.settings import Settings
-from memory_mcp.config.values import key_in, on_this_machine
+from memory_mcp.config.values import is_on_this_machine, parse_key
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.outcomes import pluralise
@@ -41,22 +41,22 @@ def login(settings: Settings) -> Output:
     url = settings.base_url
     if settings.cloud_off.endswith("_URL"):  # the key would be kept for another address
         raise InvalidRequestError(f"{settings.cloud_off} is wrong. Correct it, and log in then.")
-    key = key_in("The key", _ask_for_key(url))
+    key = parse_key("The key", _ask_for_key(url))
     if key is None:
         raise InvalidRequestError(
             "No key was given, so nothing was changed. Type it at the prompt, or pipe it in: "
             "memory-mcp login < FILE."
         )
-    keyring = system_keyring(settings).store(url, key)
+    keyring = build_keyring(settings).store(url, key)
     message = f"The key for {url} is in the system's keyring ({keyring}). {_key_message(settings)}"
     return Output({"success": True, "baseUrl": url, "keyring": keyring, "message": message})
 
 
 def _key_message(settings: Settings) -> str:
-    source = cloud_key(settings)
+    source = find_cloud_key(settings)
     if settings.cloud_off:
         return f"{settings.cloud_off} is wrong, so it is not used until that is corrected."
-    if not cloud_chosen(settings, source):
+    if not is_cloud_chosen(settings, source):
         return "MEMORY_PROVIDER is local, so it is not used until that changes."
     if source.origin == "environment":
         return "SUPERMEMORY_API_KEY is set too, and comes first."
@@ -84,7 +84,7 @@ def logout(settings: Settings) -> Output:
     if not settings.enabled:
         return _OFF
     url = settings.base_url
-    removed = system_keyring(settings).remove(url)
+    removed = build_keyring(settings).remove(url)
     message = f"The key for {url} is removed." if removed else f"There was no key for {url}."
     if settings.api_key is not None:
         message += " SUPERMEMORY_API_KEY is still set."
@@ -97,7 +97,7 @@ def status(settings: Settings) -> Output:
     """Which provider is chosen, and why; and what judges."""
     if not settings.enabled:
         return _OFF
-    return Output(status_fields(settings, cloud_key(settings)), _status_text)
+    return Output(status_fields(settings, find_cloud_key(settings)), _status_text)
 
 
 def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
     judge = settings.language
     return {
         "success": True,
-        "provider": "supermemory" if cloud_chosen(settings, source) else "local",
+        "provider": "supermemory" if is_cloud_chosen(settings, source) else "local",
         "setting": settings.provider,
         "why": _why(settings, source.origin),
         "key": source.origin,
@@ -121,7 +121,7 @@ def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
 
 
 def _why(settings: Settings, origin: KeyOrigin) -> str:
-    keyless = origin == "none" and not on_this_machine(settings.base_url)
+    keyless = origin == "none" and not is_on_this_machine(settings.base_url)
     match settings.provider:
         case "local":
             return "MEMORY_PROVIDER is local: nothing is sent"

@@ -18,17 +18,17 @@ from memory_mcp.cli import show
 from memory_mcp.cli.show import readable_json, say
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_TIMES
+from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_FACTOR
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach, Record
-from memory_mcp.domain.transfer import Export, ExportFormat, Imported, Parsed
+from memory_mcp.domain.transfer import ExportFormat, ExportHeader, ImportReport, ParsedSource
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.formats import own
 from memory_mcp.formats.claude_md import CLAUDE_FILES
 from memory_mcp.formats.importers import read_source
 from memory_mcp.formats.own import is_export_head, parse_export_head
-from memory_mcp.locations import roots_around
+from memory_mcp.locations import find_untrusted_roots
 from memory_mcp.render.outcomes import render_import, render_import_text
 from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
 from memory_mcp.storage.files.imports import read_material
@@ -54,7 +54,7 @@ async def import_(workspace: Workspace, given: argparse.Namespace) -> show.Outpu
     return show.Output(render_import(done), render_import_text)
 
 
-def _parse(given: argparse.Namespace) -> Parsed:
+def _parse(given: argparse.Namespace) -> ParsedSource:
     """What is in the source; its text, which may be long, is let go of."""
     names = CLAUDE_FILES if given.kind == "claude-md" else ()
     material = read_material(given.source, names, str(given.project_dir or ""))
@@ -63,12 +63,12 @@ def _parse(given: argparse.Namespace) -> Parsed:
 
 async def _import(
     workspace: Workspace,
-    parsed: Parsed,
+    parsed: ParsedSource,
     reach: Reach | None,
     advance: transfer.ReportProgress,
     *,
     erase: bool,
-) -> Imported | Skipped:
+) -> ImportReport | Skipped:
     try:
         return await transfer.import_memories(workspace, parsed, reach, advance, erase=erase)
     except asyncio.CancelledError as error:  # Ctrl-C
@@ -146,7 +146,7 @@ def _disk(path: Path | None, given: argparse.Namespace) -> Disk:
     """Outside of any project the place is the user's choice, with all links on the way to it."""
     disk = Disk()
     if path is not None:
-        around = roots_around(str(path), str(given.project_dir or ""))
+        around = find_untrusted_roots(str(path), str(given.project_dir or ""))
         disk.roots = tuple(Path(root) for root in around)
     return disk
 
@@ -183,7 +183,7 @@ def _export_output(
         )
     size = path.stat().st_size if path is not None and form == "json" else 0
     bytes_max, items_max = (
-        IMPORT_OWN_TIMES * most for most in (IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX)
+        IMPORT_OWN_FACTOR * most for most in (IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX)
     )
     if size > bytes_max or len(written) > items_max:
         message += (
@@ -217,7 +217,7 @@ def _format(target: str, wanted: ExportFormat | None) -> ExportFormat:
     return form
 
 
-def _refuse_loss(target: str, there: Export, about: Export) -> None:
+def _refuse_loss(target: str, there: ExportHeader, about: ExportHeader) -> None:
     """Refuse to write over an export that has what the new one would not have.
 
     Raises:
@@ -238,7 +238,7 @@ def _refuse_loss(target: str, there: Export, about: Export) -> None:
         )
 
 
-def _refuse_foreign_target(path: Path, form: ExportFormat) -> Export | None:
+def _refuse_foreign_target(path: Path, form: ExportFormat) -> ExportHeader | None:
     """Refuse to write over what is no export of ours; what the one says that is there."""
     try:
         if not path.exists():

@@ -1,6 +1,6 @@
-"""Where everything of this process is, and whose it is: from settings to folders.
+"""The folders of this process, and the scope of its memories: derived from the settings.
 
-Nothing is opened or made: it is only looked which folders there are.
+Nothing is opened or created.
 """
 
 import hashlib
@@ -9,31 +9,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from memory_mcp.config.settings import READ_ONLY, Settings, home_folder, machine_home
+from memory_mcp.config.settings import READ_ONLY, Settings, find_home_folder, find_machine_home
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.locations import (
     STATE_FOLDER,
     LostWorkTreeError,
+    find_machine_folder,
     find_main_work_tree,
     find_work_tree,
-    machine_folder,
 )
 from memory_mcp.storage.files.host import git_remote
 
 _SLUG_CHARS_MAX: Final = 100
-"""With what stands around it less than the 255 bytes that a folder's name may have."""
+"""With its prefix and suffix a name stays below the 255 bytes of a file system."""
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where everything of this process is, and whose it is.
+class ProjectFolders:
+    """The folders of this process, and the scope of its memories.
 
-    `project_dir` is the main work tree where `work_tree`, in which this process stands, is linked
-    to one. `machine_dir` is what only this machine writes about the project, outside of both.
-    `remote` is the name that the repository gives the project; nobody has vouched for it.
-    `settings` are folders, each with the setting that moves it. `lost` says why the project cannot
-    be told, if it cannot, and what to do: no other one takes its place.
+    - `work_tree` is where this process runs; `project_dir` its main work tree, if it is linked.
+    - `remote` is the name that the repository gives the project; nobody has vouched for it.
+    - `machine_dir` holds what only this machine writes about the project, outside of both.
+    - `settings` are folders, each with the setting that moves it.
+    - `lost` says why the project cannot be determined, if so, and what to do.
     """
 
     scope: Scope
@@ -49,16 +49,15 @@ class Places:
     lost: str = ""
 
 
-def find_places(settings: Settings, start: Path | None = None) -> Places:
-    """The project in the order: setting, client, enclosing git work tree, none.
+def find_project_folders(settings: Settings, start: Path | None = None) -> ProjectFolders:
+    """The project of the setting, of the client, of the enclosing git work tree, or none.
 
     Raises:
-        InvalidRequestError: it would be where this process stands, and that folder is gone.
+        InvalidRequestError: the current folder is needed, and it is gone.
     """
     work_tree = settings.project_dir
-    unsought = settings.astray or not settings.enabled  # a memory that is off looks for nothing
-    if work_tree is None and not unsought:
-        found = find_work_tree(str((start or current_folder()).absolute()))
+    if work_tree is None and settings.enabled and not settings.project_missing:
+        found = find_work_tree(str((start or find_current_folder()).absolute()))
         work_tree = Path(found) if found else None
     lost = ""
     try:
@@ -66,34 +65,36 @@ def find_places(settings: Settings, start: Path | None = None) -> Places:
     except LostWorkTreeError as error:
         project_dir, work_tree, lost = None, None, f"{error}, then start again. {READ_ONLY}"
     remote = git_remote(project_dir) if project_dir else ""
-    mine = user_folder(settings, settings.user)
-    base = project_dir or mine / "none"
+    user_dir = find_user_folder(settings, settings.user)
+    base = project_dir or user_dir / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"
     state_dir = settings.state_dir or base / STATE_FOLDER
     memory_dir = settings.memory_dir or records
-    machine_dir = machine_folder(machine_home(settings), str(state_dir), str(project_dir or ""))
-    moved = [(home_folder(settings), "MEMORY_HOME"), (Path(machine_dir), "MEMORY_HOME")]
+    machine_dir = find_machine_folder(
+        find_machine_home(settings), str(state_dir), str(project_dir or "")
+    )
+    moved = [(find_home_folder(settings), "MEMORY_HOME"), (Path(machine_dir), "MEMORY_HOME")]
     if project_dir or settings.state_dir:
         moved.append((state_dir, "MEMORY_STATE_DIR"))
     if project_dir or settings.memory_dir:
         moved.append((memory_dir, "MEMORY_DIR"))
-    return Places(
-        scope=Scope(user=settings.user, project=remote or _identity(project_dir)),
+    return ProjectFolders(
+        scope=Scope(user=settings.user, project=remote or _name_project(project_dir)),
         project_dir=project_dir,
         work_tree=work_tree,
         remote=remote,
         state_dir=state_dir,
         memory_dir=memory_dir,
         machine_dir=Path(machine_dir),
-        user_state_dir=mine / STATE_FOLDER,
-        user_memory_dir=mine / "memory",
+        user_state_dir=user_dir / STATE_FOLDER,
+        user_memory_dir=user_dir / "memory",
         settings=tuple(moved),
         lost=lost,
     )
 
 
-def current_folder() -> Path:
-    """Where this process stands.
+def find_current_folder() -> Path:
+    """The current folder.
 
     Raises:
         InvalidRequestError: that folder is gone.
@@ -107,23 +108,23 @@ def current_folder() -> Path:
         ) from error
 
 
-def _identity(project_dir: Path | None) -> str:
-    """The name of a project that has no remote: its folder's, on this machine alone."""
+def _name_project(project_dir: Path | None) -> str:
+    """The name of a project without a remote: that of its folder, on this machine alone."""
     if project_dir is None:
         return "none"
-    return f"{_slug(project_dir.name)}-{_digest(str(project_dir.resolve()))}"
+    return f"{_make_slug(project_dir.name)}-{_hash(str(project_dir.resolve()))}"
 
 
-def user_folder(settings: Settings, user: str) -> Path:
-    """Where the memories of a user are."""
-    return home_folder(settings) / f"user-{_slug(user)}"
+def find_user_folder(settings: Settings, user: str) -> Path:
+    """The folder of a user's memories."""
+    return find_home_folder(settings) / f"user-{_make_slug(user)}"
 
 
-def _slug(name: str) -> str:
-    """A name that can be a folder's everywhere; different names stay different."""
+def _make_slug(name: str) -> str:
+    """A folder name for any file system; different names stay different."""
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")[:_SLUG_CHARS_MAX]
-    return plain if plain == name else f"{plain or 'x'}-{_digest(name)}"
+    return plain if plain == name else f"{plain or 'x'}-{_hash(name)}"
 
 
-def _digest(text: str) -> str:
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]

@@ -1,7 +1,7 @@
-"""From the text of one setting to its value, or to an error that names the choices.
+"""Parsers of single settings: text in, a value or an error that names the choices out.
 
-This module knows neither which settings there are nor the environment. A function that returns a
-`Parser` is given the bounds or choices; the others are parsers themselves.
+Those with bounds or choices are made by a function that returns a `Parser`. Nothing here knows
+which settings there are, or the environment.
 """
 
 import math
@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from memory_mcp.domain.forms import printable
+from memory_mcp.domain.fields import escape_unprintable
 from memory_mcp.domain.hosts import is_loopback, is_private
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
-from memory_mcp.locations import why_unusable
+from memory_mcp.locations import explain_unusable_folder
 from memory_mcp.storage.supermemory.keys import KEY, KEY_CHARS_MAX
 from memory_mcp.text.drafts import check_branch
 
@@ -43,147 +43,143 @@ _SHORT_WEIGHTS: Final = {
 }  # fmt: skip
 
 _WEIGHT_MAX: Final = 10
-"""Ten times what similarity usually counts: nothing else would be left."""
+"""Ten times the default of similarity: nothing else would count."""
 
 
 @dataclass(frozen=True)
-class Variable:
-    """A setting as it was given.
-
-    `name` is the variable that was really set, because errors name it. `project` is the folder
-    that Claude Code names: a relative folder is in there.
-    """
+class EnvironmentVariable:
+    """A variable that is set; errors name it. A relative folder is in `project`, if that is set."""
 
     name: str
     value: str
     project: str = ""
 
-    def wrong(self, must: str, *, shown: bool = True) -> SettingError:
-        """The error that says what the value must be; it may hold a secret if it is not `shown`."""
+    def error(self, must: str, *, shown: bool = True) -> SettingError:
+        """The error that says what the value must be; a possible secret is not `shown`."""
         return SettingError(self.name, self.value if shown else None, must)
 
 
-Parser = Callable[[Variable], object]
+Parser = Callable[[EnvironmentVariable], object]
 
 
-def text(given: Variable) -> str:
+def parse_text(variable: EnvironmentVariable) -> str:
     """Any name that can be stored."""
-    return plain(given.value)
+    return escape_name(variable.value)
 
 
-def plain(value: str) -> str:
-    """A name that can be stored: bytes that are no UTF-8, and unseen characters, are spelt out."""
-    return printable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
+def escape_name(value: str) -> str:
+    """A name that can be stored: invalid UTF-8 and unprintable characters are spelt out."""
+    return escape_unprintable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
 
 
-def choice(*choices: str) -> Callable[[Variable], str]:
+def parse_choice(*choices: str) -> Callable[[EnvironmentVariable], str]:
     """One of these, in any case."""
 
-    def parse(given: Variable) -> str:
+    def parse(variable: EnvironmentVariable) -> str:
         for known in choices:
-            if given.value.casefold() == known.casefold():
+            if variable.value.casefold() == known.casefold():
                 return known
-        raise given.wrong(f"one of {', '.join(choices)}")
+        raise variable.error(f"one of {', '.join(choices)}")
 
     return parse
 
 
-def flag(words: str) -> Callable[[Variable], bool]:
-    """Yes or no. `words` names the two that an error suggests."""
+def parse_flag(words: str) -> Callable[[EnvironmentVariable], bool]:
+    """Yes or no. `words` are the two that an error suggests."""
 
-    def parse(given: Variable) -> bool:
-        match given.value.casefold():
+    def parse(variable: EnvironmentVariable) -> bool:
+        match variable.value.casefold():
             case "1" | "true" | "yes" | "on":
                 return True
             case "0" | "false" | "no" | "off":
                 return False
             case _:
-                raise given.wrong(words)
+                raise variable.error(words)
 
     return parse
 
 
-def number(least: float, most: float) -> Callable[[Variable], float]:
+def parse_number(least: float, most: float) -> Callable[[EnvironmentVariable], float]:
     """A number between two others."""
 
-    def parse(given: Variable) -> float:
-        found = _float(given.value)
+    def parse(variable: EnvironmentVariable) -> float:
+        found = _parse_float(variable.value)
         if not least <= found <= most:  # true of no nan either
-            raise given.wrong(f"a number from {least:g} to {most:g}")
+            raise variable.error(f"a number from {least:g} to {most:g}")
         return found
 
     return parse
 
 
-def whole(least: int, most: int) -> Callable[[Variable], int]:
+def parse_integer(least: int, most: int) -> Callable[[EnvironmentVariable], int]:
     """A whole number between two others."""
 
-    def parse(given: Variable) -> int:
-        found = number(least, most)(given)
-        if not _WHOLE.fullmatch(given.value):  # as hooks read it
-            raise given.wrong(f"a whole number from {least} to {most}")
+    def parse(variable: EnvironmentVariable) -> int:
+        found = parse_number(least, most)(variable)
+        if not _WHOLE.fullmatch(variable.value):  # as hooks read it
+            raise variable.error(f"a whole number from {least} to {most}")
         return int(found)
 
     return parse
 
 
-def seconds(most: float) -> Callable[[Variable], float]:
+def parse_seconds(most: float) -> Callable[[EnvironmentVariable], float]:
     """A time to wait."""
 
-    def parse(given: Variable) -> float:
-        found = _float(given.value)
+    def parse(variable: EnvironmentVariable) -> float:
+        found = _parse_float(variable.value)
         if not 0 < found <= most:  # true of no nan either
-            raise given.wrong(f"seconds, more than 0 and at most {most:g}")
+            raise variable.error(f"seconds, more than 0 and at most {most:g}")
         return found
 
     return parse
 
 
-def _float(value: str) -> float:
+def _parse_float(value: str) -> float:
     try:
         return float(value)
     except ValueError:
         return math.nan
 
 
-def names(given: Variable) -> tuple[str, ...]:
+def parse_names(variable: EnvironmentVariable) -> tuple[str, ...]:
     """Names with commas between them, each once."""
-    parts = (part.strip() for part in given.value.split(","))
+    parts = (part.strip() for part in variable.value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def some_of(*choices: str) -> Callable[[Variable], tuple[str, ...]]:
+def parse_choices(*choices: str) -> Callable[[EnvironmentVariable], tuple[str, ...]]:
     """Some of these, with commas between them."""
 
-    def parse(given: Variable) -> tuple[str, ...]:
-        found = names(given)
+    def parse(variable: EnvironmentVariable) -> tuple[str, ...]:
+        found = parse_names(variable)
         for name in found:
             if name not in choices:
-                raise SettingError(given.name, name, f"some of {', '.join(choices)}")
+                raise SettingError(variable.name, name, f"some of {', '.join(choices)}")
         return found
 
     return parse
 
 
-def phase(given: Variable) -> int:
+def parse_phase(variable: EnvironmentVariable) -> int:
     """The number of a pipeline's phase."""
-    found = _PHASE.fullmatch(given.value)
+    found = _PHASE.fullmatch(variable.value)
     if found is None:
-        raise given.wrong("a whole number from 0 to 9999")
+        raise variable.error("a whole number from 0 to 9999")
     return int(found.group(1))
 
 
-def branch(given: Variable) -> str:
+def parse_branch(variable: EnvironmentVariable) -> str:
     """The name of a branch."""
     try:
-        return check_branch(given.value)
+        return check_branch(variable.value)
     except InvalidRequestError as error:
         what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
-        raise given.wrong(what) from error
+        raise variable.error(what) from error
 
 
-def key_in(name: str, value: str) -> SecretStr | None:
-    """The key that a variable or a person gave; None if that is blank.
+def parse_key(name: str, value: str) -> SecretStr | None:
+    """A key; None if it is blank.
 
     Raises:
         SettingError: no header can carry it. The message does not repeat it.
@@ -197,87 +193,89 @@ def key_in(name: str, value: str) -> SecretStr | None:
     return SecretStr(key)
 
 
-def container(given: Variable) -> str:
-    """The name of a container (a namespace of v5)."""
-    if not _CONTAINER.fullmatch(given.value):
-        raise given.wrong("1 to 100 ASCII letters, digits, `_`, `-` and `:`")
-    return given.value
+def parse_container(variable: EnvironmentVariable) -> str:
+    """The name of a container (a namespace in v5)."""
+    if not _CONTAINER.fullmatch(variable.value):
+        raise variable.error("1 to 100 ASCII letters, digits, `_`, `-` and `:`")
+    return variable.value
 
 
-def origin(given: Variable) -> str:
-    """An address without a path, where a key can be sent."""
+def parse_origin(variable: EnvironmentVariable) -> str:
+    """An address without a path, to which a key may be sent."""
     what = "https://host or https://host:port, without user, path or query"
-    url = _address(given, what)
+    url = _parse_address(variable, what)
     if urlsplit(url).path:
-        raise given.wrong(what, shown=False)
+        raise variable.error(what, shown=False)
     return url
 
 
-def queue(given: Variable) -> str:
+def parse_queue(variable: EnvironmentVariable) -> str:
     """The address of an Amazon SQS queue."""
-    url = endpoint(given)
+    url = parse_endpoint(variable)
     if not urlsplit(url).path:
         what = "the URL of a queue, like https://sqs.eu-west-1.amazonaws.com/123456789012/nudges"
-        raise given.wrong(what, shown=False)
+        raise variable.error(what, shown=False)
     return url
 
 
-def endpoint(given: Variable | None, default: str = "", *, private: bool = False) -> str:
-    """An address with or without a path; `private`: its own network may see what is sent there."""
-    if given is None:
+def parse_endpoint(
+    variable: EnvironmentVariable | None, default: str = "", *, private: bool = False
+) -> str:
+    """An address with or without a path; `private` allows http in a private network."""
+    if variable is None:
         return default
     what = "https://host or https://host:port, with or without a path, without user or query"
-    return _address(given, what, private=private)
+    return _parse_address(variable, what, private=private)
 
 
-def _address(given: Variable, what: str, *, private: bool = False) -> str:
-    found = _ADDRESS.fullmatch(given.value)
+def _parse_address(variable: EnvironmentVariable, what: str, *, private: bool = False) -> str:
+    found = _ADDRESS.fullmatch(variable.value)
     if found is None or not 0 < int(found.group(3) or 443) < 1 << 16:
-        raise given.wrong(what, shown=False)  # it may hold a password, or be the key itself
+        raise variable.error(what, shown=False)  # it may hold a password, or be the key itself
     scheme, host, port, path = found.groups()
     url = f"{scheme}://{host}".lower() + (f":{int(port)}" if port else "")
-    near = on_this_machine(url) or (private and is_private(urlsplit(url).hostname or ""))
+    near = is_on_this_machine(url) or (private and is_private(urlsplit(url).hostname or ""))
     if scheme.lower() == "http" and not near:
         why = "https, because http shows the key to the network (only this machine may do without:"
         also = ", and without a key its own network" if private else ""
-        raise given.wrong(f"{why} localhost, 127.0.0.0/8 or [::1]{also})")
+        raise variable.error(f"{why} localhost, 127.0.0.0/8 or [::1]{also})")
     return url + path
 
 
-def on_this_machine(base_url: str) -> bool:
-    """Whether a base URL of ours leads to this very machine, where a server needs no key."""
+def is_on_this_machine(base_url: str) -> bool:
+    """Whether a base URL leads to this machine, where a server needs no key."""
     return is_loopback(urlsplit(base_url).hostname or "")
 
 
-def folder(given: Variable) -> Path:
+def parse_folder(variable: EnvironmentVariable) -> Path:
     """A folder that may not exist yet.
 
-    A relative one is in the project that Claude Code names: its hooks run in other folders than we.
+    A relative one is in the client's project, because hooks run in other folders than the server.
     """
-    value = given.value
-    if given.project and not value.startswith("~"):
-        value = os.path.join(os.path.expanduser(given.project), value)  # noqa: PTH111, PTH118  # text
-    return folder_named(given.name, value)
+    value = variable.value
+    if variable.project and not value.startswith("~"):
+        value = os.path.join(os.path.expanduser(variable.project), value)  # noqa: PTH111, PTH118  # text
+    return resolve_folder(variable.name, value)
 
 
-def own_folder(given: Variable) -> Path:
-    """A folder for what is ours: it is there, or can be made."""
-    found = folder(given)
-    if must := why_unusable(given.value, str(found)):
-        raise given.wrong(must)
+def parse_own_folder(variable: EnvironmentVariable) -> Path:
+    """A folder that is there, or can be made."""
+    found = parse_folder(variable)
+    if must := explain_unusable_folder(variable.value, str(found)):
+        raise variable.error(must)
     return found
 
 
-def present_folder(given: Variable) -> Path:
-    """A folder that must exist: a typing error would begin an empty memory elsewhere."""
-    found = folder(given)
+def parse_existing_folder(variable: EnvironmentVariable) -> Path:
+    """A folder that must exist: a misspelt one would begin an empty memory elsewhere."""
+    found = parse_folder(variable)
     if not os.path.isdir(found):  # noqa: PTH112  # never raises
-        raise given.wrong("a folder that exists")
+        raise variable.error("a folder that exists")
     return found
 
 
-def folder_named(name: str, value: str) -> Path:
-    """The folder that a setting or an option names, wherever this process goes later.
+def resolve_folder(name: str, value: str) -> Path:
+    """The folder that a setting or an option names, as an absolute path.
 
     Raises:
         SettingError: a home nobody has, or a relative path while the current folder is gone.
@@ -292,12 +290,12 @@ def folder_named(name: str, value: str) -> Path:
         ) from error
 
 
-def weights(given: Variable) -> RerankWeights:
-    """What counts for the order: names with figures, those left out as usual."""
-    usual = RerankWeights()
-    known = [each.name for each in fields(usual)]
+def parse_weights(variable: EnvironmentVariable) -> RerankWeights:
+    """The weights of ranking: names with figures; the rest keep their defaults."""
+    defaults = RerankWeights()
+    known = [each.name for each in fields(defaults)]
     found: dict[str, float] = {}
-    for pair in given.value.split(","):
+    for pair in variable.value.split(","):
         name, _, figure = (part.strip() for part in pair.partition("="))
         name = _SHORT_WEIGHTS.get(name.casefold(), name.casefold())
         try:
@@ -306,5 +304,5 @@ def weights(given: Variable) -> RerankWeights:
             found[""] = 0.0
     if not found.keys() <= set(known) or not all(0 <= f <= _WEIGHT_MAX for f in found.values()):
         what = f"some of {', '.join(known)}, each with a figure from 0 to {_WEIGHT_MAX}"
-        raise given.wrong(f"{what}, like {known[0]}=1,{known[1]}=0.5")
-    return replace(usual, **found)
+        raise variable.error(f"{what}, like {known[0]}=1,{known[1]}=0.5")
+    return replace(defaults, **found)

@@ -13,7 +13,7 @@ from typing import Final
 from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Filters, QueryVectors, View
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool
 from memory_mcp.errors import ModelUnavailableError
@@ -100,7 +100,7 @@ def _compared(record: Record, old: Statement, new: Statement, cosine: float | No
 
 
 async def _by_words(
-    pool: Pool, corpus: Corpus, view: View, filters: Filters, limit: int
+    pool: Pool, corpus: CorpusStatistics, view: View, filters: Filters, limit: int
 ) -> Sequence[Candidate]:
     """What has the telling words of a statement: the same fact has most of them."""
     rising = sorted((n, term) for term, n in corpus.counts.items() if n)

@@ -6,8 +6,8 @@ from typing import Final
 
 from memory_mcp.deduplication.candidates import Alike, alike
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
-from memory_mcp.domain.outcomes import Similar
-from memory_mcp.domain.record import BECAUSE, REJECTED, Record
+from memory_mcp.domain.outcomes import SimilarMemory
+from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace
@@ -57,8 +57,8 @@ def rejection(there: Sequence[Record]) -> Record | None:
     It tells why as far as that was said on a road that can be seen from here.
     """
     said = [record for record in there if record.kind == "tombstone"]
-    rejected = next((record for record in said if record.key.startswith(REJECTED)), None)
-    reason = next((record for record in said if record.key.startswith(BECAUSE)), None)
+    rejected = next((record for record in said if record.key.startswith(REJECTED_PREFIX)), None)
+    reason = next((record for record in said if record.key.startswith(REASON_PREFIX)), None)
     if rejected is None or reason is None:
         return rejected
     return rejected.model_copy(update={"content": reason.content})
@@ -101,7 +101,7 @@ async def _compared(
     if known := next((one for one, verdict in judged if isinstance(verdict, Restated)), None):
         return Skip(known.record)
     olds: list[Record] = []
-    similar: list[Similar] = []
+    similar: list[SimilarMemory] = []
     text, contradicts = new.content, False
     # the newest first: where two old ones differ, the newer one of them counts
     for one, verdict in sorted(judged, key=lambda pair: pair[0].record.id, reverse=True):
@@ -113,7 +113,7 @@ async def _compared(
                 if olds and whole and not _all_in(compose(one.record.content, new.content), whole):
                     continue  # they differ in something else, and which of them is newer is lost
         if whole is None:
-            similar.append(Similar(one.record, one.score))
+            similar.append(SimilarMemory(one.record, one.score))
         else:
             olds.append(one.record)
             text, contradicts = whole, contradicts or isinstance(verdict, Updated)

@@ -1,4 +1,4 @@
-"""Which names and addresses are this machine's own, and which are its network's."""
+"""Hosts of this machine and of its private network."""
 
 from ipaddress import IPv4Network, ip_address
 from typing import Final
@@ -9,7 +9,7 @@ _PRIVATE: Final = tuple(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the name or address is this machine's own."""
+    """Whether the name or address is this machine's."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_private(host: str) -> bool:
-    """Whether the name or address is one of a home's or an office's own network."""
+    """Whether the name or address belongs to a home's or an office's network."""
     if host.endswith(".local"):
         return True
     try:

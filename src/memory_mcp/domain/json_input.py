@@ -9,73 +9,74 @@ from pydantic import BaseModel, model_validator
 from memory_mcp.domain.limits import JSON_VALUES_MAX
 
 
-def without_null(value: object) -> object:
-    """The value without the fields that are null, and the items of which nothing else is left."""
+def drop_nulls(value: object) -> object:
+    """The value without null fields and null items; an item of nulls only goes as well."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, object]", value)
-        return {name: without_null(each) for name, each in fields.items() if each is not None}
+        return {name: drop_nulls(each) for name, each in fields.items() if each is not None}
     if isinstance(value, list | tuple):
-        items = cast("list[object]", value)
-        kept = ((each, without_null(each)) for each in items if each is not None)
-        return [left for each, left in kept if left != {} or each == {}]
+        items = [(each, drop_nulls(each)) for each in cast("list[object]", value)]
+        return [rest for each, rest in items if each is not None and (rest != {} or each == {})]
     return value
 
 
-def spoken(messages: object) -> object:
-    """The messages of a session that have a text, as they came.
+def keep_spoken_messages(messages: object) -> object:
+    """The messages of a session that have a text.
 
-    One that does not say whose it is counts as the assistant's: what the user said is believed.
+    One without a role counts as the assistant's, because what the user says is believed.
     """
     if not isinstance(messages, list):
         return messages
-    heard: list[object] = []
+    spoken: list[object] = []
     for each in cast("list[object]", messages):
         if not isinstance(each, dict):
-            heard.append(each)
+            spoken.append(each)
         elif "content" in each:
-            heard.append({"role": "assistant", **cast("dict[str, object]", each)})
-    return heard
+            spoken.append({"role": "assistant", **cast("dict[str, object]", each)})
+    return spoken
 
 
-class Given(BaseModel):
-    """Base of every form that a model, a client or a person fills in: null means absent in it."""
+class InputForm(BaseModel):
+    """Base of every form that a model, a client or a person fills in: null means absent."""
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_null(cls, given: Any) -> Any:
-        return without_null(given)
+    def _drop_nulls(cls, value: Any) -> Any:
+        return drop_nulls(value)
 
 
-_OPENS_OR_PARTS: Final = (b"[", b"{", b",")
+_VALUE_MARKS: Final = (b"[", b"{", b",")
 
 
 def load_json(data: bytes, values_max: int = JSON_VALUES_MAX) -> Any:
-    """What the JSON says.
+    """Parse JSON strictly.
 
     Raises:
-        ValueError: it is no JSON in UTF-8, says something twice, or holds more than `values_max`
-            values: read, they take up to forty times the room that they take in the file.
+        ValueError: it is no JSON in UTF-8, repeats a field, or holds more than `values_max`
+            values: parsed, they take up to forty times their size in the file.
         RecursionError: it is nested too deeply.
     """
-    if sum(map(data.count, _OPENS_OR_PARTS)) > values_max:
+    if sum(map(data.count, _VALUE_MARKS)) > values_max:
         raise ValueError(f"holds more than {values_max:,} values")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"no UTF-8 at byte {error.start:,}") from error
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+        return json.loads(
+            text, object_pairs_hook=_refuse_repeated_fields, parse_constant=_refuse_constant
+        )
     except json.JSONDecodeError as error:
         where = f"at line {error.lineno}, column {error.colno}"
         raise ValueError(f"no JSON: {error.msg} {where}") from error
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError("says something twice")
     return fields
 
 
-def _refuse(constant: str) -> Any:
+def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is no number of JSON")

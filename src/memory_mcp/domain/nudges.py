@@ -3,71 +3,61 @@
 It is no memory: nothing recalls it, and it is gone once it was shown.
 """
 
-import hashlib
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NewType
-from uuid import UUID
 
 from pydantic import AfterValidator, Field, PlainSerializer, StringConstraints, ValidationError
 
-from memory_mcp.domain.ids import is_record_id
+from memory_mcp.domain.ids import derive_id, is_record_id
 from memory_mcp.domain.limits import (
     NUDGE_BY_CHARS_MAX,
     NUDGE_CHARS_MAX,
+    NUDGE_PRIORITY_DEFAULT,
     NUDGE_PRIORITY_MAX,
     NUDGE_PRIORITY_MIN,
-    NUDGE_PRIORITY_USUAL,
 )
-from memory_mcp.domain.record import Frozen, iso
+from memory_mcp.domain.record import FrozenModel, format_time, truncate_to_milliseconds
 
 NudgeId = NewType("NudgeId", str)
 """A UUIDv7 in its canonical text form."""
-
-_VERSION: Final = 0x7 << 76 | 0b10 << 62
-_FREE_BITS: Final = ((1 << 80) - 1) & ~(0xF << 76 | 0b11 << 62)
-"""What a UUIDv7 leaves to whoever makes it, below the time."""
 
 _KEYS_NAMED: Final = ("text", "priority", "expires_at (or expires)", "by", "user", "id")
 _KEYS: Final = frozenset(
     ("text", "priority", "expires_at", "expires", "by", "user", "id", "created_at")
 )
-_STRANGE_NAMED_MAX: Final = 5
+_UNKNOWN_NAMED_MAX: Final = 5
 _EMPTY: Final = (("text", "string_too_short"), ("text", "missing"))
 
 
-def _known(given: str) -> NudgeId:
-    if not is_record_id(given):
+def _require_uuid7(id_: str) -> NudgeId:
+    if not is_record_id(id_):
         raise ValueError("is no UUIDv7")
-    return NudgeId(given)
+    return NudgeId(id_)
 
 
-def _utc(at: datetime) -> datetime:
-    """As it is stored: in milliseconds. Programs often leave the zone out; then it is UTC."""
-    try:
-        utc = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except OverflowError as error:
-        raise ValueError("is beyond the calendar in UTC") from error
-    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
+def _to_utc(at: datetime) -> datetime:
+    """Programs often leave the zone out; then it is UTC."""
+    return truncate_to_milliseconds(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-_Time = Annotated[datetime, AfterValidator(_utc), PlainSerializer(iso, return_type=str)]
+_Time = Annotated[datetime, AfterValidator(_to_utc), PlainSerializer(format_time, return_type=str)]
 
 
-class Nudge(Frozen, defer_build=True):
-    """What is to be brought up, how much it matters (10: most) and until when.
+class Nudge(FrozenModel, defer_build=True):
+    """What to bring up, how much it matters (10: most) and until when.
 
-    `by` names who left it: a client, or the file it came in.
+    `by` names its author: a client, or the file it came in.
     """
 
-    id: Annotated[NudgeId, AfterValidator(_known)]
+    id: Annotated[NudgeId, AfterValidator(_require_uuid7)]
     text: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=NUDGE_CHARS_MAX)
     ]
     priority: int = Field(
-        default=NUDGE_PRIORITY_USUAL, ge=NUDGE_PRIORITY_MIN, le=NUDGE_PRIORITY_MAX
+        default=NUDGE_PRIORITY_DEFAULT, ge=NUDGE_PRIORITY_MIN, le=NUDGE_PRIORITY_MAX
     )
     expires_at: _Time | None = None
     created_at: _Time
@@ -75,18 +65,18 @@ class Nudge(Frozen, defer_build=True):
     by: str = Field(default="", max_length=NUDGE_BY_CHARS_MAX)
 
     def holds(self, now: datetime) -> bool:
-        """Whether it may still be brought up."""
+        """Whether it has not expired."""
         return self.expires_at is None or self.expires_at > now
 
     @property
     def rank(self) -> tuple[int, datetime, str]:
-        """The lower the better: what matters most, then what waits longest."""
+        """Sort key: what matters most first, then what waits longest."""
         return -self.priority, self.created_at, self.id
 
 
 @dataclass(frozen=True)
-class Left:
-    """A nudge that was left, and what its author should be told."""
+class NudgeReceipt:
+    """A nudge is stored; `notes` are for its author."""
 
     nudge: Nudge
     notes: tuple[str, ...] = ()
@@ -94,9 +84,10 @@ class Left:
 
 @dataclass(frozen=True)
 class WaitingNudges:
-    """The nudges that wait, best first, and what lies beside them and is none, with the reason.
+    """The waiting nudges, best first.
 
-    `strange` names what some of them say and nobody understands.
+    `unread` names what lies beside them and is no nudge, with the reason; `strange` the fields of
+    some of them that no nudge has.
     """
 
     nudges: tuple[Nudge, ...] = ()
@@ -105,34 +96,31 @@ class WaitingNudges:
 
 
 @dataclass(frozen=True)
-class Cleared:
-    """How many were removed, and how many things that are no nudges lie there still."""
+class NudgeRemoval:
+    """How many nudges were removed, and how many things that are no nudges remain."""
 
     removed: int
     left: int = 0
 
 
 @dataclass(frozen=True)
-class Icebreaker:
-    """What this session brings up, if anything, and why it could not look for it, if it could not.
-
-    What has expired meanwhile is brought up no more.
-    """
+class SessionNudge:
+    """The nudge that a session brings up, if there is one; `note` says why none could be read."""
 
     text: str = ""
     note: str = ""
     expires_at: datetime | None = None
 
     def text_at(self, now: datetime) -> str:
-        """What is to be brought up then."""
+        """The text, unless it has expired by then."""
         return self.text if self.expires_at is None or self.expires_at > now else ""
 
 
-class Taking:
-    """Agreed between a session that waits for a nudge and the queue that takes it for it.
+class NudgeHandover:
+    """An agreement between a queue that takes a nudge and the session that waits for it.
 
     Either the queue begins to remove the nudge, and the session waits until it can show it; or the
-    session has left before that, and the queue removes nothing. So none is removed unseen.
+    session left before, and the queue removes nothing. So no nudge is removed unseen.
     """
 
     def __init__(self) -> None:
@@ -141,62 +129,60 @@ class Taking:
         self._left = False
 
     def removes(self) -> bool:
-        """Whether the queue may remove it now: somebody still waits."""
+        """Begin to remove, unless the session has left; whether the queue may."""
         with self._lock:
             self._removing = not self._left
             return self._removing
 
     def leaves(self) -> bool:
-        """Whether the session may stop waiting: nothing was removed, and nothing will be."""
+        """Stop waiting, unless the queue is removing; whether the session may."""
         with self._lock:
             self._left = not self._removing
             return self._left
 
     @property
     def left(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether the session waits no more."""
         return self._left
 
 
-def best_first(nudges: Iterable[Nudge], now: datetime) -> tuple[Nudge, ...]:
-    """Those that have not expired; the first is the one to be taken."""
+def rank_nudges(nudges: Iterable[Nudge], now: datetime) -> tuple[Nudge, ...]:
+    """The nudges that have not expired, best first."""
     return tuple(sorted((n for n in nudges if n.holds(now)), key=lambda nudge: nudge.rank))
 
 
-def id_from(at: datetime, name: str) -> NudgeId:
-    """The id of a nudge that came without one: the same at every look."""
-    milliseconds = max(0, int(at.timestamp() * 1000)) & ((1 << 48) - 1)
-    digest = int.from_bytes(hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:10])
-    return NudgeId(str(UUID(int=milliseconds << 80 | digest & _FREE_BITS | _VERSION)))
+def derive_nudge_id(at: datetime, name: str) -> NudgeId:
+    """The id of a nudge that came without one, the same every time."""
+    return NudgeId(derive_id(at, name))
 
 
-def nudge_of(fields: Mapping[str, Any], usual: Mapping[str, Any]) -> Nudge:
-    """The nudge that these fields say; `usual` stands for those that are absent or null.
+def parse_nudge(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> Nudge:
+    """The nudge in these fields; `defaults` stand for those that are absent or null.
 
     Raises:
-        ValueError: they say none; `flaw` tells why.
+        ValueError: it is none; `explain_invalid_nudge` says why.
     """
-    given = {name: value for name, value in fields.items() if value is not None}
-    if "expires" in given:  # as the command calls it
-        given.setdefault("expires_at", given.pop("expires"))
-    return Nudge.model_validate({**usual, **given})
+    present = {name: value for name, value in fields.items() if value is not None}
+    if "expires" in present:  # the command's word
+        present.setdefault("expires_at", present.pop("expires"))
+    return Nudge.model_validate({**defaults, **present})
 
 
-def strange_keys(fields: Mapping[str, Any]) -> str:
+def describe_unknown_keys(fields: Mapping[str, Any]) -> str:
     """Which of these fields no nudge has, as the rest of a sentence; '' if there is none."""
-    strange = [str(name) for name in fields if name not in _KEYS]
-    if not strange:
+    unknown = [str(name) for name in fields if name not in _KEYS]
+    if not unknown:
         return ""
-    named = ", ".join(strange[:_STRANGE_NAMED_MAX])
+    named = ", ".join(unknown[:_UNKNOWN_NAMED_MAX])
     return f"says {named}, which nobody reads; a nudge has {', '.join(_KEYS_NAMED)}"
 
 
-def flaw(error: Exception) -> str:
+def explain_invalid_nudge(error: Exception) -> str:
     """Why something is no nudge, in a few words."""
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, first["loc"]))
-        if (name, first["type"]) in _EMPTY:
-            return "it is empty"
-        return f"{name}: {first['msg']}" if name else first["msg"]
-    return "it is no JSON object in UTF-8"
+    if not isinstance(error, ValidationError):
+        return "it is no JSON object in UTF-8"
+    first = error.errors(include_url=False)[0]
+    name = ".".join(map(str, first["loc"]))
+    if (name, first["type"]) in _EMPTY:
+        return "it is empty"
+    return f"{name}: {first['msg']}" if name else first["msg"]

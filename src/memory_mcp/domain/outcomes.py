@@ -1,7 +1,10 @@
-"""What the doctor finds."""
+"""What use cases are given to write, and what they return: receipts, reports, findings.
+
+An expected outcome is a value here; only what the caller cannot have expected is an error.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from memory_mcp.domain.cloud import Tally
@@ -13,9 +16,9 @@ from memory_mcp.domain.timeline import Checkpoint, Line
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it must (`must`: memories are at stake) or should be.
+    """A fault that the doctor found. `must`: memories are at stake; `should`: a rebuild helps.
 
-    `remedy` is the next step for a person; `repaired` says that it was carried out just now.
+    `remedy` is the next step for a person; `repaired`: it was carried out just now.
     """
 
     code: str
@@ -25,26 +28,26 @@ class Finding:
     repaired: bool = False
 
 
-REASON: Final = "\nReason: "
-"""What stands between a decision and its reason, where there are lines."""
+REASON_SEPARATOR: Final = "\nReason: "
+"""Between a decision and its reason in a memory's content."""
 
 
 @dataclass(frozen=True)
 class ClosingDecision:
-    """Something that was decided, and why."""
+    """A decision, and why it was taken."""
 
     text: str
     rationale: str = ""
 
     @property
     def content(self) -> str:
-        """The two as one memory: whoever finds what was decided reads why."""
-        return f"{self.text}{REASON}{self.rationale}" if self.rationale else self.text
+        """Both as one memory, so that whoever finds the decision reads the reason."""
+        return f"{self.text}{REASON_SEPARATOR}{self.rationale}" if self.rationale else self.text
 
 
 @dataclass(frozen=True)
 class Closeout:
-    """What is written with a checkpoint, in one step with it. All of it may be absent."""
+    """What is written in one step with a checkpoint. All of it may be absent."""
 
     decisions: tuple[ClosingDecision, ...] = ()
     artifacts: tuple[str, ...] = ()
@@ -56,11 +59,8 @@ class Closeout:
 
 
 @dataclass(frozen=True)
-class ToConsolidate:
-    """A consolidation as proposed. `session` names whose it is; empty: this session's.
-
-    `final` says that the session ends with it.
-    """
+class ConsolidationDraft:
+    """A consolidation as proposed, for `session` (empty: this one). `final` ends the session."""
 
     history_entry: str = ""
     memory_update: str = ""
@@ -70,13 +70,13 @@ class ToConsolidate:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to write: then it only asks for the latest one."""
+        """Whether there is nothing to write: then it asks for the latest one."""
         return not (self.history_entry or self.memory_update or self.insights)
 
 
 @dataclass(frozen=True)
 class Consolidation:
-    """What a session handed on last, as far as it is visible."""
+    """What a session handed on last, as far as that is visible."""
 
     session: str
     final: bool = False
@@ -85,12 +85,12 @@ class Consolidation:
 
 
 @dataclass(frozen=True)
-class Consolidated:
-    """All of it is durable. Without `written` records nothing was new.
+class ConsolidationReceipt:
+    """The `written` records are durable; without any nothing was new.
 
-    `due_turns` is after how many turns the next one is due; 0: never. `latest` is the newest one
-    that is visible, of any session; `asked` says that this was all that was wanted, and
-    `nothing` that there was nothing of the session to make final.
+    The next consolidation is due after `due_turns` turns (0: never). `latest` is the newest visible
+    one of any session; `asked`: only that was wanted. `nothing`: the session had nothing to make
+    final.
     """
 
     session: str
@@ -104,17 +104,16 @@ class Consolidated:
 
 @dataclass(frozen=True)
 class Skipped:
-    """Nothing was done because of how the memory is set up; `reason` is a sentence."""
+    """Nothing was done, because of how the memory is set up; `reason` is a sentence."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """A secret that was taken out of a text: which rule knew it, and where it was.
+    """A secret that was taken out of the argument `field`, and the rule that recognised it.
 
-    `at` counts the characters of the text as it came, once it is normalised. `field` is the name of
-    the argument.
+    `at` is its offset in characters of the normalised text.
     """
 
     rule: str
@@ -124,7 +123,7 @@ class Redaction:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """What held until now and is replaced by something else about the same thing."""
+    """A value that a new memory replaces by another about the same thing."""
 
     memory_id: RecordId
     old: str
@@ -132,18 +131,18 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
-class Similar:
-    """A memory that may be the same fact; nobody could tell. Its likeness is 0-1."""
+class SimilarMemory:
+    """A memory that may be the same fact, undecided. `score` is its likeness, 0-1."""
 
     record: Record
     score: float
 
 
 @dataclass(frozen=True)
-class Added:
-    """A record is durable. `notes` are sentences the caller should read.
+class MemoryAdded:
+    """The memory is durable. `notes` are sentences for the caller.
 
-    `merged`: it was composed of what was given and of what was known.
+    `merged`: it was composed of the new text and a known memory.
     """
 
     record: Record
@@ -152,12 +151,12 @@ class Added:
     redactions: tuple[Redaction, ...] = ()
     merged: bool = False
     contradictions: tuple[Contradiction, ...] = ()
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[SimilarMemory, ...] = ()
 
 
 @dataclass(frozen=True)
 class AlreadyKnown:
-    """No memory was written: a visible one says all of it."""
+    """Nothing was written: a visible memory says all of it."""
 
     record: Record
     redactions: tuple[Redaction, ...] = ()
@@ -165,28 +164,25 @@ class AlreadyKnown:
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """Nothing was written: the user rejected this very statement, as the tombstone says."""
+class MemoryRejected:
+    """Nothing was written: the user rejected this very statement, by this tombstone."""
 
     tombstone: Record
 
 
 @dataclass(frozen=True)
-class Declined:
-    """Nothing was written: it is not worth keeping.
-
-    `reason` is the rest of a sentence that begins with "It".
-    """
+class MemoryDeclined:
+    """Nothing was written: not worth keeping. `reason` completes a sentence that begins "It"."""
 
     reason: str
 
 
-AddOutcome = Added | AlreadyKnown | Rejected | Declined | Skipped
+AddOutcome = MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined | Skipped
 
 
 @dataclass(frozen=True)
-class Captured:
-    """An episode is durable; `merged` into it are the ones that it replaces."""
+class EpisodeSaved:
+    """The episode is durable, and replaces those `merged` into it."""
 
     record: Record
     merged: tuple[RecordId, ...] = ()
@@ -194,18 +190,18 @@ class Captured:
 
 
 @dataclass(frozen=True)
-class Waited:
+class EpisodePostponed:
     """No episode was written now; `reason` is a sentence."""
 
     reason: str
 
 
-EpisodeOutcome = Captured | Waited | Skipped
+EpisodeOutcome = EpisodeSaved | EpisodePostponed | Skipped
 
 
 @dataclass(frozen=True)
-class Forgotten:
-    """A memory was erased for good, or hidden on this line."""
+class MemoryForgotten:
+    """The memory was erased for good, or hidden on this line."""
 
     memory_id: RecordId
     erased: bool
@@ -213,11 +209,11 @@ class Forgotten:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The hits, the mode that really ran, and what the caller should know about them.
+class SearchResults:
+    """The hits, the mode that really ran, and notes for the caller.
 
-    `degraded` says which part of the search did not run, and why. `unreadable` matched as well, but
-    their files are damaged or gone: that is no "nothing found".
+    `degraded` says which part of the search did not run, and why. `unreadable` records matched too,
+    but their files are damaged or gone.
     """
 
     hits: Sequence[Hit]
@@ -228,10 +224,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A checkpoint was sealed; `pending` until somebody decides it.
+class CheckpointSaved:
+    """The checkpoint is sealed; it may be pending until somebody decides it.
 
-    `written` are the records of its closeout, `known` those that said the same already.
+    `written` are the records of its closeout, `known` those that said the same before.
     """
 
     checkpoint: Checkpoint
@@ -241,8 +237,8 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A pending checkpoint was saved, edited and saved, or skipped."""
+class CheckpointDecided:
+    """A pending checkpoint was saved, edited, or skipped."""
 
     checkpoint: Checkpoint
     notes: tuple[str, ...] = ()
@@ -250,20 +246,20 @@ class Decided:
 
 @dataclass(frozen=True)
 class PhaseSealed:
-    """The checkpoint was refused: its phase, or a later one, is sealed on this branch already."""
+    """The checkpoint was refused: this branch has sealed its phase, or a later one."""
 
     phase: int
     sealed: Checkpoint
 
 
-CheckpointOutcome = Saved | Decided | PhaseSealed | Skipped
+CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 
 
 @dataclass(frozen=True)
-class Preview:
-    """What a backtrack or a restore would do. `token` stands for exactly this.
+class MovePreview:
+    """What a backtrack or a restore would do. `token` confirms exactly this.
 
-    `leaves`: there is something to come back to, be it only that a memory was hidden.
+    `leaves`: the move would leave a line that can be restored.
     """
 
     to: str
@@ -280,9 +276,9 @@ class Preview:
 
 @dataclass(frozen=True)
 class Backtracked:
-    """The head was moved. `line` brings back what was hidden, unless it was erased."""
+    """The head was moved. Restoring `line` brings back what was hidden, unless it was erased."""
 
-    preview: Preview
+    preview: MovePreview
     line: LineId | None
     erased: int
     lesson: RecordId | None
@@ -290,16 +286,16 @@ class Backtracked:
 
 
 @dataclass(frozen=True)
-class NotMoved:
+class MoveAborted:
     """The user aborted; nothing was changed."""
 
 
-BacktrackOutcome = Backtracked | Preview | NotMoved | Skipped
+BacktrackOutcome = Backtracked | MovePreview | MoveAborted | Skipped
 
 
 @dataclass(frozen=True)
-class Branched:
-    """A branch was begun, and this session is on it now."""
+class BranchCreated:
+    """The branch exists, and this session is on it."""
 
     branch: BranchName
     at: CheckpointId | None
@@ -307,7 +303,7 @@ class Branched:
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """A checkpoint and how many memories a backtrack to it would hide."""
+    """A checkpoint, and how many memories a backtrack to it would hide."""
 
     checkpoint: Checkpoint
     would_hide: int
@@ -315,10 +311,7 @@ class CheckpointState:
 
 @dataclass(frozen=True)
 class LineState:
-    """A left line, how many memories a restore would bring back, and how many it would hide.
-
-    Those it hides hold from here and were hidden or corrected on the line.
-    """
+    """A left line: how many memories a restore would bring back, and how many it would hide."""
 
     line: Line
     memories: int
@@ -327,12 +320,12 @@ class LineState:
 
 @dataclass(frozen=True)
 class TrustReport:
-    """Whether a project is trusted, which remote it has, and what waits for that.
+    """Whether a project is trusted, which remote it has, and what trust would admit.
 
-    `before` is the remote that it had when the user trusted this place, if that was another one
-    ('': none). `titles` are the first of the `waiting` memories that came with it; `erases` are
-    those of this machine's own memories that would be erased. `cloud` is the address from where
-    other machines' memories would come in, if it is not trusted yet.
+    - `before`: the remote under which the user trusted this place, if it was another ('': none).
+    - `titles`: the first of the `waiting` memories that came with the project.
+    - `erases`: this machine's own memories that would be erased.
+    - `cloud`: the address that other machines' memories would come from, if not trusted yet.
     """
 
     trusted: bool
@@ -346,10 +339,10 @@ class TrustReport:
 
 @dataclass(frozen=True)
 class HeadReport:
-    """Where the project stands, asked from this session's branch.
+    """Where the project stands, seen from this session's branch.
 
-    `phase` is the one that is worked on, or else the last that was sealed (`phase_sealed`).
-    `mirrored` is what still has to reach the cloud, of both pools; None: there is no cloud.
+    `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
+    counts what has yet to reach the cloud, of both pools; None: there is no cloud.
     """
 
     project: str
@@ -363,26 +356,26 @@ class HeadReport:
     invalidated: Sequence[Checkpoint]
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     mirrored: Tally | None = None
     phase_sealed: bool = False
 
 
 @dataclass(frozen=True)
-class WholeCheckpoint:
-    """A checkpoint, what a backtrack to it would hide, and the newest of what was closed with it.
+class CheckpointDetails:
+    """A checkpoint, what a backtrack to it would do, and the newest records of its closeout.
 
-    Without a `preview` nobody goes back to it: it is pending, or the session only reads.
+    Without a `preview` there is no way back to it: it is pending, or the session only reads.
     """
 
     checkpoint: Checkpoint
-    preview: Preview | None
+    preview: MovePreview | None
     closed: Sequence[Record]
 
 
 @dataclass(frozen=True)
-class Happened:
-    """What happened on a line, newest first, and how much there is of it in all."""
+class LineHistory:
+    """The records of a line, newest first, and how many there are in all."""
 
     records: Sequence[Record]
     total: int

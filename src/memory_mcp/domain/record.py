@@ -15,27 +15,27 @@ from pydantic import (
 )
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.forms import (
-    Branch,
-    CheckpointName,
+from memory_mcp.domain.fields import (
+    BranchField,
+    CheckpointField,
     Commit,
-    Id,
     Key,
     Label,
-    LineName,
-    Links,
+    LineField,
     Name,
-    Number,
-    Others,
     Phase,
-    Place,
-    Places,
+    RecordIdField,
+    RecordIds,
+    SegmentField,
+    SegmentIds,
+    SourceIds,
+    StrictInt,
     Tags,
     Text,
     Title,
-    require_seen,
+    require_visible_characters,
 )
-from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, time_of
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.normalise import digest, hidden_character
 
 SCHEMA_VERSION: Final = 1
@@ -48,12 +48,12 @@ Kind = Literal[
 Layer = Literal["core", "recall", "archival"]
 
 Approval = Literal["approved", "auto", "pending", "skipped"]
-"""How a checkpoint was decided: by the user, by MEMORY_APPROVAL=auto, not yet, against."""
+"""Approved by the user, by MEMORY_APPROVAL=auto, not decided yet, or refused."""
 
 DURABLE_KINDS: Final[frozenset[Kind]] = frozenset(
     {"preference", "convention", "pattern", "identity", "lesson"}
 )
-"""What lives outside the timeline: about the user or learnt for good."""
+"""Kinds outside the timeline: about the user, or learnt for good."""
 
 RECALLED_KINDS: Final[frozenset[Kind]] = frozenset(
     {
@@ -61,29 +61,33 @@ RECALLED_KINDS: Final[frozenset[Kind]] = frozenset(
         "episode", "summary", "closeout", "resource", "checkpoint",
     }
 )  # fmt: skip
-"""What a search may find. Moves and tombstones are bookkeeping, nudges have a queue."""
+"""Kinds that a search may find. Moves and tombstones are bookkeeping; nudges have a queue."""
 
 MEMORY_KINDS: Final = RECALLED_KINDS - {"checkpoint"}
-"""What is counted as a memory: a checkpoint's summary is found, but it is a place, not a thing."""
+"""Kinds that count as memories. A checkpoint's summary is found, but is no memory."""
+
+REJECTED_PREFIX: Final = "rejected:"
+"""Begins the key of a tombstone whose memory the user rejected; the statement's digest follows."""
+
+REASON_PREFIX: Final = "because:"
+"""Begins the key of a tombstone that hides nothing: it says, on its own line of the timeline, why a
+statement was rejected. The statement's digest follows."""
+
+EPISODE_PREFIX: Final = "told:"
+"""Begins the key of an episode's tombstone; the episode's key follows. It is not written again."""
 
 
-REJECTED: Final = "rejected:"
-"""Begins the key of a tombstone whose memory the user rejected; its statement's digest follows."""
-
-BECAUSE: Final = "because:"
-"""Begins the key of a tombstone that buries nothing: it tells why a statement was rejected, on the
-road on which that was said. The statement's digest follows."""
-
-TOLD: Final = "told:"
-"""Begins the key of the tombstone of an episode, whose own key follows: it was told once."""
-
-
-def iso(at: datetime) -> str:
-    """A time as it stands in files, on the wire and in the index."""
+def format_time(at: datetime) -> str:
+    """A time in files, on the wire and in the index."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _whole(at: datetime) -> datetime:
+def truncate_to_milliseconds(at: datetime) -> datetime:
+    """The time in UTC, as it is stored.
+
+    Raises:
+        ValueError: UTC's calendar does not have it.
+    """
     try:
         utc = at.astimezone(UTC)
     except OverflowError as error:
@@ -91,45 +95,49 @@ def _whole(at: datetime) -> datetime:
     return utc.replace(microsecond=utc.microsecond // 1000 * 1000)
 
 
-_DRIFT: Final = timedelta(days=366)
-"""A clock that was set right in between: moves follow each other by their ids."""
+_CLOCK_DRIFT_MAX: Final = timedelta(days=366)
+"""Between a move's id and its date, as clocks are corrected: moves are ordered by their ids."""
 
 _CONTENT_CHARS_MAX: Final[dict[Kind, int]] = {
     "checkpoint": limits.SUMMARY_CHARS_MAX,
     "move": limits.SUMMARY_CHARS_MAX,
     "tombstone": limits.SUMMARY_CHARS_MAX,
 }
-"""Of the kinds that are no memories; of a memory the usual limit counts."""
+"""For the kinds that are no memories."""
 
-_ACTS: Final[dict[Kind, frozenset[str]]] = {
+_MOVE_ACTS: Final[dict[Kind, frozenset[str]]] = {
     "checkpoint": frozenset({"checkpoint", "decide"}),
     "move": frozenset({"fork", "backtrack", "restore"}),
 }
-"""What moves the head, and how."""
+"""How each kind may move the head."""
 
-_LAST_MOMENT: Final = datetime(2100, 1, 1, tzinfo=UTC)
-"""No clock that writes records is set beyond this; what is would come after all that follows."""
+_LATEST_TIME: Final = datetime(2100, 1, 1, tzinfo=UTC)
+"""A later record would sort after everything that follows it; no clock is set so far ahead."""
 
 _ERASING: Final[frozenset[Kind]] = frozenset({"move", "tombstone"})
 
-Timestamp = Annotated[AwareDatetime, AfterValidator(_whole), PlainSerializer(iso, return_type=str)]
-"""UTC in milliseconds with a Z, in files and on the wire: text order is time order."""
+Timestamp = Annotated[
+    AwareDatetime,
+    AfterValidator(truncate_to_milliseconds),
+    PlainSerializer(format_time, return_type=str),
+]
+"""UTC in milliseconds with a Z: text order is time order."""
 
 
-class Frozen(BaseModel):
-    """Base of every value: frozen. Fields of a later version are ignored, never rewritten."""
+class FrozenModel(BaseModel):
+    """Base of stored values. Fields of a later version are ignored, never rewritten."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Scope(Frozen):
-    """Whose memory it is. `project` is absent in the user scope."""
+class Scope(FrozenModel):
+    """Whose memory it is; the user scope has no project."""
 
     user: Name
     project: Name | None = None
 
 
-class Origin(Frozen):
+class Origin(FrozenModel):
     """Who taught us this, in which session, at which commit."""
 
     by: Literal["assistant", "user", "system"] = "assistant"
@@ -139,33 +147,33 @@ class Origin(Frozen):
     git_branch: Name = ""
 
 
-class Move(Frozen):
-    """One step of a head. Steps are sets: folding them in any order gives the same timeline.
+class Move(FrozenModel):
+    """One step of a head. Moves are sets: folding them in any order gives the same timeline.
 
-    `opens` names the segments that this step begins (by branch), all of them children of
-    `parents`; `leaves` names the segments that are tips no longer; `gives_up` names everything that
-    its branch does not hold from here on, `forgets` what of it is erased for good; `undoes` names
-    the backtracks and restores that a restore takes back, so that they give up nothing any more;
-    `decides` the move that left a checkpoint pending; `carries` the records that were written
-    with it in one step.
+    - `opens`: the segments that it begins, by branch; all are children of `parents`.
+    - `leaves`: the segments that are tips no longer.
+    - `gives_up`: the segments that its branch no longer holds; `forgets`: those erased for good.
+    - `undoes`: the backtracks and restores that a restore takes back.
+    - `decides`: the move that left a checkpoint pending.
+    - `carries`: the records written with it in one step.
     """
 
     act: Literal["checkpoint", "decide", "fork", "backtrack", "restore"]
-    branch: Branch
-    opens: dict[Branch, Place] = Field(
+    branch: BranchField
+    opens: dict[BranchField, SegmentField] = Field(
         default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX
     )
-    parents: Places = ()
-    leaves: Places = ()
-    gives_up: Places = ()
-    forgets: Places = ()
-    undoes: Others = ()
-    carries: Others = ()
-    checkpoint: CheckpointName | None = None
-    decides: Id | None = None
+    parents: SegmentIds = ()
+    leaves: SegmentIds = ()
+    gives_up: SegmentIds = ()
+    forgets: SegmentIds = ()
+    undoes: RecordIds = ()
+    carries: RecordIds = ()
+    checkpoint: CheckpointField | None = None
+    decides: RecordIdField | None = None
     phase: Phase | None = None
     approval: Approval | None = None
-    line: LineName | None = None
+    line: LineField | None = None
 
     @model_validator(mode="after")
     def _opens_only_new(self) -> Self:
@@ -177,34 +185,34 @@ class Move(Frozen):
         return self
 
 
-class Lineage(Frozen):
-    """What places a record by itself, whatever other files there are.
+class Lineage(FrozenModel):
+    """What places a record on the timeline without any other file.
 
-    Records are committed with code: a clone of one git branch has some of them, and not those that
-    another git branch holds. `move` began the segment of the record, as a child of `parents`.
-    `given_up` names what earlier moves gave up on its branch, by move, and `undone` those moves
-    that were taken back. `base` names what the branch stood on when it was forked.
+    Records are committed with code, so a clone of one git branch lacks those of another. `move`
+    began the record's segment, as a child of `parents`. `given_up` names the segments that earlier
+    moves took off its branch, by move, and `undone` the moves that were taken back. `base` names
+    the segments that the branch was forked from.
     """
 
-    move: Id | None = None
-    parents: Places = ()
-    given_up: dict[Id, Places] = Field(
+    move: RecordIdField | None = None
+    parents: SegmentIds = ()
+    given_up: dict[RecordIdField, SegmentIds] = Field(
         default_factory=dict[RecordId, tuple[SegmentId, ...]],
         max_length=limits.LINEAGE_SEGMENTS_MAX,
     )
-    undone: Others = ()
-    base: Places = ()
+    undone: RecordIds = ()
+    base: SegmentIds = ()
 
 
-class Record(Frozen):
-    """What rests in one file. Never edited: a correction is a new record that supersedes.
+class Record(FrozenModel):
+    """One immutable file. A correction is a new record that supersedes this one.
 
-    `erases` names records whose files must not exist any more (an explicit forget). It is what
-    makes a forget that was cut short, or that happened in another clone, complete itself here.
+    `erases` names records whose files must not exist any more: it completes a forget that was
+    interrupted, or that happened in another clone.
     """
 
-    schema_version: Number = Field(default=SCHEMA_VERSION, ge=1)
-    id: Id
+    schema_version: StrictInt = Field(default=SCHEMA_VERSION, ge=1)
+    id: RecordIdField
     kind: Kind
     layer: Layer = "archival"
     key: Key = ""
@@ -212,47 +220,41 @@ class Record(Frozen):
     title: Title = ""
     category: Label = ""
     tags: Tags = ()
-    importance: Number = Field(
-        default=limits.IMPORTANCE_USUAL, ge=limits.IMPORTANCE_MIN, le=limits.IMPORTANCE_MAX
+    importance: StrictInt = Field(
+        default=limits.IMPORTANCE_DEFAULT, ge=limits.IMPORTANCE_MIN, le=limits.IMPORTANCE_MAX
     )
     pinned: bool = Field(default=False, strict=True)
     expires_at: Timestamp | None = None
     phase: Phase | None = None
-    segment: Place | None = None
-    branch: Branch | None = None
+    segment: SegmentField | None = None
+    branch: BranchField | None = None
     lineage: Lineage = Lineage()
-    supersedes: Others = ()
-    derived_from: Links = ()
-    erases: Others = ()
+    supersedes: RecordIds = ()
+    derived_from: SourceIds = ()
+    erases: RecordIds = ()
     move: Move | None = None
     scope: Scope
     origin: Origin = Origin()
     created_at: Timestamp
 
     @model_validator(mode="after")
-    def _could_be_ours(self) -> Self:
+    def _refuse_foreign(self) -> Self:
         """Refuse what no use case writes, however well each field is formed."""
-        origin, scope = self.origin, self.scope
-        read = "".join(
-            (
-                self.content, self.title, self.category, self.key, *self.tags,
-                origin.client, origin.session, origin.git_branch, scope.user, scope.project or "",
-            )
-        )  # fmt: skip
-        if hidden_character(read) is not None:  # all at once: nearly always there is none
-            require_seen(self._texts())
-        if self.created_at >= _LAST_MOMENT:
+        texts = self._texts()
+        if hidden_character("".join(texts.values())) is not None:  # nearly always there is none
+            require_visible_characters(texts)
+        if self.created_at >= _LATEST_TIME:
             raise ValueError("created_at is dated later than any clock is set")
         if self.supersedes or self.derived_from or self.erases:
-            self._require_others()
-        if self.move is not None or self.kind in _ACTS:
-            self._require_act()
+            self._check_references()
+        if self.move is not None or self.kind in _MOVE_ACTS:
+            self._check_move()
         most = _CONTENT_CHARS_MAX.get(self.kind)
         if most is not None and len(self.content) > most:
             raise ValueError(f"a {self.kind} of {len(self.content):,} characters: {most:,} at most")
         return self
 
-    def _require_others(self) -> None:
+    def _check_references(self) -> None:
         if self.id in self.supersedes or self.id in self.derived_from or self.id in self.erases:
             raise ValueError("a record cannot supersede, erase or derive from itself")
         if self.kind not in _ERASING:
@@ -278,11 +280,11 @@ class Record(Frozen):
             "scope.project": scope.project or "",
         }
 
-    def _require_act(self) -> None:
+    def _check_move(self) -> None:
         act = self.move.act if self.move else "nothing"
-        if act not in _ACTS.get(self.kind, ()):
+        if act not in _MOVE_ACTS.get(self.kind, ()):
             raise ValueError(f"a {self.kind} cannot move the head by {act!r}")
-        if abs(time_of(self.id) - self.created_at) > _DRIFT:
+        if abs(parse_id_time(self.id) - self.created_at) > _CLOCK_DRIFT_MAX:
             raise ValueError("its id is of another year than its date")
 
     @property
@@ -292,27 +294,27 @@ class Record(Frozen):
 
     @property
     def recalled(self) -> bool:
-        """Whether a search may find it. A checkpoint nobody approved is not a memory."""
+        """Whether a search may find it. An unapproved checkpoint is no memory."""
         if self.move is not None and self.move.approval in ("pending", "skipped"):
             return False
         return self.kind in RECALLED_KINDS
 
     @property
     def statement(self) -> str:
-        """The digest of what a memory states, or of what a tombstone says was rejected.
+        """The digest of what a memory states, or of the statement that a tombstone rejects.
 
-        Of the tombstone of an episode: whose episodes it belongs to, without the turn.
+        For an episode's tombstone: the series it belongs to, without the turn.
         """
         if self.kind == "tombstone":
-            if self.key.startswith(TOLD):
+            if self.key.startswith(EPISODE_PREFIX):
                 return self.key.rpartition(":")[0]
             name, _, rest = self.key.partition(":")
-            return rest if f"{name}:" in (REJECTED, BECAUSE) else ""
+            return rest if f"{name}:" in (REJECTED_PREFIX, REASON_PREFIX) else ""
         return digest(self.content) if self.recalled else ""
 
     @property
     def container_tags(self) -> list[str]:
-        """Whose it is and what it is about, as the tags by which other tools ask for memories."""
+        """Scope and subject, as tags by which other tools ask for memories."""
         about = [f"category:{self.category}"] if self.category else []
         return [
             self.scope.user,
@@ -322,16 +324,16 @@ class Record(Frozen):
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """The file's content; what is absent or empty is left out."""
+        """The file's content, without absent and empty fields."""
         fields = self.model_dump(mode="json")
-        return without_empty({**fields, "container_tags": self.container_tags})
+        return drop_empty({**fields, "container_tags": self.container_tags})
 
 
-def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something: no null, no empty text, list or object, no plain false."""
+def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields without null, false, and empty texts, lists and objects."""
     kept: dict[str, Any] = {}
     for name, value in fields.items():
-        tidy = without_empty(value) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownArgumentType]  # JSON
+        tidy = drop_empty(value) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownArgumentType]  # JSON
         if tidy is None or tidy is False or tidy in ("", [], {}):
             continue
         kept[name] = tidy
@@ -339,7 +341,7 @@ def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 Reach = Literal["project", "user"]
-"""Whose memory it is to be: this project's, or the user's in every project."""
+"""Whose memory it is: this project's, or the user's in every project."""
 
 
 @dataclass(frozen=True)
@@ -360,8 +362,8 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Writing:
-    """The circumstances of one record: its id, when and where on the timeline, by and for whom."""
+class RecordContext:
+    """What a new record needs beside its draft: id, time, place on the timeline, scope, origin."""
 
     id: RecordId
     at: datetime

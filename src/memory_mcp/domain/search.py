@@ -1,4 +1,4 @@
-"""What a reader asks for, what is searched and found, and the vectors of texts."""
+"""Values of a search: views, filters, candidates, scores, and the vectors of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from memory_mcp.domain.record import Kind, Reach, Record
 
 @dataclass(frozen=True)
 class View:
-    """From where a question is asked: the segments on the chain, and the moment."""
+    """From where a reader looks: the segments on the chain, and the time."""
 
     chain: frozenset[SegmentId]
     now: datetime
@@ -22,13 +22,16 @@ class View:
 class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
-    `statement` asks for those that state exactly this (`Record.statement`), and for tombstones of
-    what was rejected; `statements` for those of any of several. `tags` must all be there; `kinds`
-    and `segments` are alternatives. `reach` says of which pool. `since` and `until` bound when it
-    was written: from the one, and before the other; `session` says in which session, where the
-    empty name is that of all who name none. `key` is a whole key, or its beginning with a `*` after
-    it. Facts of the profile repeat what memories say, so they are left out unless their category,
-    a key or a statement is asked for.
+    - `tags` must all be there; `kinds` and `segments` are alternatives.
+    - `key` is a whole key, or the beginning of one followed by `*`.
+    - `since` (inclusive) and `until` (exclusive) bound when the record was written.
+    - `session` is where it was written; the empty name is that of all who name none.
+    - `reach` chooses the pool.
+    - `statement` is the digest of what it states (`Record.statement`), tombstones of rejected
+      statements included; `statements` are alternatives.
+
+    Facts of the profile repeat what memories say, so they are left out unless their category, a key
+    or a statement is asked for.
     """
 
     category: str = ""
@@ -47,22 +50,19 @@ class Filters:
     statements: frozenset[str] = frozenset()
 
     @property
-    def stating(self) -> bool:
-        """Whether it is asked what is stated: tombstones count there, which no search finds."""
+    def by_statement(self) -> bool:
+        """Whether records are asked for by statement: then tombstones count, too."""
         return bool(self.statement or self.statements)
 
     @property
-    def with_profile(self) -> bool:
-        """Whether facts of the profile are wanted too."""
-        return self.stating or bool(self.key) or self.category.casefold() == PROFILE_CATEGORY
+    def includes_profile(self) -> bool:
+        """Whether facts of the profile are wanted, too."""
+        return self.by_statement or bool(self.key) or self.category.casefold() == PROFILE_CATEGORY
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How the answer is to be chosen from what was found.
-
-    `min_score` leaves out what is less likely relevant. `diverse` drops near twins of better hits.
-    """
+class SelectionOptions:
+    """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones."""
 
     min_score: float = 0.0
     diverse: bool = False
@@ -70,10 +70,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Hit:
-    """A memory found, with its score in 0-1.
+    """A memory found, with its score (0-1), and what the score is made of (`parts`).
 
-    `place` says where on the timeline it was written, if another machine wrote it and this is the
-    first that was heard of it here. `parts` says what the score is made of.
+    `place` says where on the timeline it was written, if another machine wrote it and it is not
+    stored here yet.
     """
 
     record: Record
@@ -82,12 +82,12 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-class Fields(NamedTuple):
-    """What of a record is searched: terms with spaces between them, as `ranking.analysis` has it.
+class SearchFields(NamedTuple):
+    """The searchable terms of a record, separated by spaces, as `ranking.analysis` makes them.
 
-    `body` is title and text, `names` who speaks, `dates` the days that are named or meant ("last
-    week"), `extra` tags, category and the parts of identifiers. `day` is the day that the text
-    itself says it is of (ISO), or empty.
+    `body` is title and text, `names` the speakers, `dates` the days named or meant ("last week"),
+    `extra` tags, category and the parts of identifiers. `day` (ISO, or empty) is the day that the
+    text says it is of.
     """
 
     body: str
@@ -98,26 +98,25 @@ class Fields(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A visible record that may be what is looked for, before ranking."""
+    """A visible record that may answer the question, before ranking."""
 
     id: RecordId
-    fields: Fields
+    fields: SearchFields
     importance: int
     pinned: bool
     created_at: str
 
 
 class Neighbour(NamedTuple):
-    """A visible record written `steps` before (negative) or after a candidate `of` its session.
+    """A visible record written `steps` after (negative: before) the candidate `of` its session.
 
-    It may be what is looked for itself, found by what stands beside it, unless it is not `wanted`:
-    it does not pass the filters of the search.
+    It is a candidate itself if it passes the filters of the search (`wanted`).
     """
 
     of: RecordId
     steps: int
     id: RecordId
-    fields: Fields
+    fields: SearchFields
     importance: int = 3
     pinned: bool = False
     created_at: str = ""
@@ -125,21 +124,20 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """The store as a whole: how many records it holds, and in how many each term occurs."""
+class CorpusStatistics:
+    """How many records the index holds, and in how many of them each term occurs."""
 
     records: int
     counts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Nearness:
-    """How near records are in meaning.
+class SemanticScores:
+    """How near records are to a question in meaning. Records without vectors are in no mapping.
 
-    `pooled` is the cosine of question and record. `best` holds, for each token of the question,
-    the best cosine with any token of the record; empty if the embedder gives no tokens. `spans`
-    says which characters of the question each token is. Records that are not encoded (yet) are in
-    neither mapping.
+    `pooled` is the cosine of question and record. `best` holds, for each token of the question, the
+    best cosine with a token of the record; empty if the embedder gives no tokens. `spans` are the
+    characters of the question that each token covers.
     """
 
     pooled: Mapping[RecordId, float]
@@ -148,8 +146,8 @@ class Nearness:
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A place in the answer: score in 0-1, and what it is made of (for `why`)."""
+class RankedCandidate:
+    """A candidate with its score (0-1), and what that is made of (for `why`)."""
 
     id: RecordId
     score: float
@@ -158,9 +156,9 @@ class Ranked:
 
 @dataclass(frozen=True)
 class RerankWeights:
-    """What the user lets count for the order, in units of a logit (MEMORY_RERANK_WEIGHTS).
+    """The weights of ranking, in units of a logit (MEMORY_RERANK_WEIGHTS).
 
-    With the usual figures importance, recency and pins break near ties and no more.
+    By default importance, recency and pins only break near ties.
     """
 
     similarity: float = 1.0
@@ -171,18 +169,18 @@ class RerankWeights:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The vectors of one stretch of a memory, as they rest in the index.
+    """The vectors of one stretch of a memory, as the index stores them.
 
-    `pooled` is the normalised vector of the whole stretch in int8 (times 127), one byte for each
-    dimension. `tokens` holds one bit for each dimension of each token (1: positive after the mean
-    token was taken off), packed big-endian, token after token; empty if the embedder gives none.
+    `pooled` is the normalised vector of the stretch in int8 (times 127), a byte per dimension.
+    `tokens` holds a bit per dimension of each token (1: positive after the mean token is
+    subtracted), packed big-endian, token after token; empty if the embedder gives none.
     """
 
     pooled: bytes
     tokens: bytes = b""
 
 
-Passage = tuple[Chunk, ...]
+PassageVectors = tuple[Chunk, ...]
 """The chunks of one memory, in order; never empty."""
 
 
@@ -190,8 +188,8 @@ Passage = tuple[Chunk, ...]
 class QueryVectors:
     """The vectors of a question: float32, little-endian, normalised.
 
-    `tokens` follow one another; `spans` says for each from which characters of the question it
-    comes (start, end). Both are empty if the embedder gives none.
+    `tokens` follow one another; `spans` are the characters (start, end) of the question that each
+    covers. Both are empty if the embedder gives none.
     """
 
     pooled: bytes
@@ -200,8 +198,8 @@ class QueryVectors:
 
 
 @dataclass(frozen=True)
-class ReadVectors:
-    """The chunks of those records that are encoded, and how many rows were damaged."""
+class StoredVectors:
+    """The chunks of the encoded records, and how many rows were damaged."""
 
-    passages: Mapping[RecordId, Passage]
+    passages: Mapping[RecordId, PassageVectors]
     damaged: int = 0

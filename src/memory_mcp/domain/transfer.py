@@ -1,7 +1,7 @@
-"""Values of import and export: what was read of a source, and what became of it.
+"""Values of import and export.
 
-A source (another program's file, or an export of ours) is read as a whole before anything is
-written. Each thing in it is an item, which ends as exactly one of: stored, known, left out.
+A source (another program's files, or an export of ours) is read as a whole before anything is
+written. Each item in it ends as exactly one of: stored, known, left out.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ EXPORT_FORMAT: Final = "memory-mcp"
 EXPORT_VERSION: Final = 1
 
 ExportFormat = Literal["json", "markdown"]
-Touch = Literal["erases", "hides", "replaces"]
-"""What an import may do to memories that are here."""
+ImportEffect = Literal["erases", "hides", "replaces"]
+"""What an import may do to existing memories."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a source: its name below the source's folder, its text, its last change."""
+    """A file of a source; `name` is its path below the source's folder."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutItem:
     """An item that is not stored, and why."""
 
     item: str
@@ -38,25 +38,26 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Material:
-    """All that was read of a source. `folder` says whether it is one; some files may not count.
+class SourceMaterial:
+    """All that was read of a source, which may be a `folder`, and the files that do not count.
 
-    `times` is by how much what is the user's own may be larger than what a repository brings.
+    `times` is the factor by which the limits are raised: a user's own backup may be larger than
+    what a repository brings.
     """
 
     documents: tuple[SourceFile, ...]
     folder: bool = False
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutItem, ...] = ()
     times: int = 1
 
 
 @dataclass(frozen=True)
 class ForeignMemory:
-    """A memory as another program kept it.
+    """A memory as another program stored it.
 
-    `identity` names it within its kind of source, wherever the file lies: the same memory has the
-    same one in a copy. `item` is how a person finds it there. `at` is the source's own time;
-    `around` a guess (when the file was changed) that no identity rests on.
+    `identity` names it within its kind of source and stays the same in a copy of the file. `item`
+    is how a person finds it there. `at` is the source's own time; `around` is a guess (when the
+    file was changed), on which no identity rests.
     """
 
     identity: str
@@ -73,8 +74,8 @@ class ForeignMemory:
 
 
 @dataclass(frozen=True)
-class Export:
-    """What an export says of itself: of whom it is, when it was made, and what is in it."""
+class ExportHeader:
+    """What an export says of itself: whose it is, when it was made, and what is in it."""
 
     scope: Scope
     at: datetime
@@ -84,22 +85,22 @@ class Export:
 
 
 @dataclass(frozen=True)
-class OwnExport:
+class ParsedExport:
     """An export of ours, read and checked."""
 
-    about: Export
+    about: ExportHeader
     records: tuple[Record, ...]
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """What a source holds: memories, items that are none, and what is to be said of all of it."""
+class ParsedSource:
+    """What a source holds: memories, items that are none, and notes on all of it."""
 
     source: str
     memories: tuple[ForeignMemory, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutItem, ...] = ()
     notes: tuple[str, ...] = ()
-    own: OwnExport | None = None
+    own: ParsedExport | None = None
 
     @property
     def read(self) -> int:
@@ -108,12 +109,13 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Imported:
-    """What became of a source, or would: `read` is `stored`, `known` and `left_out` together.
+class ImportReport:
+    """What an import did, or would do (`dry`).
 
-    `records` were written: an item that was too long is several. `erases` counts the memories that
-    are here, and that the source says were forgotten, `hides` those that its moves and tombstones
-    hide, `replaces` those that its memories supersede; `touched` names the first of each.
+    - `read` items are `stored`, `known` and `left_out` together.
+    - `records` were written: a long item becomes several.
+    - `erases`, `hides` and `replaces` count the existing memories that the source forgets, hides by
+      its moves and tombstones, or supersedes; `affected` names the first of each.
     """
 
     source: str
@@ -121,13 +123,15 @@ class Imported:
     read: int
     stored: int
     known: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutItem, ...]
     records: int
     kinds: Mapping[Kind, int]
     redactions: Mapping[str, int]
     erases: int = 0
     hides: int = 0
     replaces: int = 0
-    touched: Mapping[Touch, tuple[str, ...]] = field(default_factory=dict[Touch, tuple[str, ...]])
+    affected: Mapping[ImportEffect, tuple[str, ...]] = field(
+        default_factory=dict[ImportEffect, tuple[str, ...]]
+    )
     first: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
 
-from memory_mcp.domain.ids import ROOT, RecordId, needed_of, time_of
+from memory_mcp.domain.ids import ROOT, RecordId, explain_short_part, parse_id_time
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
-from memory_mcp.domain.record import Kind, Move, Record, Writing
+from memory_mcp.domain.record import Kind, Move, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.recovery import CONFLICT, replaced, settle, settled
@@ -21,7 +21,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
     UnknownMemoryError,
 )
-from memory_mcp.timeline.moves import advance, fold, place, placed_as
+from memory_mcp.timeline.moves import apply_lineages, apply_move, fold_moves, merge_lineages
 from memory_mcp.timeline.plans import require_branch
 
 _NAMED_MAX: Final = 20
@@ -67,11 +67,11 @@ async def view_of(workspace: Workspace) -> View:
     return view_on(workspace, (await current(workspace)).timeline)
 
 
-def writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Writing:
+def writing(workspace: Workspace, timeline: Timeline, at: datetime) -> RecordContext:
     """The circumstances of a record that this session writes now."""
     branch = workspace.caller.branch
     segment = timeline.tips(branch)[-1]
-    return Writing(
+    return RecordContext(
         id=workspace.ids.new(at),
         at=at,
         segment=segment,
@@ -99,7 +99,7 @@ async def known_memory(workspace: Workspace, memory_id: str, view: View) -> Reco
         return record
     nearest = [id_ for pool in workspace.pools for id_ in await pool.index.nearest(wanted, view)]
     raise UnknownMemoryError(
-        memory_id, nearest=_closest(wanted, nearest), needed=needed_of(wanted, nearest)
+        memory_id, nearest=_closest(wanted, nearest), needed=explain_short_part(wanted, nearest)
     )
 
 
@@ -149,7 +149,7 @@ async def move(
         moved = Head(
             project=head.project,
             revision=head.revision + 1,
-            timeline=advance(head.timeline, record),
+            timeline=apply_move(head.timeline, record),
             last=record,
             with_last=planned.along,
         )
@@ -191,15 +191,15 @@ async def absorb(workspace: Workspace) -> int:
         head = await settle(workspace, head)
         known = await workspace.project.index.moves()
         fresh = set(known) - head.timeline.moves
-        timeline = place(await _placing(workspace, head.timeline), head.timeline)
+        timeline = apply_lineages(await _placing(workspace, head.timeline), head.timeline)
         if not fresh and timeline is head.timeline:
             return 0
         records = [record async for record in workspace.project.records.scan(known)]
         if head.timeline.moves.issubset(known):
             # folded from the start where possible: both clones then give everything the same name
-            timeline = placed_as(fold(records), timeline)
+            timeline = merge_lineages(fold_moves(records), timeline)
         else:
-            timeline = fold(records, onto=timeline)
+            timeline = fold_moves(records, onto=timeline)
         joined = head.model_copy(update={"revision": head.revision + 1, "timeline": timeline})
         try:
             await workspace.heads.replace(joined, expected=head.revision)
@@ -247,7 +247,7 @@ def moving_record(
         created_at=at,
         key=f"project:{head.project}:phase" if step.phase is not None else "",
     )
-    lineage = advance(head.timeline, record).lineage(step.branch, record.segment)
+    lineage = apply_move(head.timeline, record).lineage(step.branch, record.segment)
     others = {move: gone for move, gone in lineage.given_up.items() if move != id_}
     return record.model_copy(update={"lineage": lineage.model_copy(update={"given_up": others})})
 
@@ -290,14 +290,14 @@ async def _begin(workspace: Workspace) -> Head:
 async def _from_records(workspace: Workspace, revision: int) -> Head:
     known = await workspace.project.index.moves()
     records = [record async for record in workspace.project.records.scan(known)]
-    timeline = fold(records)
-    timeline = place(await _placing(workspace, timeline), timeline)
+    timeline = fold_moves(records)
+    timeline = apply_lineages(await _placing(workspace, timeline), timeline)
     return Head(project=workspace.scope.project or "none", revision=revision, timeline=timeline)
 
 
 def _after(head: Head, now: datetime) -> datetime:
     """Moves are ordered by time, so a clock that was set back must not reorder them."""
-    known = [time_of(id_) for id_ in head.timeline.moves]
+    known = [parse_id_time(id_) for id_ in head.timeline.moves]
     return max(now, *(at + timedelta(milliseconds=1) for at in known)) if known else now
 
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from memory_mcp.deadlines import patience
+from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Filters, Neighbour, View
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, Neighbour, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
 
@@ -91,14 +91,19 @@ class HealedIndex:
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return await self._healed(lambda: self._index.ids(among))
 
-    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
+    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         return await self._healed(lambda: self._index.corpus(terms, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         return await self._healed(lambda: self._index.spellings(term))
 
     async def match(
-        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+        self,
+        terms: Sequence[str],
+        corpus: CorpusStatistics,
+        view: View,
+        filters: Filters,
+        limit: int,
     ) -> list[Candidate]:
         return await self._healed(lambda: self._index.match(terms, corpus, view, filters, limit))
 
@@ -216,7 +221,7 @@ class HealedIndex:
             except IndexDamagedError:  # empty, unfinished, broken or of another version
                 pass
         try:
-            async with patience(
+            async with time_limit(
                 "the index, which is being made anew from the records", INDEX_CATCH_UP_SECONDS_MAX
             ):
                 await self.catch_up()

@@ -7,7 +7,7 @@ from typing import Final
 
 from memory_mcp.domain.cloud import Letter
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.limits import LOOK_SECONDS_MIN
+from memory_mcp.domain.limits import PULL_INTERVAL_SECONDS_MIN
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, CloudTrust, Outbox, Remote
@@ -53,7 +53,7 @@ class Mirror:
 
     def look_soon(self) -> None:
         """This session has begun to use the cloud, or goes on: look around, now and then."""
-        if self.now() - self._looked_at > LOOK_SECONDS_MIN:
+        if self.now() - self._looked_at > PULL_INTERVAL_SECONDS_MIN:
             self._to_look = True
             self.wake.set()
 
@@ -70,7 +70,7 @@ class Mirror:
     def waited(self, *, in_vain: bool) -> None:
         """A search waited for a look around, which was done in time or not."""
         if in_vain and self.waits:
-            self._waits_from = self.now() + LOOK_SECONDS_MIN
+            self._waits_from = self.now() + PULL_INTERVAL_SECONDS_MIN
 
     def looking(
         self, look: Callable[[], Coroutine[object, object, object]]

@@ -11,7 +11,7 @@ from typing import Final
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters
-from memory_mcp.domain.timeline import CurrentPhase, PhaseMoved, Phases, PhaseStep, Timeline
+from memory_mcp.domain.timeline import CurrentPhase, PhaseChange, PhaseHistory, PhaseStep, Timeline
 from memory_mcp.engine.head import current, view_on, writing
 from memory_mcp.engine.pending import pending_note
 from memory_mcp.engine.reading import load
@@ -19,7 +19,7 @@ from memory_mcp.engine.receipts import still_on_line
 from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.text.drafts import check_phase
-from memory_mcp.timeline.plans import phase_again
+from memory_mcp.timeline.plans import find_phase_repetition
 
 _CATEGORY: Final = "phase"
 _LOOKED_AT: Final = 100
@@ -50,28 +50,30 @@ async def phase_at_work(workspace: Workspace, reach: Reach) -> int | None:
 
 def redoing(workspace: Workspace, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """A sentence if this phase was sealed before, with what the user can choose."""
-    again = phase_again(timeline, workspace.caller.branch, phase)
+    again = find_phase_repetition(timeline, workspace.caller.branch, phase)
     return (again.said,) if again else ()
 
 
 def redoing_once(workspace: Workspace, timeline: Timeline, phase: int | None) -> tuple[str, ...]:
     """As `redoing`, for the first memory of a conversation that is added to the phase."""
-    again = phase_again(timeline, workspace.caller.branch, phase)
+    again = find_phase_repetition(timeline, workspace.caller.branch, phase)
     if again is None:
         return ()
     about = (workspace.caller.conversation, again.phase, again.sealed.id)
     return (again.said,) if workspace.conversations.first_told(about) else ()
 
 
-async def phases(workspace: Workspace) -> Phases | Skipped:
+async def phases(workspace: Workspace) -> PhaseHistory | Skipped:
     """The phase now, and the transitions and sealed phases that hold from here."""
     if skipped := reads_refused(workspace):
         return skipped
     timeline = (await current(workspace)).timeline
-    return Phases(await phase_now(workspace, timeline), tuple(await _steps(workspace, timeline)))
+    return PhaseHistory(
+        await phase_now(workspace, timeline), tuple(await _steps(workspace, timeline))
+    )
 
 
-async def move_to_phase(workspace: Workspace, number: int) -> PhaseMoved | Skipped:
+async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skipped:
     """Write down that the project moved to a phase.
 
     Raises:
@@ -85,7 +87,7 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseMoved | Skipp
         steps = await _steps(workspace, timeline)
         notes = _notes(workspace, timeline, number)
         if steps and steps[-1].number == number and not steps[-1].sealed:
-            return PhaseMoved(number, None, notes)
+            return PhaseChange(number, None, notes)
         before = f" from phase {steps[-1].number}" if steps else ""
         place = writing(workspace, timeline, workspace.clock.now())
         record = Record(
@@ -105,14 +107,14 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseMoved | Skipp
         )
         notes += await workspace.project.keep(record)
         notes += (*await still_on_line(workspace, record), *await pending_note(workspace))
-    return PhaseMoved(number, record, notes)
+    return PhaseChange(number, record, notes)
 
 
 def _notes(workspace: Workspace, timeline: Timeline, number: int) -> tuple[str, ...]:
     notes: list[str] = []
     if workspace.policy.phase not in (None, number):
         notes.append(f"This session goes on with phase {workspace.policy.phase} (MEMORY_PHASE).")
-    if again := phase_again(timeline, workspace.caller.branch, number):
+    if again := find_phase_repetition(timeline, workspace.caller.branch, number):
         notes.append(again.said)
     return tuple(notes)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, Hit, Ranked, View
+from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View
 from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreUnavailableError
@@ -62,7 +62,7 @@ async def newest(
 
 
 async def hits_of(
-    ranked: Sequence[Ranked], home: Mapping[RecordId, Pool], view: View, limit: int
+    ranked: Sequence[RankedCandidate], home: Mapping[RecordId, Pool], view: View, limit: int
 ) -> tuple[list[Hit], frozenset[RecordId]]:
     """The best hits, and which better ones could not be read."""
     hits: list[Hit] = []

@@ -8,13 +8,13 @@ from typing import Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock
 from memory_mcp.domain.deduplication import Merging, Secrets
-from memory_mcp.domain.forms import clean_name
+from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.ids import BranchName, RecordId
-from memory_mcp.domain.nudges import Icebreaker, Taking
+from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Reach, Record, Scope
 from memory_mcp.domain.search import RerankWeights
-from memory_mcp.domain.sessions import OpeningSettings, Pace
+from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import HealedIndex
 from memory_mcp.engine.mirror import Mirror
@@ -154,16 +154,16 @@ class Policy:
     weights: RerankWeights = field(default_factory=RerankWeights)
     secrets: Secrets = "redact"
     merging: Merging = field(default_factory=Merging)
-    pace: Pace = field(default_factory=Pace)
-    opening: OpeningSettings = field(default_factory=OpeningSettings)
+    episode_settings: EpisodeSettings = field(default_factory=EpisodeSettings)
+    opening: ContextSettings = field(default_factory=ContextSettings)
 
 
 class Opening:
     """How a conversation opens: what it brings up, once its first context has asked."""
 
     def __init__(self) -> None:
-        self.taking = Taking()
-        self.task: asyncio.Task[Icebreaker] | None = None
+        self.taking = NudgeHandover()
+        self.task: asyncio.Task[SessionNudge] | None = None
 
 
 @dataclass(frozen=True)
@@ -388,9 +388,9 @@ class Workspace:
         found = self.provenance.origin(self.caller.client)
         origin = found.model_copy(
             update={
-                "client": clean_name(found.client),
-                "session": clean_name(found.session),
-                "git_branch": clean_name(found.git_branch),
+                "client": normalise_name(found.client),
+                "session": normalise_name(found.session),
+                "git_branch": normalise_name(found.git_branch),
             }
         )
         name = self.caller.conversation
@@ -401,7 +401,7 @@ class Workspace:
 
     def named(self, session: str) -> str:
         """The name of a session as it may be written."""
-        return hide_secret_name(clean_name(session), self.policy.secrets)
+        return hide_secret_name(normalise_name(session), self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:

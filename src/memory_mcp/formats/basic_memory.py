@@ -11,7 +11,13 @@ from posixpath import basename, splitext
 from typing import Final
 
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import Found, as_text, as_texts, as_time, collect
@@ -43,7 +49,7 @@ class _Note:
     tags: tuple[str, ...]
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether a note has such front matter, or an observation or relation in it."""
     return any(_is_note(note.text) for note in find_notes(material))
 
@@ -58,7 +64,7 @@ def _is_note(text: str) -> bool:
     )
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every observation, relation and section of every note."""
     lost: set[str] = set()
     found = (each for document in material.documents for each in _read_document(document, lost))
@@ -78,9 +84,9 @@ def _read_document(document: SourceFile, lost: set[str]) -> Iterator[Found]:
     at = next((at for name in _STAMPS if (at := as_time(fields.get(name)))), None)
     blocks = list(parse_blocks(body))
     if not blocks:
-        yield LeftOut(document.name, "is a note without a text")
+        yield LeftOutItem(document.name, "is a note without a text")
     for found in _read_blocks(note, document.name, blocks):
-        if isinstance(found, LeftOut):
+        if isinstance(found, LeftOutItem):
             yield found
         else:
             yield replace(found, at=at, around=document.modified)
@@ -92,7 +98,7 @@ def _read_blocks(note: _Note, file: str, blocks: list[MarkdownBlock]) -> Iterato
         where = f"{file}, line {block.line}: {block.text[:60]}"
         is_item = block.form == "item"
         if block.form == "heading":
-            yield LeftOut(where, BARE)
+            yield LeftOutItem(where, BARE)
         elif is_item and (relation := _RELATION.fullmatch(block.text)) and _has_verb(relation):
             yield _make_relation(note, relation, where)
         elif is_item and _is_observation(block.text):

@@ -11,7 +11,13 @@ from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats.claude_md import find_notes, read_pieces
 from memory_mcp.formats.markdown import parse_front_matter
 from memory_mcp.formats.values import Found, as_fields, as_text, as_time, collect
@@ -29,7 +35,7 @@ _KINDS: Final[dict[str, Kind]] = {
 """Claude Code's types of notes: about the user, how to work, what goes on, where to look."""
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether a folder has the index, or a note the `metadata`, that Claude Code writes."""
     names = {basename(document.name) for document in material.documents}
     if material.folder and _INDEX in names:
@@ -37,13 +43,13 @@ def matches(material: Material) -> bool:
     return any("metadata" in parse_front_matter(note.text)[0] for note in find_notes(material))
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every note of the folder, and what its index says by itself."""
     lost: set[str] = set()
     return collect("claude-code", material, _read_all(material, lost), lost)
 
 
-def _read_all(material: Material, lost: set[str]) -> Iterator[Found]:
+def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[Found]:
     names = {document.name for document in material.documents}
     for document in material.documents:
         fields, body = parse_front_matter(document.text)
@@ -62,7 +68,7 @@ def _read_note(document: SourceFile, fields: dict[str, Any], body: str) -> Found
     name = as_text(fields.get("name")) or splitext(basename(document.name))[0]
     summary, text = as_text(fields.get("description")), body.strip()
     if not (summary or text):
-        return LeftOut(document.name, "is a note without a text")
+        return LeftOutItem(document.name, "is a note without a text")
     content = text if summary in text else "\n\n".join(part for part in (summary, text) if part)
     return ForeignMemory(
         identity=f"note\n{name}\n{content}",
@@ -82,12 +88,12 @@ def _read_plain(document: SourceFile, body: str, names: set[str]) -> Iterator[Fo
     is_index = basename(document.name) == _INDEX
     title = "" if is_index else _make_title(splitext(basename(document.name))[0])
     for found in read_pieces(document, body, title):
-        if isinstance(found, LeftOut):
+        if isinstance(found, LeftOutItem):
             yield found
             continue
         link = _LINK.search(found.content) if is_index else None
         if link and normpath(join(dirname(document.name), link.group(1))) in names:
-            yield LeftOut(found.item, f"leads to {link.group(1)}, which comes itself")
+            yield LeftOutItem(found.item, f"leads to {link.group(1)}, which comes itself")
         else:
             yield replace(found, kind="preference" if found.kind == "preference" else "fact")
 

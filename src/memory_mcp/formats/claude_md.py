@@ -9,7 +9,13 @@ from dataclasses import replace
 from posixpath import basename
 from typing import Final
 
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import Found, collect, is_markdown
 
@@ -24,12 +30,12 @@ _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _PREFERENCE: Final = re.compile(r"\b(?:prefer\w*|style|tone)\b", re.IGNORECASE)
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether it is one file that has such a name."""
     return not material.folder and _is_claude_file(material.documents[0])
 
 
-def find_notes(material: Material) -> list[SourceFile]:
+def find_notes(material: SourceMaterial) -> list[SourceFile]:
     """The first Markdown files that may be notes of some program: a CLAUDE.md is none."""
     if material.folder:
         notes = [d for d in material.documents if d.name.casefold().endswith(".md")]
@@ -42,7 +48,7 @@ def _is_claude_file(document: SourceFile) -> bool:
     return basename(document.name).casefold() in CLAUDE_FILES
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every point and paragraph of the files, with the names of what they import."""
     imports: dict[str, None] = {}
     lost: set[str] = set()
@@ -54,7 +60,9 @@ def read(material: Material) -> Parsed:
     return replace(parsed, notes=(note, *parsed.notes))
 
 
-def _read_all(material: Material, imports: dict[str, None], lost: set[str]) -> Iterator[Found]:
+def _read_all(
+    material: SourceMaterial, imports: dict[str, None], lost: set[str]
+) -> Iterator[Found]:
     for document in material.documents:
         fields, body = parse_front_matter(document.text)
         lost.update(fields)
@@ -74,11 +82,11 @@ def read_pieces(document: SourceFile, body: str, title: str) -> Iterator[Found]:
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         where = f"{document.name}, line {block.line}: {block.text[:60]}"
         if block.form == "heading":
-            yield LeftOut(where, BARE)
+            yield LeftOutItem(where, BARE)
         elif _IMPORTS_ALONE.fullmatch(block.text):
-            yield LeftOut(where, "imports another file, which is not followed")
+            yield LeftOutItem(where, "imports another file, which is not followed")
         elif after is not None and _announces(block, after):
-            yield LeftOut(where, "only announces the list below it")
+            yield LeftOutItem(where, "only announces the list below it")
         else:
             path = " \u203a ".join(block.path) or title
             yield ForeignMemory(

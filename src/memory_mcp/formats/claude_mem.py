@@ -9,7 +9,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats.values import (
     Fields,
     Found,
@@ -34,7 +40,7 @@ _HEADINGS: Final = {
 """The parts of a summary."""
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether it is the object that the export writes."""
     document = material.documents[0]
     if material.folder or is_markdown(document.name):
@@ -43,7 +49,7 @@ def matches(material: Material) -> bool:
     return "observations" in names and not names.isdisjoint(("sessions", "summaries", "prompts"))
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every observation and summary; prompts and sessions are reported."""
     found = (each for document in material.documents for each in _read_document(document))
     parsed = collect("claude-mem", material, found)
@@ -62,9 +68,9 @@ def _read_document(document: SourceFile) -> Iterator[Found]:
         if any(as_text(fields.get(name)) for name in ("learned", "completed")):
             yield _read_summary(fields, f"session {number}", document)
         else:
-            yield LeftOut(f"session {number}", "says when a session was, and nothing else")
+            yield LeftOutItem(f"session {number}", "says when a session was, and nothing else")
     for number, _ in enumerate(_list_items(export, "prompts"), 1):
-        yield LeftOut(f"prompt {number}", "is what was typed, and no memory of it")
+        yield LeftOutItem(f"prompt {number}", "is what was typed, and no memory of it")
 
 
 def _list_items(export: Fields, name: str) -> Sequence[Any]:
@@ -81,7 +87,7 @@ def _read_observation(fields: Fields, where: str, document: SourceFile) -> Found
     ]
     texts = [part for part in parts if part]
     if not (texts or title):
-        return LeftOut(where, "is an observation without a text")
+        return LeftOutItem(where, "is an observation without a text")
     if changed := as_texts(fields.get("files_modified")):
         texts.append(f"Files: {', '.join(changed)}")
     category = as_text(fields.get("type"))
@@ -101,7 +107,7 @@ def _read_observation(fields: Fields, where: str, document: SourceFile) -> Found
 def _read_summary(fields: Fields, where: str, document: SourceFile) -> Found:
     parts = {head: text for name, head in _HEADINGS.items() if (text := as_text(fields.get(name)))}
     if not parts:
-        return LeftOut(where, "is a summary without a text")
+        return LeftOutItem(where, "is a summary without a text")
     content = "\n".join(f"{head}: {text}" for head, text in parts.items())
     return ForeignMemory(
         identity=_make_identity("summary", fields, content),

@@ -4,8 +4,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Protocol, cast
 
-from memory_mcp.domain.sessions import GENERATED
-from memory_mcp.domain.transfer import LeftOut, Material, Parsed
+from memory_mcp.domain.sessions import PAGE_MARK
+from memory_mcp.domain.transfer import LeftOutItem, ParsedSource, SourceMaterial
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.sources import OWN_EXPORT, SOURCES
 from memory_mcp.formats.values import is_markdown, refuse_broken_json
@@ -14,16 +14,16 @@ from memory_mcp.formats.values import is_markdown, refuse_broken_json
 class Importer(Protocol):
     """A module of this package that reads the files of one program."""
 
-    def matches(self, material: Material) -> bool:
+    def matches(self, material: SourceMaterial) -> bool:
         """Whether the file or folder looks like one of that program's."""
         ...
 
-    def read(self, material: Material) -> Parsed:
+    def read(self, material: SourceMaterial) -> ParsedSource:
         """Every memory in it, and what is left out; InvalidRequestError if it cannot be read."""
         ...
 
 
-def read_source(material: Material, source: str | None, name: str) -> Parsed:
+def read_source(material: SourceMaterial, source: str | None, name: str) -> ParsedSource:
     """Read a source; without its kind, as the kind that it looks like.
 
     Raises:
@@ -44,18 +44,18 @@ def _load(source: str) -> Importer:
     return cast("Importer", import_module(f"memory_mcp.formats.{SOURCES[source].module}"))
 
 
-def _drop_own_pages(material: Material) -> Material:
+def _drop_own_pages(material: SourceMaterial) -> SourceMaterial:
     """Leave out the pages that this program renders: they repeat memories that are here."""
-    pages = [d for d in material.documents if d.text.startswith(GENERATED)]
+    pages = [d for d in material.documents if d.text.startswith(PAGE_MARK)]
     reason = "was written by this program, of its own memories"
     return replace(
         material,
         documents=tuple(d for d in material.documents if d not in pages),
-        left_out=(*material.left_out, *(LeftOut(d.name, reason) for d in pages)),
+        left_out=(*material.left_out, *(LeftOutItem(d.name, reason) for d in pages)),
     )
 
 
-def _identify(material: Material, name: str) -> str:
+def _identify(material: SourceMaterial, name: str) -> str:
     """The kind of source that the material looks like; a folder must look like one only."""
     if _load(OWN_EXPORT).matches(material):
         return OWN_EXPORT

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats import claude_mem
 from memory_mcp.formats.values import (
     Fields,
@@ -29,7 +35,7 @@ _KNOWN: Final = {
 """Fields that are carried over, or only say how the memory was found."""
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether the value holds memories of the form that mem0 gives."""
     document = material.documents[0]
     if material.folder or is_markdown(document.name) or claude_mem.matches(material):
@@ -42,25 +48,25 @@ def matches(material: Material) -> bool:
     )
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every memory, and every relation of the graph."""
     lost: set[str] = set()
     return collect("mem0", material, _read_all(material, lost), lost)
 
 
-def _read_all(material: Material, lost: set[str]) -> Iterator[Found]:
+def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[Found]:
     seen: set[str] = set()
     by_id: dict[str, str] = {}
     for document in material.documents:
         value = parse_json(document.text, document.name)
         memories = _read_memories(value, document, lost)
         for mem0_id, found in chain(memories, _read_relations(value, document)):
-            if isinstance(found, LeftOut):
+            if isinstance(found, LeftOutItem):
                 yield found
             elif found.identity in seen:
-                yield LeftOut(found.item, "stands there twice")
+                yield LeftOutItem(found.item, "stands there twice")
             elif mem0_id and by_id.setdefault(mem0_id, found.identity) != found.identity:
-                yield LeftOut(
+                yield LeftOutItem(
                     found.item, "has the id of another memory in it, which says otherwise"
                 )
             else:
@@ -82,7 +88,7 @@ def _read_memories(
         where = f"memory {number}"
         text = next((text for name in _TEXTS if (text := as_text(fields.get(name)))), "")
         if not text:
-            yield "", LeftOut(where, "has no text in `memory`")
+            yield "", LeftOutItem(where, "has no text in `memory`")
             continue
         metadata = as_fields(fields.get("metadata"))
         lost.update({name for name, given in fields.items() if name not in _KNOWN and given})
@@ -116,7 +122,7 @@ def _read_relations(value: object, document: SourceFile) -> Iterator[tuple[str, 
         target = as_text(fields.get("target")) or as_text(fields.get("destination"))
         where = f"relation {number}"
         if not (subject and verb and target):
-            yield "", LeftOut(where, "lacks one of source, relationship and target")
+            yield "", LeftOutItem(where, "lacks one of source, relationship and target")
             continue
         words = f"{subject} {verb.replace('_', ' ')} {target}"  # names stay as they are written
         relation = ForeignMemory(

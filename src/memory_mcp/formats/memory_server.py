@@ -10,7 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.formats.values import (
     Fields,
     Found,
@@ -27,7 +33,7 @@ _WITHIN: Final = r"[\w-]"
 """Beside such a character a name is a part of another one: `shop` in `shop-api`."""
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether the first line that is not blank is an entity or a relation; or it is a graph."""
     document = material.documents[0]
     if material.folder or is_markdown(document.name):
@@ -39,7 +45,7 @@ def matches(material: Material) -> bool:
     return fields.get("type") in ("entity", "relation") and "content" not in fields
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """Every observation and every relation, with the lines that hold neither."""
     found = (each for document in material.documents for each in _read_document(document))
     return collect("memory-server", material, found)
@@ -68,28 +74,30 @@ def _read_line(line: str, item: str, document: SourceFile) -> Iterator[Found]:
     value = try_json(line, "")
     fields = as_fields(value)
     if not isinstance(value, dict):
-        yield LeftOut(item, "is no JSON object: a line that was cut short, or not its own")
+        yield LeftOutItem(item, "is no JSON object: a line that was cut short, or not its own")
     elif fields.get("type") == "entity":
         yield from _read_entity(fields, item, document)
     elif fields.get("type") == "relation":
         yield _read_relation(fields, item, document)
     else:
-        yield LeftOut(item, f"is neither an entity nor a relation, but {fields.get('type')!r:.80}")
+        yield LeftOutItem(
+            item, f"is neither an entity nor a relation, but {fields.get('type')!r:.80}"
+        )
 
 
 def _read_entity(fields: Fields, item: str, document: SourceFile) -> Iterator[Found]:
     name = as_text(fields.get("name"))
     observations = as_items(fields.get("observations"))
     if not name:
-        yield LeftOut(item, "is an entity without a name")
+        yield LeftOutItem(item, "is an entity without a name")
     elif not observations:
-        yield LeftOut(f"{item}: {name}", "is an entity of which nothing was observed")
+        yield LeftOutItem(f"{item}: {name}", "is an entity of which nothing was observed")
     else:
         for number, observation in enumerate(observations, 1):
             where = f"{item}: {name}, observation {number}"
             text = as_text(observation)
             if not text:
-                yield LeftOut(where, "is an observation without a text")
+                yield LeftOutItem(where, "is an observation without a text")
                 continue
             yield ForeignMemory(
                 identity=f"observation\n{name}\n{text}",
@@ -104,7 +112,7 @@ def _read_entity(fields: Fields, item: str, document: SourceFile) -> Iterator[Fo
 def _read_relation(fields: Fields, item: str, document: SourceFile) -> Found:
     subject, verb, target = (as_text(fields.get(n)) for n in ("from", "relationType", "to"))
     if not (subject and verb and target):
-        return LeftOut(item, "is a relation that lacks one of from, relationType and to")
+        return LeftOutItem(item, "is a relation that lacks one of from, relationType and to")
     return ForeignMemory(
         identity=f"relation\n{subject}\n{verb}\n{target}",
         item=f"{item}: {subject} {verb} {target}",

@@ -23,19 +23,19 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory_mcp.domain.forms import reason_of
-from memory_mcp.domain.ids import BranchName, RecordId, month_of
-from memory_mcp.domain.json_input import without_null
-from memory_mcp.domain.record import SCHEMA_VERSION, Reach, Record, iso
+from memory_mcp.domain.fields import explain_validation_error
+from memory_mcp.domain.ids import BranchName, RecordId, format_id_month
+from memory_mcp.domain.json_input import drop_nulls
+from memory_mcp.domain.record import SCHEMA_VERSION, Reach, Record, format_time
 from memory_mcp.domain.transfer import (
     EXPORT_FORMAT,
     EXPORT_VERSION,
-    Export,
-    LeftOut,
-    Material,
-    OwnExport,
-    Parsed,
+    ExportHeader,
+    LeftOutItem,
+    ParsedExport,
+    ParsedSource,
     SourceFile,
+    SourceMaterial,
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.markdown import split_front_matter
@@ -52,7 +52,7 @@ _OURS: Final = re.compile(
 )
 
 
-def render_json_start(about: Export) -> str:
+def render_json_start(about: ExportHeader) -> str:
     """The text before the records."""
     head = json.dumps(_render_head(about), ensure_ascii=False)
     return f'{head[:-1]}, "records": [\n'
@@ -73,7 +73,7 @@ def make_note_name(record: Record) -> str:
     plain = unicodedata.normalize("NFKD", record.title or record.content[:200])
     words = "-".join(_WORD.findall(plain.encode("ascii", "ignore").decode().lower()))
     words = words[:_NAME_CHARS_MAX].rstrip("-") or record.kind
-    return f"{get_pool_name(record)}/{month_of(record.id)}/{words}-{record.id}.md"
+    return f"{get_pool_name(record)}/{format_id_month(record.id)}/{words}-{record.id}.md"
 
 
 def render_note(record: Record) -> str:
@@ -84,7 +84,7 @@ def render_note(record: Record) -> str:
     return f"{_render_front_matter(fields)}{content}\n"
 
 
-def render_index(about: Export, count: int, lines: Iterable[str], *, complete: bool) -> str:
+def render_index(about: ExportHeader, count: int, lines: Iterable[str], *, complete: bool) -> str:
     """The index: what the export is, and a line for each record."""
     head = _render_front_matter({**_render_head(about), "count": count, "complete": complete})
     whose = about.scope.project if "project" in about.pools else about.scope.user
@@ -111,11 +111,11 @@ def get_pool_name(record: Record) -> Reach:
     return "user" if record.scope.project is None else "project"
 
 
-def _render_head(about: Export) -> dict[str, Any]:
+def _render_head(about: ExportHeader) -> dict[str, Any]:
     return {
         "format": EXPORT_FORMAT,
         "version": EXPORT_VERSION,
-        "exported_at": iso(about.at),
+        "exported_at": format_time(about.at),
         "scope": about.scope.model_dump(mode="json", exclude_none=True),
         "branch": about.branch,
         "pools": list(about.pools),
@@ -132,7 +132,7 @@ def _render_front_matter(fields: Mapping[str, object]) -> str:
     return f"---\n{''.join(lines)}---\n"
 
 
-_EXPORT: Final = TypeAdapter(Export)
+_EXPORT: Final = TypeAdapter(ExportHeader)
 _POOLS: Final[tuple[Reach, ...]] = ("project", "user")
 _HEAD_CHARS: Final = 400
 _FORMAT: Final = re.compile(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
@@ -152,7 +152,7 @@ def is_export_head(text: str) -> bool:
     return start.startswith("{") and _FORMAT.search(start) is not None
 
 
-def parse_export_head(text: str) -> Export | None:
+def parse_export_head(text: str) -> ExportHeader | None:
     """What the beginning of an export says of it; None if that cannot be read."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
@@ -165,24 +165,24 @@ def parse_export_head(text: str) -> Export | None:
         return None
 
 
-def _find_index(material: Material) -> SourceFile | None:
+def _find_index(material: SourceMaterial) -> SourceFile | None:
     return next((d for d in material.documents if d.name == INDEX_NAME), None)
 
 
-def matches(material: Material) -> bool:
+def matches(material: SourceMaterial) -> bool:
     """Whether a file, or the index of a folder, begins as our own exports do."""
     head = _find_index(material) if material.folder else material.documents[0]
     return head is not None and is_export_head(head.text)
 
 
-def read(material: Material) -> Parsed:
+def read(material: SourceMaterial) -> ParsedSource:
     """The records of an export.
 
     Raises:
         InvalidRequestError: something in it is invalid; the message says what, and where.
     """
     index = _find_index(material)
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutItem] = []
     if material.folder and index is not None:
         export, items, left_out = _read_folder(material, index)
     elif len(material.documents) == 1:
@@ -193,11 +193,11 @@ def read(material: Material) -> Parsed:
         )
     records, repeated = _drop_repeats(items)
     _refuse_cycles(records)
-    own = OwnExport(export, tuple(sorted(records, key=lambda record: record.id)))
-    return Parsed("memory-mcp", left_out=(*material.left_out, *left_out, *repeated), own=own)
+    own = ParsedExport(export, tuple(sorted(records, key=lambda record: record.id)))
+    return ParsedSource("memory-mcp", left_out=(*material.left_out, *left_out, *repeated), own=own)
 
 
-def _read_file(document: SourceFile, times: int) -> tuple[Export, list[_Item]]:
+def _read_file(document: SourceFile, times: int) -> tuple[ExportHeader, list[_Item]]:
     fields = as_fields(parse_json(document.text, document.name))
     export = _parse_export(fields, document.name)
     values = fields.get("records")
@@ -214,8 +214,8 @@ def _read_file(document: SourceFile, times: int) -> tuple[Export, list[_Item]]:
 
 
 def _read_folder(
-    material: Material, index: SourceFile
-) -> tuple[Export, list[_Item], list[LeftOut]]:
+    material: SourceMaterial, index: SourceFile
+) -> tuple[ExportHeader, list[_Item], list[LeftOutItem]]:
     head, _ = _parse_note(index)
     if head is None:
         raise _invalid(index.name, "has no front matter")
@@ -223,7 +223,7 @@ def _read_folder(
     if head.get("complete") is not True:
         raise _invalid(index.name, "says that the export was cut short: export again")
     items: list[_Item] = []
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutItem] = []
     refuse_too_many_items(len(material.documents), material.times)
     for document in material.documents:
         if document is index:
@@ -231,7 +231,7 @@ def _read_folder(
         fields, body = _parse_note(document)
         if fields is None or "id" not in fields:
             reason = "is no record: it has no front matter with an id"
-            left_out.append(LeftOut(document.name, reason))
+            left_out.append(LeftOutItem(document.name, reason))
         else:
             record = _parse_record(document.name, {**fields, "content": body})
             items.append((document.name, record))
@@ -262,7 +262,7 @@ def _parse_note(document: SourceFile) -> tuple[dict[str, Any] | None, str]:
     return fields, body.removesuffix("\n")
 
 
-def _parse_export(fields: Mapping[str, Any], name: str) -> Export:
+def _parse_export(fields: Mapping[str, Any], name: str) -> ExportHeader:
     if fields.get("format") != EXPORT_FORMAT:
         raise _invalid(
             name, f"is of the format {fields.get('format')!r:.40}, not {EXPORT_FORMAT!r}"
@@ -284,7 +284,9 @@ def _parse_export(fields: Mapping[str, Any], name: str) -> Export:
             }
         )
     except ValidationError as error:
-        raise _invalid(name, f"does not say what it is of: {reason_of(error)}") from error
+        raise _invalid(
+            name, f"does not say what it is of: {explain_validation_error(error)}"
+        ) from error
 
 
 def _parse_record(where: str, value: object) -> Record:
@@ -298,19 +300,19 @@ def _parse_record(where: str, value: object) -> Record:
             f"Update memory-mcp. {_NOTHING_CHANGED}"
         )
     try:
-        return Record.model_validate(without_null(fields))
+        return Record.model_validate(drop_nulls(fields))
     except ValidationError as error:
-        raise _invalid(where, f"is no record: {reason_of(error)}") from error
+        raise _invalid(where, f"is no record: {explain_validation_error(error)}") from error
 
 
-def _drop_repeats(items: Iterable[_Item]) -> tuple[list[Record], list[LeftOut]]:
+def _drop_repeats(items: Iterable[_Item]) -> tuple[list[Record], list[LeftOutItem]]:
     known: dict[RecordId, Record] = {}
-    repeated: list[LeftOut] = []
+    repeated: list[LeftOutItem] = []
     for where, record in items:
         if known.setdefault(record.id, record) != record:
             raise _invalid(where, f"has the id {record.id}, and so has another record in it")
         if known[record.id] is not record:
-            repeated.append(LeftOut(where, "stands there twice"))
+            repeated.append(LeftOutItem(where, "stands there twice"))
     return list(known.values()), repeated
 
 

@@ -10,11 +10,17 @@ from posixpath import basename
 from typing import Any, Final, cast
 
 from memory_mcp.domain.limits import IMPORT_ITEMS_MAX
-from memory_mcp.domain.transfer import ForeignMemory, LeftOut, Material, Parsed, SourceFile
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    LeftOutItem,
+    ParsedSource,
+    SourceFile,
+    SourceMaterial,
+)
 from memory_mcp.errors import InvalidRequestError
 
 Fields = Mapping[str, Any]
-Found = ForeignMemory | LeftOut
+Found = ForeignMemory | LeftOutItem
 
 _MARKDOWN: Final = (".md", ".markdown")
 _MILLISECONDS_FROM: Final = 100_000_000_000
@@ -22,8 +28,8 @@ _MILLISECONDS_FROM: Final = 100_000_000_000
 
 
 def collect(
-    source: str, material: Material, found: Iterable[Found], lost: Collection[str] = ()
-) -> Parsed:
+    source: str, material: SourceMaterial, found: Iterable[Found], lost: Collection[str] = ()
+) -> ParsedSource:
     """Everything found, and a note of the `lost` fields, for which no memory here has a place.
 
     Raises:
@@ -39,7 +45,7 @@ def collect(
             left_out.append(each)
     names = ", ".join(sorted(lost))
     note = f"Fields that no memory here has were not carried over: {names}."
-    return Parsed(source, tuple(memories), tuple(left_out), (note,) if lost else ())
+    return ParsedSource(source, tuple(memories), tuple(left_out), (note,) if lost else ())
 
 
 def refuse_too_many_items(count: int, times: int) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
-from memory_mcp.locations import plain_path
+from memory_mcp.locations import resolve_path
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows a text of at most 10,000 units of UTF-16; a sentence may follow this one."""
@@ -32,8 +32,8 @@ def render_opening(place: Place) -> str:
     """The rendered bootstrap with the present time, or `ASK_FIRST` if it may no longer hold."""
     if not place.machine:
         return ASK_FIRST
-    found = rendered.read(place.machine, place.branch)
-    if found is None or not _is_made_here(found, place) or not rendered.still_holds(found):
+    found = rendered.load_bootstrap(place.machine, place.branch)
+    if found is None or not _is_made_here(found, place) or not rendered.is_current(found):
         return ASK_FIRST
     text = found["text"].strip()
     if not _is_fenced(text):  # only data is printed
@@ -62,7 +62,7 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
 
 
 def _normalise(path: str, project: str = "") -> str:
-    return os.path.normcase(plain_path(path, project))
+    return os.path.normcase(resolve_path(path, project))
 
 
 def _home(path: str) -> str:

@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from memory_mcp.locations import (
     STATE_FOLDER,
+    explain_unusable_folder,
+    find_machine_folder,
     find_main_work_tree,
+    find_state_home,
     find_work_tree,
-    machine_folder,
-    state_home,
-    why_unusable,
 )
 
 INTERVAL_USUAL: Final = 10
@@ -76,7 +76,9 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         enabled=enabled,
         meta=get("MEMORY_MODE").casefold() not in ("", "normal"),
         state=state,
-        machine=machine_folder(state_home(environment, home), state, project) if state else "",
+        machine=find_machine_folder(find_state_home(environment, home), state, project)
+        if state
+        else "",
         branch=branch if _BRANCH.fullmatch(branch) else "main",
         interval=_parse_interval(get("MEMORY_CHECKPOINT_INTERVAL")),
         user=_make_printable(get("MEMORY_USER") or _find_user(environment)),
@@ -105,7 +107,7 @@ def _find_work_tree(
 
 def _require_folder(name: str, path: str, environment: Mapping[str, str]) -> str:
     full = _full_path(path, environment)
-    if must := why_unusable(path, full):
+    if must := explain_unusable_folder(path, full):
         raise ValueError(f"{name} is {path!r}; it must be {must}")
     return full
 

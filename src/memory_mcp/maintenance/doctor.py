@@ -20,7 +20,7 @@ from memory_mcp.engine.recovery import settle
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.sessions.inbox import inbox_findings
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.import_memories import check_import
 from memory_mcp.trust.erasing import waiting_note, waiting_to_be_erased
 
@@ -209,7 +209,7 @@ async def _check_timeline(
     workspace: Workspace, head: Head, records: list[Record], *, repair: bool
 ) -> list[Finding]:
     """The head against the moves on record; made anew from them if they hold all that it knows."""
-    timeline, folded = head.timeline, fold(records)
+    timeline, folded = head.timeline, fold_moves(records)
     complete = timeline.moves.issubset(folded.moves)
     found: list[Finding] = []
     for branch in sorted({*timeline.branches, *folded.branches}):

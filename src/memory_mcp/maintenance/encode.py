@@ -19,7 +19,7 @@ from memory_mcp.domain.limits import (
     LEASE_SECONDS,
 )
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Passage
+from memory_mcp.domain.search import PassageVectors
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
@@ -124,7 +124,7 @@ async def _encode_claimed(pool: Pool, claimed: list[RecordId], leaving: asyncio.
     return done
 
 
-async def _encode_batch(embedder: Embedder, batch: list[Record]) -> dict[RecordId, Passage]:
+async def _encode_batch(embedder: Embedder, batch: list[Record]) -> dict[RecordId, PassageVectors]:
     """The vectors of these records. One text that the model refuses holds back no other.
 
     Raises:
@@ -136,7 +136,7 @@ async def _encode_batch(embedder: Embedder, batch: list[Record]) -> dict[RecordI
     except ModelUnavailableError:
         if len(batch) == 1:
             raise
-    made: dict[RecordId, Passage] = {}
+    made: dict[RecordId, PassageVectors] = {}
     for place, record in enumerate(batch):
         try:
             made |= await _encode_batch(embedder, [record])

@@ -10,16 +10,16 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import LANGUAGE_SECONDS_MAX
 from memory_mcp.domain.outcomes import (
-    Added,
     AddOutcome,
     AlreadyKnown,
     Contradiction,
-    Declined,
+    MemoryAdded,
+    MemoryDeclined,
+    MemoryRejected,
     Redaction,
-    Rejected,
 )
 from memory_mcp.domain.profile import field_of
-from memory_mcp.domain.record import Draft, Record, Writing
+from memory_mcp.domain.record import Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cleaning import cleaned, own_words
 from memory_mcp.engine.head import current, known_memory, view_on, writing
@@ -54,16 +54,16 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
         return skipped
     draft, redactions = cleaned(workspace, draft)
     if Redacted(draft.content).nothing_left:
-        return Declined(NOTHING_LEFT)
+        return MemoryDeclined(NOTHING_LEFT)
     own = await own_words(workspace, draft.content)
     if not own and draft.content.strip():
-        return Declined(RECALLED)
+        return MemoryDeclined(RECALLED)
     phase = await phase_at_work(workspace, draft.reach) if draft.phase is None else draft.phase
     draft = replace(draft, content=own, phase=phase)
     check_draft(draft, workspace.clock.now())
     until = asyncio.get_running_loop().time() + LANGUAGE_SECONDS_MAX
     if gate and (reason := await _chatter(workspace, draft, until)):
-        return Declined(reason)
+        return MemoryDeclined(reason)
     pool = workspace.user if draft.reach == "user" else workspace.project
     async with pool.writing:  # two calls at once must not miss each other
         return await _stored(workspace, pool, draft, redactions, until)
@@ -88,7 +88,7 @@ async def _stored(
         notes = _not_taken_over(record, outcome.record)
         notes += await profile_sync(workspace, outcome.record)  # said again, it counts as said now
         return replace(outcome, redactions=redactions, notes=notes)
-    if not isinstance(outcome, Added):
+    if not isinstance(outcome, MemoryAdded):
         return outcome
     notes = await profile_sync(workspace, outcome.record, outcome.replaced)
     notes += await still_on_line(workspace, outcome.record, frozenset({record.id}))
@@ -130,24 +130,32 @@ async def _answering(
 
 
 async def _carried_out(
-    workspace: Workspace, pool: Pool, new: Record, decision: Decision, *, again: Writing, view: View
+    workspace: Workspace,
+    pool: Pool,
+    new: Record,
+    decision: Decision,
+    *,
+    again: RecordContext,
+    view: View,
 ) -> AddOutcome:
     """Store what is to be stored; `again` is for a second record."""
     match decision:
         case Skip(known):
             return AlreadyKnown(known)
         case Refuse(tombstone):
-            return Rejected(tombstone)
+            return MemoryRejected(tombstone)
         case Merge() as merge:
             return await _merged(pool, new, merge, again, view)
         case Insert() if new.importance < (least := workspace.policy.merging.min_importance):
-            return Declined(_TOO_LITTLE.format(new.importance, least))
+            return MemoryDeclined(_TOO_LITTLE.format(new.importance, least))
         case Insert(similar, notes):
             notes += await pool.keep(new)
-            return Added(new, replaced=new.supersedes, notes=notes, similar=similar)
+            return MemoryAdded(new, replaced=new.supersedes, notes=notes, similar=similar)
 
 
-async def _merged(pool: Pool, new: Record, merge: Merge, again: Writing, view: View) -> Added:
+async def _merged(
+    pool: Pool, new: Record, merge: Merge, again: RecordContext, view: View
+) -> MemoryAdded:
     """Put one memory in the place of the old ones.
 
     What is composed of them is a record of its own that names them, so that each can be told from
@@ -161,9 +169,9 @@ async def _merged(pool: Pool, new: Record, merge: Merge, again: Writing, view: V
         notes = await pool.keep(whole) + await _kept_beside(pool, new)
         if not await pool.index.visible([whole.id], view):  # an old one was just forgotten
             await pool.erase(await pool.index.ordered({whole.id}))
-            return Added(new, notes=notes)
+            return MemoryAdded(new, notes=notes)
     told = tuple(Contradiction(old.id, old.content, new.content) for old in merge.olds)
-    return Added(
+    return MemoryAdded(
         whole,
         replaced=tuple(old.id for old in merge.olds),
         notes=notes,
@@ -203,7 +211,7 @@ def _not_taken_over(new: Record, known: Record) -> tuple[str, ...]:
         "title": new.title and new.title != known.title,
         "category": new.category and new.category != known.category,
         "tags": not set(new.tags) <= set(known.tags),
-        "importance": new.importance not in (known.importance, limits.IMPORTANCE_USUAL),
+        "importance": new.importance not in (known.importance, limits.IMPORTANCE_DEFAULT),
         "pinned": new.pinned and not known.pinned,
         "kind": new.kind not in (known.kind, "fact"),
     }

@@ -3,7 +3,7 @@
 from memory_mcp.bootstrap.views import render_after_removal
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Forgotten, Skipped
+from memory_mcp.domain.outcomes import MemoryForgotten, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cleaning import cleaned_text
@@ -21,7 +21,7 @@ from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
 
 async def forget_memory(
     workspace: Workspace, memory_id: str, reason: str, *, erase: bool
-) -> Forgotten | Skipped:
+) -> MemoryForgotten | Skipped:
     """Erase one memory everywhere and for good, or hide it from this line on.
 
     To erase, any memory may be named: a corrected, hidden or abandoned text can be forgotten too.
@@ -54,7 +54,7 @@ async def forget_memory(
         notes += await _keep_reason(workspace, target, tombstone, reason)
         notes += await profile_again(workspace, pool, (), rested)
         notes += await render_after_removal(workspace, pool)
-        return Forgotten(target.id, erased=False, notes=notes + await pending_note(workspace))
+        return MemoryForgotten(target.id, erased=False, notes=notes + await pending_note(workspace))
     fate = await _fate(pool, target, view)
     held = list(fate.back)
     for whole, parts in fate.again:  # first: cut short, it stands beside what is to go
@@ -72,7 +72,7 @@ async def forget_memory(
     notes += await profile_again(workspace, pool, held, rested)
     notes += await render_after_removal(workspace, pool)
     notes += (*cleaning, *_told(target, fate), *await pending_note(workspace))
-    return Forgotten(target.id, erased=True, notes=notes)
+    return MemoryForgotten(target.id, erased=True, notes=notes)
 
 
 async def _keep_reason(

@@ -5,11 +5,11 @@ from typing import Final
 
 from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain.outcomes import (
-    Added,
     AddOutcome,
     AlreadyKnown,
-    Declined,
-    Rejected,
+    MemoryAdded,
+    MemoryDeclined,
+    MemoryRejected,
     Skipped,
 )
 from memory_mcp.domain.record import Draft, Record
@@ -47,10 +47,10 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         return skipped
     draft, redactions = cleaned(workspace, Draft(text, kind="identity"))
     if Redacted(draft.content).nothing_left:
-        return Declined(NOTHING_LEFT)
+        return MemoryDeclined(NOTHING_LEFT)
     own = await own_words(workspace, draft.content)
     if not own and draft.content.strip():
-        return Declined(RECALLED)
+        return MemoryDeclined(RECALLED)
     draft = replace(draft, content=own)
     check_draft(draft, workspace.clock.now())
     planned: list[AddOutcome] = []  # the last one took place
@@ -61,20 +61,20 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
         tombstone = rejection(await twins(workspace, workspace.project, record, view))
         if tombstone is not None:
-            planned.append(Rejected(tombstone))
+            planned.append(MemoryRejected(tombstone))
             return ()
         if [each.statement for each in known] == [record.statement]:
             planned.append(AlreadyKnown(known[0], redactions=redactions))
             return ()
         replaced = tuple(each.id for each in known)
         record = record.model_copy(update={"supersedes": replaced})
-        planned.append(Added(record, replaced=replaced, redactions=redactions))
+        planned.append(MemoryAdded(record, replaced=replaced, redactions=redactions))
         return (record,)
 
     async with workspace.project.writing:
         await write_together(workspace, plan)
     outcome = planned[-1]
-    if isinstance(outcome, Added):
+    if isinstance(outcome, MemoryAdded):
         return replace(outcome, notes=await pending_note(workspace))
     return outcome
 

@@ -6,7 +6,7 @@ from typing import Final
 from memory_mcp.bootstrap.views import render_after_removal
 from memory_mcp.deduplication.decide import rejection, twins
 from memory_mcp.domain import limits
-from memory_mcp.domain.outcomes import Added, AddOutcome
+from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, field_of
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cleaning import cleaned, cleaned_text
@@ -71,7 +71,7 @@ async def update_memory(
     notes += await render_after_removal(workspace, pool)
     notes += (*cleaning, *await still_on_line(workspace, record), *await pending_note(workspace))
     replaced = tuple(id_ for id_, each in same.items() if each.recalled)
-    return Added(record, replaced=replaced, notes=notes, redactions=redactions)
+    return MemoryAdded(record, replaced=replaced, notes=notes, redactions=redactions)
 
 
 def _fact(old: Record, content: str) -> str:

@@ -1,32 +1,31 @@
 """A language model behind an address that speaks OpenAI's chat interface.
 
-Neither the texts nor the answers are trusted. Instructions stand in the system message and never
-hold a text; texts stand in the user message, as JSON, and never hold an instruction of ours. What
-could pass for a mark of the model's own template (`<|im_end|>`, `[/INST]`) is escaped in them. An
-answer counts if it is JSON of exactly the requested form, and if what it words holds nothing that
-is not in the texts (`domain.faithful`). Messages may name the server, never the key or a text.
+Neither the texts nor the answers are trusted. The system message holds instructions and no text;
+the user message holds texts, as JSON, and no instruction. Marks of the model's own template
+(`<|im_end|>`, `[/INST]`) are escaped in them. An answer is accepted if it is JSON of exactly the
+requested form, and if its words hold nothing that is not in the texts (`text.faithful`). Messages
+may name the server, never the key or a text.
 """
 
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memory_mcp.domain.deduplication import Classification, Judgement, Sort
 from memory_mcp.domain.limits import (
     CONTENT_CHARS_MAX,
-    EMBED_RETRY_SECONDS,
     LANGUAGE_ANSWER_BYTES_MAX,
     LANGUAGE_SECONDS_MAX,
     LANGUAGE_TURNS_CHARS_MAX,
+    MODEL_RETRY_SECONDS,
 )
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.models.asking import Asking, Errand
+from memory_mcp.models.endpoint import EndpointPurpose, ModelEndpoint
 from memory_mcp.text.faithful import invented, unfaithful
 
 _DATA: Final = """
@@ -88,15 +87,15 @@ of the turns, and to their language. No name, number, path or address that is no
 "today", "yesterday" or "tomorrow".
 """
 
-_MARKS: Final = re.compile(r"<|\[(?=/?[A-Z_]{3})")
+_TEMPLATE_MARKS: Final = re.compile(r"<|\[(?=/?[A-Z_]{3})")
 
 
-def question_of(
+def build_messages(
     instructions: str, texts: Mapping[str, str | Sequence[str]]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The two messages of a question."""
-    said = json.dumps(texts, ensure_ascii=False).encode(errors="replace").decode()
-    data = _MARKS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", said)
+    """The system message and the user message of a question."""
+    plain = json.dumps(texts, ensure_ascii=False).encode(errors="replace").decode()
+    data = _TEMPLATE_MARKS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", plain)
     return (
         {"role": "system", "content": instructions.strip()},
         {"role": "user", "content": data},
@@ -104,26 +103,26 @@ def question_of(
 
 
 _PATH: Final = "/chat/completions"
-_ERRAND: Final = Errand(
-    gives="answer",
+_PURPOSE: Final = EndpointPurpose(
+    provides="answer",
     url="MEMORY_LLM_BASE_URL",
     model="MEMORY_LLM_MODEL",
     key="MEMORY_LLM_API_KEY",
     answer_bytes_max=LANGUAGE_ANSWER_BYTES_MAX,
 )
 _TEMPERATURE: Final = "temperature"
-_WISHES: Final[Mapping[str, object]] = {
+_OPTIONS: Final[Mapping[str, object]] = {
     _TEMPERATURE: 0,
     "response_format": {"type": "json_object"},
 }
-"""What an answer gains by, and what some servers and models refuse."""
+"""They improve the answer, but some servers and models refuse them."""
 
-_REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+_REFUSALS: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 
 
 class _Form(BaseModel):
-    """An answer as it was asked for: these fields, of these types, and no others."""
+    """An answer: exactly these fields, of these types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
@@ -153,7 +152,7 @@ class _Choice(BaseModel):
 
 
 class _Completion(BaseModel):
-    """The envelope, of which servers fill more fields than we read."""
+    """The envelope; servers fill more fields than we read."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -164,10 +163,7 @@ _Answer = TypeVar("_Answer", bound=_Form)
 
 
 class ChatModel:
-    """A `LanguageModel`; its URL ends where `/chat/completions` begins.
-
-    `seconds` bounds each call with all its tries.
-    """
+    """A `LanguageModel`; its URL ends before `/chat/completions`. `seconds` bound a whole call."""
 
     def __init__(
         self,
@@ -176,98 +172,96 @@ class ChatModel:
         key: SecretStr | None = None,
         *,
         seconds: float = LANGUAGE_SECONDS_MAX,
-        retry_seconds: float = EMBED_RETRY_SECONDS,
+        retry_seconds: float = MODEL_RETRY_SECONDS,
     ) -> None:
-        self._asking = Asking(url, key, retry_seconds, _ERRAND)
-        self._place = urlsplit(url).netloc
-        self._model = model
+        self._endpoint = ModelEndpoint(url, model, key, retry_seconds, _PURPOSE)
         self._seconds = seconds
-        self._wishes = dict(_WISHES)
+        self._options = dict(_OPTIONS)
 
     async def same_fact(self, old: str, new: str) -> Judgement:
-        said = await self._asked(SAME_FACT, _pair(old, new), _Verdict)
-        return said.verdict
+        answer = await self._ask(SAME_FACT, _pair(old, new), _Verdict)
+        return answer.verdict
 
     async def compose(self, old: str, new: str) -> str:
-        said = await self._asked(COMPOSE, _pair(old, new), _Composition)
-        return self._sound(said.text, unfaithful(said.text, old, new))
+        answer = await self._ask(COMPOSE, _pair(old, new), _Composition)
+        return self._require_sound(answer.text, unfaithful(answer.text, old, new))
 
     async def classify(self, text: str) -> Classification:
-        said = await self._asked(CLASSIFY, {"statement": _fitting(text)}, _Classified)
-        return Classification(said.sort)
+        answer = await self._ask(CLASSIFY, {"statement": _require_short(text)}, _Classified)
+        return Classification(answer.sort)
 
     async def summarise(self, turns: Sequence[str]) -> str:
-        last = list(_last(turns))[::-1]
+        last = _select_last(turns)
         if not any(turn.strip() for turn in last):
             raise ModelUnavailableError("There is nothing to sum up.")
-        said = await self._asked(SUMMARISE, {"turns": last}, _Summary)
-        return self._sound(" ".join(said.summary.split()), invented(said.summary, last))
+        answer = await self._ask(SUMMARISE, {"turns": last}, _Summary)
+        return self._require_sound(" ".join(answer.summary.split()), invented(answer.summary, last))
 
     async def aclose(self) -> None:
-        await self._asking.aclose()
+        await self._endpoint.aclose()
 
-    async def _asked(
+    async def _ask(
         self, instructions: str, texts: Mapping[str, str | Sequence[str]], form: type[_Answer]
     ) -> _Answer:
-        """The model's answer, if it has the form. A server that gives none is left alone."""
-        body = {"model": self._model, "messages": question_of(instructions, texts)}
+        """The model's answer in this form. A server that gives none is paused."""
+        body = {"model": self._endpoint.model, "messages": build_messages(instructions, texts)}
         try:
-            answer = self._formed(await self._said(body), form)
+            answer = self._parse(await self._post(body), form)
         except ModelUnavailableError:
-            self._asking.leave_alone()
+            self._endpoint.pause()
             raise
-        self._asking.served()
+        self._endpoint.note_success()
         return answer
 
-    async def _said(self, body: Mapping[str, Any]) -> object:
-        """The server's answer; what it refuses is left out of the question, from then on too."""
+    async def _post(self, body: Mapping[str, Any]) -> object:
+        """The server's answer. An option that it refuses is dropped, from then on too."""
         until = time.monotonic() + self._seconds
-        wishes = self._wishes
+        options = self._options
         while True:
             left = max(0.0, until - time.monotonic())
             try:
-                said = await self._asking.ask(_PATH, {**body, **wishes}, left)
+                completion = await self._endpoint.post(_PATH, {**body, **options}, left)
             except ModelUnavailableError as error:
-                if error.status not in _REFUSED or not wishes:
+                if error.status not in _REFUSALS or not options:
                     raise
-                wishes = _fewer(wishes, str(error))
+                options = _drop_refused(options, str(error))
             else:
-                self._wishes = wishes
-                return said
+                self._options = options
+                return completion
 
-    def _formed(self, said: object, form: type[_Answer]) -> _Answer:
+    def _parse(self, completion: object, form: type[_Answer]) -> _Answer:
         try:
-            text = _Completion.model_validate(said).choices[0].message.content.strip()
+            text = _Completion.model_validate(completion).choices[0].message.content.strip()
             fenced = _FENCED.fullmatch(text)
             return form.model_validate_json(fenced.group(1) if fenced else text)
         except (ValueError, RecursionError):
             raise ModelUnavailableError(  # its cause would repeat what was said
-                f"{self._place} answered, but the model {self._model!r} did not say what it was "
-                "asked for, as JSON. Check MEMORY_LLM_MODEL and MEMORY_LLM_BASE_URL."
+                f"{self._endpoint.name} answered, but the model {self._endpoint.model!r} did not "
+                "say what it was asked for, as JSON. Check MEMORY_LLM_MODEL and "
+                "MEMORY_LLM_BASE_URL."
             ) from None
 
-    def _sound(self, text: str, flaw: str) -> str:
-        """The text, if there is nothing wrong with it; what is, says little about the next one."""
+    def _require_sound(self, text: str, flaw: str) -> str:
+        """The text, if it has no flaw. A flaw does not pause the server: the next may be sound."""
         if flaw:
             raise ModelUnavailableError(
-                f"What the model {self._model!r} wrote is not used: {flaw}."
+                f"What the model {self._endpoint.model!r} wrote is not used: {flaw}."
             )
         return text.strip()
 
 
-def _fewer(wishes: Mapping[str, object], refusal: str) -> dict[str, object]:
-    """The wishes without the one that was refused; servers name a temperature they do not take."""
-    refused = next((w for w in wishes if w == _TEMPERATURE and w in refusal.lower()), None)
-    if refused is None:
-        refused = [*wishes][-1]
-    return {name: wish for name, wish in wishes.items() if name != refused}
+def _drop_refused(options: Mapping[str, object], refusal: str) -> dict[str, object]:
+    """The options without the temperature, if the refusal names it, or without the last one."""
+    by_temperature = _TEMPERATURE in options and _TEMPERATURE in refusal.lower()
+    refused = _TEMPERATURE if by_temperature else [*options][-1]
+    return {name: option for name, option in options.items() if name != refused}
 
 
 def _pair(old: str, new: str) -> dict[str, str]:
-    return {"older": _fitting(old), "newer": _fitting(new)}
+    return {"older": _require_short(old), "newer": _require_short(new)}
 
 
-def _fitting(text: str) -> str:
+def _require_short(text: str) -> str:
     if len(text) > CONTENT_CHARS_MAX:
         raise ModelUnavailableError(
             f"A text of {len(text):,} characters is not judged; a memory has {CONTENT_CHARS_MAX:,}."
@@ -275,11 +269,13 @@ def _fitting(text: str) -> str:
     return text
 
 
-def _last(turns: Sequence[str]) -> Iterator[str]:
-    """The last of them that are not too much, the newest first."""
+def _select_last(turns: Sequence[str]) -> list[str]:
+    """The last turns up to the limit, the oldest first."""
+    selected: list[str] = []
     left = LANGUAGE_TURNS_CHARS_MAX
     for turn in reversed(turns):
         if left <= 0:
-            return
-        yield turn[:left]
+            break
+        selected.append(turn[:left])
         left -= len(turn)
+    return selected[::-1]

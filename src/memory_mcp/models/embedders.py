@@ -1,7 +1,7 @@
-"""Embedders behind an address (OpenAI's interface and Ollama's), and the one that is missing.
+"""Embedders behind an address (OpenAI's interface and Ollama's), and the absent one.
 
-A server gives one vector for each stretch of text and none for its tokens. Its answer counts only
-if it holds a finite vector for every text, all of one dimension. Messages may name the server,
+A server gives one vector for each stretch of text and none for its tokens. Its answer is accepted
+only if it holds a finite vector for every text, all of one dimension. Messages may name the server,
 never the key. Needs neither numpy nor the libraries of local models.
 """
 
@@ -9,9 +9,8 @@ import math
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import ClassVar, Final, NoReturn, cast
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -22,16 +21,16 @@ from memory_mcp.domain.limits import (
     EMBED_DIMENSIONS_MAX,
     EMBED_OVERLAP_CHARS,
     EMBED_QUESTION_SECONDS_MAX,
-    EMBED_RETRY_SECONDS,
     EMBED_SECONDS_MAX,
+    MODEL_RETRY_SECONDS,
 )
-from memory_mcp.domain.search import Chunk, Passage, QueryVectors
+from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.models.asking import Asking, Errand
+from memory_mcp.models.endpoint import EndpointPurpose, ModelEndpoint
 
 
 class AbsentEmbedder:
-    """An embedder that is not installed: every call raises an error that says what is missing."""
+    """An embedder that is not installed: every call raises an error with the reason."""
 
     def __init__(self, name: str, why: str) -> None:
         self._name = name
@@ -45,7 +44,7 @@ class AbsentEmbedder:
     def identity(self) -> str:
         return f"{self._name}/absent"
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]:
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
         del texts
         self._refuse()
 
@@ -62,8 +61,8 @@ class AbsentEmbedder:
 
 _INT8_MAX: Final = 127
 
-_ERRAND: Final = Errand(
-    gives="vectors",
+_PURPOSE: Final = EndpointPurpose(
+    provides="vectors",
     url="MEMORY_EMBEDDER_URL",
     model="MEMORY_EMBEDDER_MODEL",
     key="MEMORY_EMBEDDER_API_KEY",
@@ -72,10 +71,7 @@ _ERRAND: Final = Errand(
 
 
 class _Endpoint(ABC):
-    """What both have in common: stretches of text, batches of them, and answers that are judged.
-
-    An `Embedder`; `seconds` bounds each request, `question_seconds` that of a question.
-    """
+    """An `Embedder` behind an address. `seconds` bound a request, `question_seconds` a question."""
 
     _kind: ClassVar[str]
     _path: ClassVar[str]
@@ -88,11 +84,9 @@ class _Endpoint(ABC):
         *,
         seconds: float = EMBED_SECONDS_MAX,
         question_seconds: float = EMBED_QUESTION_SECONDS_MAX,
-        retry_seconds: float = EMBED_RETRY_SECONDS,
+        retry_seconds: float = MODEL_RETRY_SECONDS,
     ) -> None:
-        self._asking = Asking(url, key, retry_seconds, _ERRAND)
-        self._place = urlsplit(url).netloc
-        self._model = model
+        self._endpoint = ModelEndpoint(url, model, key, retry_seconds, _PURPOSE)
         self._seconds = seconds
         self._question_seconds = question_seconds
         self._dimensions = 0
@@ -103,49 +97,54 @@ class _Endpoint(ABC):
 
     @property
     def identity(self) -> str:
-        return f"{self._kind}/{self._place}/{self._model}"
+        return f"{self._kind}/{self._endpoint.name}/{self._endpoint.model}"
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]:
-        cut = [_stretches(text) for text in texts]
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
+        stretches = [_cut_into_stretches(text) for text in texts]
+        waiting = list(chain.from_iterable(stretches))
         chunks: list[Chunk] = []
-        for batch in _batches([stretch for stretches in cut for stretch in stretches]):
-            vectors = await self._vectors(batch, self._seconds)
-            chunks += [Chunk(_int8(vector)) for vector in vectors]
+        for at in range(0, len(waiting), EMBED_BATCH_MAX):
+            vectors = await self._embed(waiting[at : at + EMBED_BATCH_MAX], self._seconds)
+            chunks += [Chunk(_to_int8(vector)) for vector in vectors]
         rest = iter(chunks)
-        return [tuple(islice(rest, len(stretches))) for stretches in cut]
+        return [tuple(islice(rest, len(each))) for each in stretches]
 
     async def question(self, text: str) -> QueryVectors:
-        (vector,) = await self._vectors([_stretches(text)[0]], self._question_seconds)
+        (vector,) = await self._embed([_cut_into_stretches(text)[0]], self._question_seconds)
         return QueryVectors(struct.pack(f"<{len(vector)}f", *vector))
 
     async def aclose(self) -> None:
-        await self._asking.aclose()
+        await self._endpoint.aclose()
 
     @abstractmethod
-    def _found(self, answer: object) -> list[object]:
-        """The vectors in an answer, in the order of the texts; an error if it has none."""
+    def _extract(self, answer: object) -> list[object]:
+        """The vectors in an answer, in the order of the texts.
 
-    async def _vectors(self, texts: Sequence[str], seconds: float) -> list[list[float]]:
-        answer = await self._asking.ask(
-            self._path, {"model": self._model, "input": list(texts)}, seconds
-        )
-        self._asking.served()
+        Raises:
+            ValueError, TypeError: it holds none.
+        """
+
+    async def _embed(self, texts: Sequence[str], seconds: float) -> list[list[float]]:
+        body = {"model": self._endpoint.model, "input": list(texts)}
+        answer = await self._endpoint.post(self._path, body, seconds)
+        self._endpoint.note_success()
         try:
-            found = [_unit(vector) for vector in self._found(answer)]
+            vectors = [_normalise(vector) for vector in self._extract(answer)]
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._nonsense("its answer holds something that is no vector") from error
-        if len(found) != len(texts):
-            raise self._nonsense(f"{len(found)} vectors for {len(texts)} texts")
-        for vector in found:
+            raise self._unusable("its answer holds something that is no vector") from error
+        if len(vectors) != len(texts):
+            raise self._unusable(f"{len(vectors)} vectors for {len(texts)} texts")
+        for vector in vectors:
             self._dimensions = self._dimensions or len(vector)
             if len(vector) != self._dimensions:
-                raise self._nonsense(f"vectors of {self._dimensions} and of {len(vector)} numbers")
-        return found
+                raise self._unusable(f"vectors of {self._dimensions} and of {len(vector)} numbers")
+        return vectors
 
-    def _nonsense(self, what: str) -> ModelUnavailableError:
+    def _unusable(self, why: str) -> ModelUnavailableError:
         return ModelUnavailableError(
-            f"{self._place} gave no usable vectors for the model {self._model!r}: {what}. Check "
-            "MEMORY_EMBEDDER_URL and MEMORY_EMBEDDER_MODEL."
+            f"{self._endpoint.name} gave no usable vectors for the model "
+            f"{self._endpoint.model!r}: {why}. Check MEMORY_EMBEDDER_URL and "
+            "MEMORY_EMBEDDER_MODEL."
         )
 
 
@@ -155,8 +154,8 @@ class OpenAiEmbedder(_Endpoint):
     _kind = "openai"
     _path = "/embeddings"
 
-    def _found(self, answer: object) -> list[object]:
-        items = [_fields(item) for item in _rows(_fields(answer).get("data"))]
+    def _extract(self, answer: object) -> list[object]:
+        items = [_require_dict(item) for item in _require_list(_require_dict(answer).get("data"))]
         places = [item.get("index", at) for at, item in enumerate(items)]
         by_place = dict(zip(places, items, strict=True))
         if set(by_place) != set(range(len(items))):
@@ -170,24 +169,24 @@ class OllamaEmbedder(_Endpoint):
     _kind = "ollama"
     _path = "/api/embed"
 
-    def _found(self, answer: object) -> list[object]:
-        return _rows(_fields(answer).get("embeddings"))
+    def _extract(self, answer: object) -> list[object]:
+        return _require_list(_require_dict(answer).get("embeddings"))
 
 
-def _fields(given: object) -> dict[str, object]:
-    if not isinstance(given, dict):
-        raise TypeError(type(given))
-    return cast("dict[str, object]", given)
+def _require_dict(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(type(value))
+    return cast("dict[str, object]", value)
 
 
-def _rows(given: object) -> list[object]:
-    if not isinstance(given, list):
-        raise TypeError(type(given))
-    return cast("list[object]", given)
+def _require_list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(type(value))
+    return cast("list[object]", value)
 
 
-def _stretches(text: str) -> list[str]:
-    """The text in pieces that overlap; at least one, and none without a character."""
+def _cut_into_stretches(text: str) -> list[str]:
+    """The text in overlapping stretches: at least one, and none of them empty."""
     whole = text.encode(errors="replace").decode() or " "  # no surrogates: JSON has none
     starts = range(
         0, max(1, len(whole) - EMBED_OVERLAP_CHARS), EMBED_CHUNK_CHARS - EMBED_OVERLAP_CHARS
@@ -195,17 +194,13 @@ def _stretches(text: str) -> list[str]:
     return [whole[start : start + EMBED_CHUNK_CHARS] for start in starts]
 
 
-def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
-    return [texts[at : at + EMBED_BATCH_MAX] for at in range(0, len(texts), EMBED_BATCH_MAX)]
-
-
-def _unit(given: object) -> list[float]:
-    """The vector, normalised.
+def _normalise(value: object) -> list[float]:
+    """The vector with length 1.
 
     Raises:
-        ValueError, TypeError, OverflowError: it is none, or has no direction.
+        ValueError, TypeError, OverflowError: it is no vector, or has no direction.
     """
-    numbers = _rows(given)
+    numbers = _require_list(value)
     if not 0 < len(numbers) <= EMBED_DIMENSIONS_MAX:
         raise ValueError(len(numbers))
     vector: list[float] = []
@@ -219,5 +214,5 @@ def _unit(given: object) -> list[float]:
     return [number / length for number in vector]
 
 
-def _int8(vector: Sequence[float]) -> bytes:
+def _to_int8(vector: Sequence[float]) -> bytes:
     return struct.pack(f"{len(vector)}b", *(round(number * _INT8_MAX) for number in vector))

@@ -1,10 +1,8 @@
 """A converted model in memory: text to vectors, synchronously and from any thread.
 
-One text at a time: nothing is padded, and the vectors of a text do not depend on its neighbours.
-One pass of the model gives the vector of a stretch of text and those of its tokens.
-
-The vectors of stop words and punctuation are not kept: they are half of all tokens, and on the sets
-of benchmarks/ as much is found without them.
+One text at a time: nothing is padded, so its vectors do not depend on other texts. One pass gives
+the vector of a stretch of text and those of its tokens. The vectors of stop words and punctuation
+are dropped: they are half of all tokens, and on the sets of benchmarks/ as much is found without.
 
 Imports numpy, onnxruntime and tokenizers: only the first use of a model imports this module.
 """
@@ -20,11 +18,11 @@ import onnxruntime as _onnxruntime  # pyright: ignore[reportMissingTypeStubs]  #
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from memory_mcp.domain.limits import PIECES_MAX, PIECES_OVERLAP
-from memory_mcp.domain.search import Chunk, Passage, QueryVectors
-from memory_mcp.models.manifest import GRAPH, INPUT, MEAN, OUTPUT, TOKENIZER
+from memory_mcp.domain.limits import CHUNK_PIECES_MAX, CHUNK_PIECES_OVERLAP
+from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
+from memory_mcp.models.minilm import GRAPH, INPUT, MEAN, OUTPUT, TOKENIZER
 
-_WORDS: Final = frozenset(
+_STOP_WORDS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
     a an the and or but if of to in on at by for with from as is are was were be been being am do
@@ -34,16 +32,16 @@ _WORDS: Final = frozenset(
     """.split()  # noqa: SIM905
 )
 _CONTINUES: Final = "##"
-"""How a piece begins that goes on with a word."""
+"""Begins a piece that continues a word."""
 
 
-def little(vocabulary: Mapping[str, int]) -> frozenset[int]:
-    """The numbers of these pieces in a vocabulary: little words, and signs."""
+def find_stop_pieces(vocabulary: Mapping[str, int]) -> frozenset[int]:
+    """The ids of stop words and punctuation in a vocabulary."""
     return frozenset(
         number
         for piece, number in vocabulary.items()
         if not piece.startswith(_CONTINUES)
-        and (piece in _WORDS or not any(map(str.isalnum, piece)))
+        and (piece in _STOP_WORDS or not any(map(str.isalnum, piece)))
     )
 
 
@@ -53,42 +51,42 @@ _C_LIBRARY: Final = None if sys.platform == "win32" else ctypes.CDLL(None)
 _INT8_MAX: Final = 127
 _TINY: Final = np.float32(1e-12)
 
-Array = NDArray[np.float32]
+FloatArray = NDArray[np.float32]
 
 
 class Encoder:
-    """A session of the runtime and a tokenizer; safe to be used by several threads at once.
+    """A session of the runtime and a tokenizer; safe for several threads at once.
 
     Raises:
-        Exception: whatever the runtime, the tokenizer or the file system say of a damaged file.
+        Exception: whatever the runtime, the tokenizer or the file system raise for a damaged file.
     """
 
     def __init__(self, folder: Path) -> None:
         self._model = _Model(folder / GRAPH, (folder / TOKENIZER).read_bytes())
         self._mean = np.frombuffer((folder / MEAN).read_bytes(), "<f4")
 
-    def passage(self, text: str) -> Passage:
-        """The vectors of a memory, chunk after chunk."""
+    def passage(self, text: str) -> PassageVectors:
+        """The vectors of a memory, chunk by chunk."""
         return tuple(self._chunk(encoding) for encoding in self._model.pieces(text))
 
     def question(self, text: str) -> QueryVectors:
-        """The vectors of a question; what does not fit into one chunk is left out."""
+        """The vectors of a question, cut to one chunk."""
         encoding = next(self._model.pieces(text))
         states = self._model.states(encoding)
-        own = _own(encoding)
-        tokens = _normalised(_normalised(states[own]) - self._mean)
+        places = _find_own_pieces(encoding)
+        tokens = _normalise(_normalise(states[places]) - self._mean)
         return QueryVectors(
-            pooled=_little(_normalised(states.mean(axis=0))),
-            tokens=_little(tokens),
-            spans=tuple(encoding.offsets[place] for place in own),
+            pooled=_to_bytes(_normalise(states.mean(axis=0))),
+            tokens=_to_bytes(tokens),
+            spans=tuple(encoding.offsets[place] for place in places),
         )
 
     def _chunk(self, encoding: Encoding) -> Chunk:
         states = self._model.states(encoding)
-        pooled = _normalised(states.mean(axis=0))
-        own = _own(encoding)
-        telling = [place for place in own if encoding.ids[place] not in self._model.little]
-        tokens = _normalised(states[telling or own]) - self._mean
+        pooled = _normalise(states.mean(axis=0))
+        places = _find_own_pieces(encoding)
+        content = [place for place in places if encoding.ids[place] not in self._model.stop_pieces]
+        tokens = _normalise(states[content or places]) - self._mean
         return Chunk(
             pooled=np.rint(pooled * _INT8_MAX).astype(np.int8).tobytes(),
             tokens=np.packbits(tokens > 0, axis=-1).tobytes(),
@@ -96,33 +94,33 @@ class Encoder:
 
 
 class _Model:
-    """What the vendor made: pieces of text in, one state for each of them out."""
+    """The vendor's model: pieces of text in, one state for each out."""
 
     def __init__(self, graph: Path | bytes, tokenizer: bytes) -> None:
-        self._session = _session(graph)
-        self._tokenizer = _tokenizer(tokenizer)
-        self.little = little(self._tokenizer.get_vocab())
+        self._session = _open_session(graph)
+        self._tokenizer = _load_tokenizer(tokenizer)
+        self.stop_pieces = find_stop_pieces(self._tokenizer.get_vocab())
 
     def pieces(self, text: str) -> Iterator[Encoding]:
-        """The text in chunks of pieces; at least one."""
+        """The text as chunks of pieces, at least one."""
         whole = self._tokenizer.encode(text.encode(errors="replace").decode())  # no surrogates
         yield whole
         yield from whole.overflowing
 
-    def states(self, encoding: Encoding) -> Array:
+    def states(self, encoding: Encoding) -> FloatArray:
         ids = np.array([encoding.ids], dtype=np.int64)
-        return cast("Array", self._session.run([OUTPUT], {INPUT: ids})[0])[0]
+        return cast("FloatArray", self._session.run([OUTPUT], {INPUT: ids})[0])[0]
 
 
-def mean_token(graph: bytes, tokenizer: bytes, texts: Iterable[str]) -> bytes:
-    """The mean of the normalised token vectors of these texts, as `MEAN` holds it."""
+def compute_mean_token(graph: bytes, tokenizer: bytes, texts: Iterable[str]) -> bytes:
+    """The mean of the normalised token vectors of these texts: the content of `MEAN`."""
     model = _Model(graph, tokenizer)
     encodings = [next(model.pieces(text)) for text in texts]
-    tokens = [_normalised(model.states(each)[_own(each)]) for each in encodings]
-    return _little(np.concatenate(tokens).mean(axis=0))
+    tokens = [_normalise(model.states(each)[_find_own_pieces(each)]) for each in encodings]
+    return _to_bytes(np.concatenate(tokens).mean(axis=0))
 
 
-def _session(graph: Path | bytes) -> Any:
+def _open_session(graph: Path | bytes) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -132,29 +130,29 @@ def _session(graph: Path | bytes) -> Any:
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
-def _tokenizer(description: bytes) -> Tokenizer:
+def _load_tokenizer(description: bytes) -> Tokenizer:
     tokenizer = Tokenizer.from_buffer(description)
     tokenizer.no_padding()  # the vendor's file says: to 128
     truncating: Any = tokenizer  # its options have no types
-    truncating.enable_truncation(PIECES_MAX, stride=PIECES_OVERLAP)
+    truncating.enable_truncation(CHUNK_PIECES_MAX, stride=CHUNK_PIECES_OVERLAP)
     return tokenizer
 
 
-def _own(encoding: Encoding) -> list[int]:
-    """The places of the text's own pieces, without the marks around them."""
+def _find_own_pieces(encoding: Encoding) -> list[int]:
+    """The positions of the text's pieces, without the marks around them."""
     return [place for place, mark in enumerate(encoding.special_tokens_mask) if not mark]
 
 
-def _normalised(vectors: Array) -> Array:
+def _normalise(vectors: FloatArray) -> FloatArray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _TINY)
 
 
-def give_back() -> None:
-    """Hand freed memory back to the system, where the C library would keep it (glibc)."""
+def release_memory() -> None:
+    """Return freed memory to the system, where the C library would keep it (glibc)."""
     trim = getattr(_C_LIBRARY, "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-def _little(vectors: Array) -> bytes:
+def _to_bytes(vectors: FloatArray) -> bytes:
     return vectors.astype("<f4").tobytes()

@@ -1,10 +1,9 @@
 """The graph of a BERT encoder in int8, built from the vendor's weights.
 
-What runs is made here, so that one pinned file of weights is all that has to come from elsewhere.
-The weights are stored per column (the word table: per row) as eight bits and a scale; activations
-are quantised when they are known. Measured against float32, the vectors of texts keep a cosine of
-0.994 on average. A batch is scaled as a whole, so whoever wants the same vectors for the same
-text hands in one text at a time.
+The graph is built here, so that only one pinned file of weights comes from elsewhere. Weights are
+stored as eight bits and a scale per column (the word table: per row); activations are quantised at
+run time. The vectors of texts keep a cosine of 0.994 with those of float32 on average. A batch is
+scaled as a whole, so the same text has the same vectors only if it is encoded alone.
 
 Imports numpy and onnx: only conversion imports this module.
 """
@@ -21,22 +20,22 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
-from memory_mcp.models.manifest import INPUT, OUTPUT
+from memory_mcp.models.minilm import INPUT, OUTPUT
 
 _HEAD_SIZE: Final = 32
-"""Of the MiniLM family; the number of heads follows."""
+"""In the MiniLM family; the number of attention heads follows."""
 _LAYER: Final = re.compile(r"encoder\.layer\.(\d+)\.")
 _EPSILON: Final = 1e-12
 _OPSET: Final = 17
 _IR_VERSION: Final = 8
 _RUNTIME: Final = "com.microsoft"
-"""The runtime's own operators: one node where the standard has a dozen."""
+"""The runtime's own operators: one node instead of a dozen."""
 
 Array = NDArray[np.float32]
 
 
 class _Opened(AbstractContextManager["_Opened"], Protocol):
-    """What we use of the library's files, which have no types."""
+    """The part that we use of the library's untyped files."""
 
     def keys(self) -> Iterable[str]: ...
 
@@ -44,7 +43,7 @@ class _Opened(AbstractContextManager["_Opened"], Protocol):
 
 
 class _Builder:
-    """Collects nodes and weights; every name of an edge is made here."""
+    """Collects the nodes and weights of a graph."""
 
     def __init__(self, *, exact: bool) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -62,24 +61,24 @@ class _Builder:
         return name
 
     def rows(self, table: Array, ids: str, name: str) -> str:
-        """The rows of a table that the ids name."""
+        """Look up the rows of these ids in a table."""
         if self._exact:
             return self.node("Gather", [self.weight(f"{name}.table", table), ids], name)
-        scales = _scales(table, axis=1)
-        small = self.weight(f"{name}.table", _rounded(table, scales))
+        scales = _find_scales(table, axis=1)
+        small = self.weight(f"{name}.table", _quantise(table, scales))
         short = self.node("Gather", [small, ids], f"{name}.short")
         wide = self.node("Cast", [short], f"{name}.wide", to=TensorProto.FLOAT)
         scale = self.node("Gather", [self.weight(f"{name}.scales", scales), ids], f"{name}.scale")
         return self.node("Mul", [wide, scale], name)
 
     def linear(self, values: str, weight: Array, bias: Array, name: str) -> str:
-        """A dense layer; the weight as the vendor stores it, one row for each output."""
+        """A dense layer; the weight has one row for each output, as the vendor stores it."""
         offset = self.weight(f"{name}.bias", bias)
         if self._exact:
             product = [values, self.weight(f"{name}.weight", weight.T)]
             return self.node("Add", [self.node("MatMul", product, f"{name}.product"), offset], name)
-        scales = _scales(weight, axis=1)
-        small = self.weight(f"{name}.weight", _rounded(weight, scales).T)
+        scales = _find_scales(weight, axis=1)
+        small = self.weight(f"{name}.weight", _quantise(weight, scales).T)
         scale = self.weight(f"{name}.scales", scales[:, 0])
         return self.node(
             "DynamicQuantizeMatMul", [values, small, scale, "", offset], name, _RUNTIME
@@ -87,9 +86,9 @@ class _Builder:
 
 
 def build_graph(weights: Path, *, exact: bool = False) -> bytes:
-    """The graph of these weights (safetensors), as the runtime takes it.
+    """The serialised graph of these weights (safetensors).
 
-    `exact` keeps float32, which is what the int8 graph is judged against.
+    `exact` keeps float32, which the int8 graph is compared with.
 
     Raises:
         OSError, KeyError, ValueError: the file is not what it should be.
@@ -104,17 +103,19 @@ def build_graph(weights: Path, *, exact: bool = False) -> bytes:
         hidden = words.shape[1]
         place = tensor("embeddings.position_embeddings.weight")
         place += tensor("embeddings.token_type_embeddings.weight")[0]
-        state = _embedded(build, words, place, tensor)
+        state = _add_embedding(build, words, place, tensor)
         found = (_LAYER.match(name) for name in opened.keys())  # noqa: SIM118  # it is no mapping
         layers = len({each.group(1) for each in found if each})
         for layer in range(layers):
-            state = _layer(build, state, f"encoder.layer.{layer}", tensor, hidden // _HEAD_SIZE)
+            state = _add_layer(build, state, f"encoder.layer.{layer}", tensor, hidden // _HEAD_SIZE)
     build.node("Identity", [state], OUTPUT)
-    return _model(build, hidden).SerializeToString(deterministic=True)
+    return _finish(build, hidden).SerializeToString(deterministic=True)
 
 
-def _embedded(build: _Builder, words: Array, place: Array, tensor: Callable[[str], Array]) -> str:
-    """Words and their places, summed and normalised."""
+def _add_embedding(
+    build: _Builder, words: Array, place: Array, tensor: Callable[[str], Array]
+) -> str:
+    """Words and their positions, summed and normalised."""
     length = build.node("Gather", [
         build.node("Shape", [INPUT], "shape"), build.weight("one", np.array([1])),
     ], "length")  # fmt: skip
@@ -122,10 +123,10 @@ def _embedded(build: _Builder, words: Array, place: Array, tensor: Callable[[str
         build.weight("places", place), build.weight("zero", np.array([0])), length,
     ], "placed")  # fmt: skip
     summed = build.node("Add", [build.rows(words, INPUT, "words"), places], "summed")
-    return _normalised(build, summed, "", "embeddings.LayerNorm", tensor)
+    return _add_norm(build, summed, "", "embeddings.LayerNorm", tensor)
 
 
-def _layer(
+def _add_layer(
     build: _Builder, state: str, name: str, tensor: Callable[[str], Array], heads: int
 ) -> str:
     """One layer: attention, then the two dense layers, each added to what came in."""
@@ -138,19 +139,19 @@ def _layer(
     )
     build.nodes.append(helper.make_node("Split", [packed], own, f"{name}.split", axis=-1))
     seen = build.node("MultiHeadAttention", own, f"{name}.seen", _RUNTIME, num_heads=heads)
-    dense = _dense(build, seen, f"{name}.attention.output.dense", tensor)
-    state = _normalised(build, dense, state, f"{name}.attention.output.LayerNorm", tensor)
-    wide = _dense(build, state, f"{name}.intermediate.dense", tensor)
+    dense = _add_dense(build, seen, f"{name}.attention.output.dense", tensor)
+    state = _add_norm(build, dense, state, f"{name}.attention.output.LayerNorm", tensor)
+    wide = _add_dense(build, state, f"{name}.intermediate.dense", tensor)
     bent = build.node("Gelu", [wide], f"{name}.bent", _RUNTIME)
-    dense = _dense(build, bent, f"{name}.output.dense", tensor)
-    return _normalised(build, dense, state, f"{name}.output.LayerNorm", tensor)
+    dense = _add_dense(build, bent, f"{name}.output.dense", tensor)
+    return _add_norm(build, dense, state, f"{name}.output.LayerNorm", tensor)
 
 
-def _dense(build: _Builder, values: str, name: str, tensor: Callable[[str], Array]) -> str:
+def _add_dense(build: _Builder, values: str, name: str, tensor: Callable[[str], Array]) -> str:
     return build.linear(values, tensor(f"{name}.weight"), tensor(f"{name}.bias"), name)
 
 
-def _normalised(
+def _add_norm(
     build: _Builder, values: str, skip: str, name: str, tensor: Callable[[str], Array]
 ) -> str:
     scale = build.weight(f"{name}.weight", tensor(f"{name}.weight"))
@@ -161,16 +162,16 @@ def _normalised(
     return build.node("SkipLayerNormalization", inputs, name, _RUNTIME, epsilon=_EPSILON)
 
 
-def _scales(weight: Array, axis: int) -> Array:
+def _find_scales(weight: Array, axis: int) -> Array:
     largest = np.abs(weight).max(axis=axis, keepdims=True)
     return np.maximum(largest, np.float32(1e-9)) / np.float32(127)
 
 
-def _rounded(weight: Array, scales: Array) -> NDArray[np.int8]:
+def _quantise(weight: Array, scales: Array) -> NDArray[np.int8]:
     return np.rint(weight / scales).astype(np.int8)
 
 
-def _model(build: _Builder, hidden: int) -> onnx.ModelProto:
+def _finish(build: _Builder, hidden: int) -> onnx.ModelProto:
     sides = ["batch", "length"]
     graph = helper.make_graph(
         build.nodes,

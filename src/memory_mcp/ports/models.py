@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from memory_mcp.domain.deduplication import Classification, Judgement
-from memory_mcp.domain.search import Passage, QueryVectors
+from memory_mcp.domain.search import PassageVectors, QueryVectors
 
 
 class LanguageModel(Protocol):
@@ -57,7 +57,7 @@ class Embedder(Protocol):
     @property
     def identity(self) -> str: ...
 
-    async def passages(self, texts: Sequence[str]) -> list[Passage]: ...
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]: ...
 
     async def question(self, text: str) -> QueryVectors: ...
 

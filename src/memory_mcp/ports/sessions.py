@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memory_mcp.domain.nudges import Cleared, Nudge, Taking, WaitingNudges
+from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.sessions import Ended, InboxEvent, Lying, Page, WentBack
+from memory_mcp.domain.sessions import (
+    ConversationRewound,
+    InboxEvent,
+    Page,
+    RenderedFile,
+    SessionEnded,
+)
 from memory_mcp.rendered import Rendered, Watched
 
 
@@ -43,7 +49,7 @@ class Inbox(Protocol):
 
     def alone(self) -> AbstractAsyncContextManager[bool]: ...
 
-    async def went_back(self, session: str) -> WentBack | None: ...
+    async def went_back(self, session: str) -> ConversationRewound | None: ...
 
     async def shown(self, session: str) -> frozenset[str]: ...
 
@@ -53,7 +59,7 @@ class Inbox(Protocol):
 
     async def note_consolidated(self, session: str) -> None: ...
 
-    async def transcript(self, ended: Ended) -> bytes | None: ...
+    async def transcript(self, ended: SessionEnded) -> bytes | None: ...
 
     async def findings(self) -> Sequence[Finding]: ...
 
@@ -89,10 +95,10 @@ class NudgeQueue(Protocol):
     async def waiting(self, user: str, now: datetime) -> WaitingNudges: ...
 
     async def take(
-        self, user: str, now: datetime, taking: Taking | None = None
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
     ) -> Nudge | None: ...
 
-    async def clear(self, user: str, *, everything: bool = False) -> Cleared: ...
+    async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval: ...
 
 
 @dataclass(frozen=True)
@@ -154,4 +160,4 @@ class Views(ChangeWatch, Protocol):
 
     async def withdraw(self, page: str) -> None: ...
 
-    async def lying(self) -> list[Lying]: ...
+    async def lying(self) -> list[RenderedFile]: ...

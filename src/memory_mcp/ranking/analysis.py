@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Fields
+from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
 from memory_mcp.ranking.terms import extract_terms, make_phase_term
 
@@ -34,7 +34,7 @@ _LABELS: Final = frozenset(
 """Words that stand before a colon and name no speaker."""
 
 
-def extract_fields(record: Record) -> Fields:
+def extract_fields(record: Record) -> SearchFields:
     """The searched fields of a record."""
     day, text = _split_day(record.content)
     own = day or record.created_at.date()
@@ -54,7 +54,7 @@ def extract_fields(record: Record) -> Fields:
         extra.append(DECISION_TERMS)
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(QUESTION_TERM)
-    return Fields(
+    return SearchFields(
         body=" ".join(extract_terms(titled)),
         names=" ".join(dict.fromkeys(names)),
         dates=" ".join(days),

@@ -15,7 +15,13 @@ from operator import mul
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Nearness, Neighbour
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Neighbour,
+    SearchFields,
+    SemanticScores,
+)
 from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM
 from memory_mcp.ranking.query import Query, QueryTerm
 
@@ -77,7 +83,7 @@ class WeightedQuery:
     rare: frozenset[int]
 
 
-def weigh_terms(query: Query, corpus: Corpus) -> WeightedQuery:
+def weigh_terms(query: Query, corpus: CorpusStatistics) -> WeightedQuery:
     """The query's terms, weighed by the store."""
     phases = [t.spans[0] for t in query.terms if t.kind == "phase" and corpus.counts.get(t.text, 0)]
     weights: list[float] = []
@@ -157,10 +163,10 @@ class Evidence(NamedTuple):
 
 def gather_evidence(
     query: Query,
-    corpus: Corpus,
+    corpus: CorpusStatistics,
     candidates: Sequence[Candidate],
     neighbours: Sequence[Neighbour],
-    nearness: Nearness | None,
+    nearness: SemanticScores | None,
 ) -> dict[RecordId, Evidence]:
     """The evidence for each candidate and for each neighbour."""
     weighted = weigh_terms(query, corpus)
@@ -229,7 +235,9 @@ def _find_neighbours(neighbours: Iterable[Neighbour]) -> Neighbours:
 
 
 def _score_terms(
-    weighted: WeightedQuery, fields: Mapping[RecordId, Fields], lengths: Mapping[RecordId, int]
+    weighted: WeightedQuery,
+    fields: Mapping[RecordId, SearchFields],
+    lengths: Mapping[RecordId, int],
 ) -> dict[RecordId, list[float]]:
     """BM25's saturated frequency of each term, for the records that have any."""
     mean = sum(lengths.values()) / max(1, len(lengths))
@@ -252,7 +260,7 @@ def _score_terms(
 
 
 def _count_terms(
-    spellings: Sequence[tuple[int, str, str, float]], fields: Fields
+    spellings: Sequence[tuple[int, str, str, float]], fields: SearchFields
 ) -> dict[int, float]:
     """How often each term occurs, by its place. Most do not: one look at all fields tells."""
     every = f" {fields.body}  {fields.names}  {fields.dates}  {fields.extra} "
@@ -304,7 +312,7 @@ def _scale(lists: Sequence[Sequence[float]], factor: float | None) -> Sequence[S
 
 def _score_meanings(
     weighted: WeightedQuery,
-    nearness: Nearness,
+    nearness: SemanticScores,
     beside: Neighbours,
     leans: Mapping[RecordId, float],
 ) -> dict[RecordId, tuple[float, float, float, bool]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import Nearness, Passage, QueryVectors
+from memory_mcp.domain.search import PassageVectors, QueryVectors, SemanticScores
 
 _INT8_MAX: Final = 127
 _SIGN_COSINE: Final = math.sqrt(2 / math.pi)
@@ -30,7 +30,9 @@ _BLOCK_ROWS: Final = 256
 Array = NDArray[np.float32]
 
 
-def measure_nearness(query: QueryVectors, passages: Mapping[RecordId, Passage]) -> Nearness:
+def measure_nearness(
+    query: QueryVectors, passages: Mapping[RecordId, PassageVectors]
+) -> SemanticScores:
     """How near each of these records is to the query.
 
     Chunks of another size than the query's are left out: they are not comparable. Records are
@@ -44,7 +46,7 @@ def measure_nearness(query: QueryVectors, passages: Mapping[RecordId, Passage]) 
     }
     ids, ordered = list(fitting), list(fitting.values())
     if not ids or not len(pooled):
-        return Nearness({}, {}, query.spans)
+        return SemanticScores({}, {}, query.spans)
     nearest = _compute_pooled(pooled, ordered)
     best: dict[RecordId, Sequence[float]] = {}
     if query.tokens:
@@ -52,10 +54,10 @@ def measure_nearness(query: QueryVectors, passages: Mapping[RecordId, Passage]) 
         known = [place for place, of in enumerate(ordered) if any(chunk.tokens for chunk in of)]
         rows = _find_best(tokens, [ordered[place] for place in known])
         best = {ids[place]: row for place, row in zip(known, rows, strict=True)}
-    return Nearness(dict(zip(ids, nearest, strict=True)), best, query.spans)
+    return SemanticScores(dict(zip(ids, nearest, strict=True)), best, query.spans)
 
 
-def _compute_pooled(query: Array, passages: Sequence[Passage]) -> list[float]:
+def _compute_pooled(query: Array, passages: Sequence[PassageVectors]) -> list[float]:
     """The cosine of the query with the nearest chunk of each record."""
     packed = b"".join(chunk.pooled for passage in passages for chunk in passage)
     rows = np.frombuffer(packed, np.int8).reshape(-1, len(query)).astype(np.float32)
@@ -64,7 +66,7 @@ def _compute_pooled(query: Array, passages: Sequence[Passage]) -> list[float]:
     return np.maximum.reduceat(cosines, starts).tolist()
 
 
-def _find_best(tokens: Array, passages: Sequence[Passage]) -> list[list[float]]:
+def _find_best(tokens: Array, passages: Sequence[PassageVectors]) -> list[list[float]]:
     """For each record the best cosine with each token of the query."""
     if not passages:
         return []

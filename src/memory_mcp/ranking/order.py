@@ -27,12 +27,12 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import (
     Candidate,
-    Corpus,
-    Fields,
-    Nearness,
+    CorpusStatistics,
     Neighbour,
-    Ranked,
+    RankedCandidate,
     RerankWeights,
+    SearchFields,
+    SemanticScores,
 )
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
 from memory_mcp.ranking.query import Query
@@ -127,7 +127,7 @@ _RANK_OFFSET: Final = 60
 _RECENCY_DAYS: Final = 30
 """The half-life of what recency counts."""
 _LOGIT_MAX: Final = 60.0
-_IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_USUAL
+_IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
 _PARTS: Final = (
     "words", "meaning", "pooled", "names", "asks", "phase", "decided",
     "complete", "level", "importance",
@@ -168,14 +168,14 @@ def fuse_ranks(*lists: Sequence[RecordId]) -> list[RecordId]:
 
 def rank_candidates(
     query: Query,
-    corpus: Corpus,
+    corpus: CorpusStatistics,
     candidates: Sequence[Candidate],
     neighbours: Sequence[Neighbour],
-    nearness: Nearness | None,
+    nearness: SemanticScores | None,
     *,
     weights: RerankWeights,
     now: datetime,
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """The best of candidates and their neighbours, in order; none if nothing fits the query."""
     evidence = gather_evidence(query, corpus, candidates, neighbours, nearness)
     wanted = {each.id: each for each in neighbours if each.wanted}
@@ -200,7 +200,7 @@ def rank_candidates(
     # a small store needs less evidence, but a neighbour has none
     gained = few * (SEMANTIC if nearness else LEXICAL).level.few
     return [
-        Ranked(one.id, _logistic(total), _name_parts(logit))
+        RankedCandidate(one.id, _logistic(total), _name_parts(logit))
         for total, one, logit in scored[: limits.CANDIDATES_MAX]
         if one.id in own or _logistic(total - gained) >= _NEIGHBOUR_SCORE_MIN
     ]
@@ -288,7 +288,7 @@ def _score_preferences(
     one: Rankable, weights: RerankWeights, now: datetime
 ) -> tuple[float, float, float]:
     """What the user's weights add: little by default, so that only near ties are broken by it."""
-    above = (one.importance - limits.IMPORTANCE_USUAL) / _IMPORTANCE_SPAN
+    above = (one.importance - limits.IMPORTANCE_DEFAULT) / _IMPORTANCE_SPAN
     return (
         weights.importance * above,
         weights.recency * _compute_recency(one.created_at, now) if weights.recency else 0.0,
@@ -315,11 +315,11 @@ def _logistic(logit: float) -> float:
 
 
 def select_diverse(
-    ranked: Sequence[Ranked],
-    fields: Mapping[RecordId, Fields],
+    ranked: Sequence[RankedCandidate],
+    fields: Mapping[RecordId, SearchFields],
     limit: int,
     pooled: Mapping[RecordId, bytes],
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
     At most `limit` of the ranked, each unlike those before it, still in the order of scores.
@@ -336,9 +336,9 @@ def select_diverse(
             return max(overlap, _compute_cosine(vectors[one], vectors[other]))
         return overlap
 
-    left: list[Ranked] = list(ranked)
+    left: list[RankedCandidate] = list(ranked)
     likeness = dict.fromkeys(words, 0.0)
-    chosen: list[Ranked] = []
+    chosen: list[RankedCandidate] = []
     while left and len(chosen) < limit:
         best = max(left, key=lambda each: each.score - _LIKENESS_SHARE * likeness[each.id])
         chosen.append(best)

@@ -151,7 +151,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
     """Whether a record that did not come from the index passes the filters."""
     tags = {tag.casefold() for tag in record.tags}
     return (
-        (filters.with_profile or field_of(record) is None)
+        (filters.includes_profile or field_of(record) is None)
         and (not filters.category or record.category.casefold() == filters.category.casefold())
         and (not filters.key or _has_key(record, filters.key))
         and tags.issuperset(tag.casefold() for tag in filters.tags)

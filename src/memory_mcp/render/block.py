@@ -13,9 +13,9 @@ from typing import Final
 
 from memory_mcp.domain.limits import CHARS_PER_TOKEN
 from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.outcomes import REASON
+from memory_mcp.domain.outcomes import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
-from memory_mcp.fence import CLOSE, OPEN, disarmed
+from memory_mcp.fence import CLOSE, OPEN, disarm
 
 LINE_CHARS_MAX: Final = 320
 """A longer line is cut: the whole text is one search away, by its id."""
@@ -273,7 +273,7 @@ def render_context(
         records_shown = sum(len(each.shown) for section, each in pairs if not section.facts)
         lines.append(frame.render_figure(figure, lines, budget_tokens, records_shown))
     # disarmed at once: a fence that is split over two lines or fields reads as one
-    within = disarmed("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
+    within = disarm("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
     text = "\n".join([OPEN, *([within] if within else []), CLOSE])
     shown = sum(len(each.shown) for each in (*firm, *listings))
     return Block(
@@ -303,7 +303,7 @@ def render_line(record: Record) -> str:
     """What a record says, with its title, on one line and without our fence."""
     repeats = record.content.casefold().startswith(record.title.casefold())
     title = "" if repeats else f"{record.title}: "
-    return disarmed(" ".join((title + _flatten(record.content)).split()))
+    return disarm(" ".join((title + _flatten(record.content)).split()))
 
 
 def _flatten(text: str) -> str:
@@ -311,5 +311,5 @@ def _flatten(text: str) -> str:
     lines = [line.strip() for line in text.strip().split("\n")]
     if all(line.startswith(_ITEM) for line in lines):
         return " \u00b7 ".join(line.removeprefix(_ITEM) for line in lines)
-    decided, found, reason = text.rpartition(REASON)
+    decided, found, reason = text.rpartition(REASON_SEPARATOR)
     return f"{decided.rstrip().removesuffix('.')} \u2014 {reason}" if found else text

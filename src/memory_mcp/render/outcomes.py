@@ -8,44 +8,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memory_mcp.domain.cloud import Tally
-from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_USUAL
+from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
-    Added,
     AddOutcome,
     AlreadyKnown,
     Backtracked,
     BacktrackOutcome,
-    Captured,
+    CheckpointDecided,
+    CheckpointDetails,
     CheckpointOutcome,
+    CheckpointSaved,
     CheckpointState,
     Closeout,
-    Consolidated,
     Consolidation,
-    Decided,
-    Declined,
+    ConsolidationReceipt,
     EpisodeOutcome,
-    Forgotten,
-    Found,
-    Happened,
+    EpisodePostponed,
+    EpisodeSaved,
     HeadReport,
-    NotMoved,
+    LineHistory,
+    MemoryAdded,
+    MemoryDeclined,
+    MemoryForgotten,
+    MemoryRejected,
+    MoveAborted,
+    MovePreview,
     PhaseSealed,
-    Preview,
     Redaction,
-    Rejected,
-    Saved,
+    SearchResults,
     Skipped,
     TrustReport,
-    Waited,
-    WholeCheckpoint,
 )
 from memory_mcp.domain.profile import Profile
-from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Hit
-from memory_mcp.domain.timeline import PhaseMoved, Phases
-from memory_mcp.domain.transfer import Imported, Touch
-from memory_mcp.fence import disarmed
+from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
+from memory_mcp.domain.transfer import ImportEffect, ImportReport
+from memory_mcp.fence import disarm
 from memory_mcp.render.block import Block, render_context, render_line
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
@@ -55,12 +55,12 @@ Receipt = (
     AddOutcome
     | BacktrackOutcome
     | CheckpointOutcome
-    | Consolidated
+    | ConsolidationReceipt
     | EpisodeOutcome
-    | Forgotten
-    | PhaseMoved
+    | MemoryForgotten
+    | PhaseChange
 )
-Readable = Block | HeadReport | Profile | Happened | Record | WholeCheckpoint | Skipped
+Readable = Block | HeadReport | Profile | LineHistory | Record | CheckpointDetails | Skipped
 
 _TITLE_CHARS_MAX: Final = 100
 _TITLES_MAX: Final = 20
@@ -91,7 +91,7 @@ _SEALED: Final = (
     "Either backtrack(to=…) to before it and do the phase anew, or give the next phase's number, "
     "or repeat with again=true to seal it a second time."
 )
-_TOUCHED: Final[dict[Touch, str]] = {
+_TOUCHED: Final[dict[ImportEffect, str]] = {
     "erases": "Memories here that were forgotten there, and go for good",
     "hides": "Memories here that it hides",
     "replaces": "Memories here that it replaces",
@@ -103,24 +103,24 @@ def render_fields(outcome: Receipt) -> Fields:
     match outcome:
         case Skipped(reason):
             fields = _answer(reason, success=False)
-        case Added() | AlreadyKnown() | Rejected() | Declined():
+        case MemoryAdded() | AlreadyKnown() | MemoryRejected() | MemoryDeclined():
             fields = _render_added(outcome)
-        case Forgotten(memory_id, erased, notes):
+        case MemoryForgotten(memory_id, erased, notes):
             hidden = (
                 "Hidden from here on. A backtrack to before this brings it back, unless it is "
                 "durable."
             )
             message = "Erased for good." if erased else hidden
             fields = _answer(message, notes, memoryId=memory_id)
-        case Saved() | Decided() | PhaseSealed():
+        case CheckpointSaved() | CheckpointDecided() | PhaseSealed():
             fields = _render_sealed(outcome)
-        case Backtracked() | Preview() | NotMoved():
+        case Backtracked() | MovePreview() | MoveAborted():
             fields = _render_backtrack(outcome)
-        case Captured() | Waited():
+        case EpisodeSaved() | EpisodePostponed():
             fields = _render_episode(outcome)
-        case Consolidated():
+        case ConsolidationReceipt():
             fields = _render_consolidated(outcome)
-        case PhaseMoved(number, record, notes):
+        case PhaseChange(number, record, notes):
             message = f"The project is in phase {number} now." if record else "It is there already."
             memory_id = record.id if record else None
             fields = _answer(message, notes, phase=number, memoryId=memory_id)
@@ -138,9 +138,9 @@ def pluralise(number: int, one: str = "memory", many: str = "memories") -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _render_added(outcome: Added | AlreadyKnown | Rejected | Declined) -> Fields:
+def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined) -> Fields:
     match outcome:
-        case Added(record):
+        case MemoryAdded(record):
             inserted = "replaced" if outcome.replaced else "inserted"
             return _answer(
                 " ".join(_describe_added(outcome)),
@@ -171,19 +171,19 @@ def _render_added(outcome: Added | AlreadyKnown | Rejected | Declined) -> Fields
                 durable=record.durable,
                 redactions=_render_redactions(redactions),
             )
-        case Rejected(tombstone):
+        case MemoryRejected(tombstone):
             message = (
                 f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
                 f"({_shorten(tombstone.content)}). If the user has changed their mind, repeat "
                 f"with supersedes=[{tombstone.id!r}]."
             )
             return _answer(message, success=False, outcome="rejected")
-        case Declined(reason):
+        case MemoryDeclined(reason):
             message = f"Nothing was stored: it {reason}"
             return _answer(message, success=False, outcome="declined")
 
 
-def _describe_added(added: Added) -> Iterator[str]:
+def _describe_added(added: MemoryAdded) -> Iterator[str]:
     yield "Merged with what was known about it." if added.merged else "Stored."
     if added.redactions:
         rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
@@ -202,9 +202,9 @@ def _shorten(text: str) -> str:
     return cut(text, _SHOWN_CHARS_MAX)
 
 
-def _render_sealed(outcome: Saved | Decided | PhaseSealed) -> Fields:
+def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -> Fields:
     match outcome:
-        case Saved(checkpoint, notes, written, known):
+        case CheckpointSaved(checkpoint, notes, written, known):
             pending = checkpoint.approval == "pending"
             messages = [_APPROVE.format(checkpoint.id) if pending else "Checkpoint saved."]
             if written:
@@ -219,7 +219,7 @@ def _render_sealed(outcome: Saved | Decided | PhaseSealed) -> Fields:
                 written=[record.id for record in written],
                 known=[record.id for record in known],
             )
-        case Decided(checkpoint, notes):
+        case CheckpointDecided(checkpoint, notes):
             skipped = checkpoint.approval == "skipped"
             return _answer(
                 "Skipped: no checkpoint was made." if skipped else "Checkpoint saved.",
@@ -239,7 +239,7 @@ def _render_sealed(outcome: Saved | Decided | PhaseSealed) -> Fields:
             return _answer(f"{message} {_SEALED}", success=False, status="refused")
 
 
-def _render_backtrack(outcome: Backtracked | Preview | NotMoved) -> Fields:
+def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Fields:
     match outcome:
         case Backtracked(preview, line, erased, lesson, notes):
             goal = "restored" if preview.restores else "backtrackedTo"
@@ -255,7 +255,7 @@ def _render_backtrack(outcome: Backtracked | Preview | NotMoved) -> Fields:
                 erased=erased,
                 lessonId=lesson,
             )
-        case Preview(token=token):
+        case MovePreview(token=token):
             return _answer(
                 f"{render_preview(outcome)}\nNothing was done yet. Ask the user [continue] / "
                 f"[forget] / [abort], then call backtrack(to={outcome.to!r}, mode=…, "
@@ -265,7 +265,7 @@ def _render_backtrack(outcome: Backtracked | Preview | NotMoved) -> Fields:
                 hidden=outcome.hides,
                 confirm=token,
             )
-        case NotMoved():
+        case MoveAborted():
             return _answer("Aborted: nothing changed.", success=False, status="aborted")
 
 
@@ -286,9 +286,9 @@ def _describe_move(moved: Backtracked) -> str:
     return f"{goal}: {fate}{again}.{back}"
 
 
-def _render_episode(outcome: Captured | Waited) -> Fields:
+def _render_episode(outcome: EpisodeSaved | EpisodePostponed) -> Fields:
     match outcome:
-        case Captured(record, merged, notes):
+        case EpisodeSaved(record, merged, notes):
             return _answer(
                 "Merged into the last episode." if merged else "Captured.",
                 notes,
@@ -297,11 +297,11 @@ def _render_episode(outcome: Captured | Waited) -> Fields:
                 title=record.title,
                 replaced=list(merged[:1]),
             )
-        case Waited(reason):
+        case EpisodePostponed(reason):
             return _answer(reason, outcome="waited")
 
 
-def _render_consolidated(outcome: Consolidated) -> Fields:
+def _render_consolidated(outcome: ConsolidationReceipt) -> Fields:
     session, latest = outcome.session, outcome.latest
     if outcome.nothing:
         message = " ".join(outcome.notes)
@@ -335,13 +335,15 @@ def _render_latest(latest: Consolidation) -> Fields:
     return {
         "session": latest.session,
         "final": latest.final,
-        "at": iso(max(record.created_at for record in known.values())),
+        "at": format_time(max(record.created_at for record in known.values())),
         **{name: record.content for name, record in known.items()},
         "memoryIds": [record.id for record in known.values()],
     }
 
 
-def render_hits(outcome: Found | Skipped, *, why: bool = False, keys: bool = False) -> Fields:
+def render_hits(
+    outcome: SearchResults | Skipped, *, why: bool = False, keys: bool = False
+) -> Fields:
     """The answer of a search. `why` adds what each score is made of, `keys` the keys."""
     if isinstance(outcome, Skipped):
         return _answer(outcome.reason, success=False)
@@ -361,7 +363,7 @@ def render_hits(outcome: Found | Skipped, *, why: bool = False, keys: bool = Fal
 
 def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
     fields = hit.record.as_json()
-    if hit.record.importance == IMPORTANCE_USUAL:
+    if hit.record.importance == IMPORTANCE_DEFAULT:
         del fields["importance"]
     names = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
     metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
@@ -411,7 +413,7 @@ def render_head_fields(report: HeadReport) -> Fields:
     }
 
 
-def render_import(done: Imported) -> Fields:
+def render_import(done: ImportReport) -> Fields:
     """The outcome of an import; what was left out is counted by reason, the most frequent first."""
     reasons: dict[str, list[str]] = {}
     for each in done.left_out:
@@ -434,7 +436,7 @@ def render_import(done: Imported) -> Fields:
         erases=done.erases,
         hides=done.hides,
         replaces=done.replaces,
-        touched={name: list(titles) for name, titles in done.touched.items()},
+        affected={name: list(titles) for name, titles in done.affected.items()},
         reasons=[
             {"reason": reason, "items": len(items), "examples": items[:_EXAMPLES_MAX]}
             for reason, items in sorted(reasons.items(), key=lambda pair: -len(pair[1]))
@@ -493,7 +495,7 @@ def render_titles(titles: Sequence[str], total: int) -> list[str]:
     return [*(f"- {title}" for title in titles), *more]
 
 
-def render_preview(preview: Preview) -> str:
+def render_preview(preview: MovePreview) -> str:
     """What a move would do, for the one who decides."""
     changed = "The memory changed since you were asked. " if preview.changed else ""
     if preview.restores:
@@ -530,7 +532,7 @@ def render_closeout(closeout: Closeout) -> str:
     return "\n".join(lines)
 
 
-def render_phases(phases: Phases) -> str:
+def render_phases(phases: PhaseHistory) -> str:
     """The phase now, and how the project got there."""
     if phases.now.number is None and not phases.steps:
         return "No phase was begun yet: memory-mcp phase 1."
@@ -553,11 +555,11 @@ def render_text(outcome: Readable) -> str:
             return render_head(outcome)
         case Profile():
             return render_profile(outcome)
-        case Happened():
+        case LineHistory():
             return render_history(outcome)
         case Record():
             return render_memory(outcome)
-        case WholeCheckpoint():
+        case CheckpointDetails():
             return render_checkpoint(outcome)
 
 
@@ -567,7 +569,7 @@ def render_head(report: HeadReport) -> str:
     Names and summaries are data: none of them begins a line, or closes a fence around all this. Of
     a checkpoint that a backtrack left only the name is shown, which restores it.
     """
-    return disarmed("\n".join(" ".join(line.split()) for line in _render_head_lines(report)))
+    return disarm("\n".join(" ".join(line.split()) for line in _render_head_lines(report)))
 
 
 def _render_head_lines(report: HeadReport) -> Iterator[str]:
@@ -638,9 +640,9 @@ def _render_metadata(record: Record) -> Iterator[str]:
         ("tags", ", ".join(record.tags)),
         ("key", record.key),
         ("phase", "" if record.phase is None else str(record.phase)),
-        ("importance", "" if record.importance == IMPORTANCE_USUAL else str(record.importance)),
+        ("importance", "" if record.importance == IMPORTANCE_DEFAULT else str(record.importance)),
         ("pinned", "yes" if record.pinned else ""),
-        ("expires", iso(record.expires_at) if record.expires_at else ""),
+        ("expires", format_time(record.expires_at) if record.expires_at else ""),
         ("replaces", ", ".join(record.supersedes)),
         ("made from", ", ".join(record.derived_from)),
     ):
@@ -652,15 +654,15 @@ def _render_metadata(record: Record) -> Iterator[str]:
         f"by {origin.by}" + (f" through {origin.client}" if origin.client else ""),
         f"at commit {origin.commit[:12]}" if origin.commit else "",
     ]
-    yield ", ".join([f"written: {iso(record.created_at)}", *filter(None, parts)])
+    yield ", ".join([f"written: {format_time(record.created_at)}", *filter(None, parts)])
 
 
-def render_checkpoint(whole: WholeCheckpoint) -> str:
+def render_checkpoint(whole: CheckpointDetails) -> str:
     """The checkpoint: what it sealed, what going back to it would hide, what was closed with it."""
     sealed = whole.checkpoint
     pending = sealed.approval == "pending"
     status = f"{'pending' if pending else 'valid'}{_render_phase(sealed.phase)}"
-    lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {iso(sealed.at)}"]
+    lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {format_time(sealed.at)}"]
     lines += [f"branch {sealed.branch}", "", sealed.summary]
     if pending:
         lines += ["", f"Ask the user, then checkpoint(pending={sealed.id!r}, decision=…)."]
@@ -692,7 +694,7 @@ def render_profile(profile: Profile) -> str:
     return _fence("\n".join([render_profile_line(profile), "", *facts]))
 
 
-def render_history(happened: Happened) -> str:
+def render_history(happened: LineHistory) -> str:
     """What happened, newest first, under its days, as far as there is room for it."""
     if not happened.records:
         return "Nothing has happened here yet that was told, sealed or captured."
@@ -706,8 +708,9 @@ def render_history(happened: Happened) -> str:
         lines.append(paragraph)
         before = record.created_at
     if len(lines) - 1 < happened.total:
+        until = format_time(before)
         lines.append(
-            f"(There is more before {before:%Y-%m-%d}: search_memories(until='{iso(before)}') "
+            f"(There is more before {before:%Y-%m-%d}: search_memories(until='{until}') "
             "with kind='checkpoint' or category='history'.)"
         )
     return _fence("\n\n".join(lines))

@@ -10,12 +10,12 @@ from itertools import groupby
 from typing import Final
 
 from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.outcomes import Happened
+from memory_mcp.domain.outcomes import LineHistory
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.sessions import GENERATED, MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX
+from memory_mcp.domain.sessions import MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX, PAGE_MARK
 from memory_mcp.render.block import Block, Listing, ListingLine, fill_listings, render_line
 
-MARK: Final = f"{GENERATED} and written anew: edits are lost. -->"
+MARK: Final = f"{PAGE_MARK} and written anew: edits are lost. -->"
 
 _LEADING: Final = re.compile(r"^(?=[#>+*|=~-])|^(\d{1,9})(?=[.)])")
 _FENCES: Final = re.compile(r"`{3,}|~{3,}")
@@ -102,7 +102,7 @@ def _count_bytes(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def render_history_page(happened: Happened, project: str) -> str:
+def render_history_page(happened: LineHistory, project: str) -> str:
     """`HISTORY.md`: all of it, in Markdown that is nothing but text."""
     parts = [MARK + f"\n# History of {escape_markdown(project)}\n\n{_HISTORY}"]
     parts += [paragraph for paragraph, _ in render_paragraphs(happened.records)]

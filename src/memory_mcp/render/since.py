@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, time_of
-from memory_mcp.domain.record import iso
+from memory_mcp.domain.ids import RecordId, parse_id_time
+from memory_mcp.domain.record import format_time
 from memory_mcp.errors import InvalidRequestError
 
 _TOKEN: Final = re.compile(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
@@ -92,7 +92,7 @@ def parse_since(text: str, now: datetime) -> Since:
     if found := _TOKEN.fullmatch(text.strip()):
         place = found.group(2).lower()
         try:
-            at = time_of(f"{place[:8]}-{place[8:12]}-7{place[12:]}")
+            at = parse_id_time(f"{place[:8]}-{place[8:12]}-7{place[12:]}")
         except OverflowError:
             raise _refuse(text) from None
         revision, total = int(found.group(1)), int(found.group(4))
@@ -103,7 +103,7 @@ def parse_since(text: str, now: datetime) -> Since:
         raise _refuse(text) from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     if at > now:
-        raise InvalidRequestError(f"since {text!r} is yet to come; it is {iso(now)}.")
+        raise InvalidRequestError(f"since {text!r} is yet to come; it is {format_time(now)}.")
     at = max(at, datetime(1970, 1, 1, tzinfo=UTC))
     return Since(text, _make_order_key(at), at)
 

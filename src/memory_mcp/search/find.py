@@ -11,14 +11,14 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.search import (
     Candidate,
-    Corpus,
-    Fields,
+    CorpusStatistics,
     Filters,
-    Nearness,
     Neighbour,
     QueryVectors,
-    Ranked,
-    ReadVectors,
+    RankedCandidate,
+    SearchFields,
+    SemanticScores,
+    StoredVectors,
     View,
 )
 from memory_mcp.engine.reading import beside, together
@@ -59,9 +59,9 @@ class Matches:
     """
 
     terms: Sequence[str]
-    ranked: Sequence[Ranked]
+    ranked: Sequence[RankedCandidate]
     home: Mapping[RecordId, Pool]
-    fields: Mapping[RecordId, Fields]
+    fields: Mapping[RecordId, SearchFields]
     wholes: Mapping[RecordId, bytes]
     mode: str
     degraded: str = ""
@@ -94,7 +94,7 @@ class _Asked:
 class _Meant:
     """How near the candidates are in meaning, by which vectors, and what could not be compared."""
 
-    nearness: Nearness
+    nearness: SemanticScores
     wholes: Mapping[RecordId, bytes]
     notes: tuple[str, ...]
 
@@ -161,7 +161,7 @@ async def _vectors_of(meaning: Meaning | None, query: str) -> QueryVectors | str
 
 async def _understood(
     pools: Sequence[Pool], question: Query, view: View
-) -> tuple[Query, Sequence[Corpus]]:
+) -> tuple[Query, Sequence[CorpusStatistics]]:
     """The question with what may be meant by terms that no memory holds, and all their counts."""
     corpora = await together(pool.index.corpus(question.every, view) for pool in pools)
     counts = _sum(corpora).counts
@@ -221,26 +221,26 @@ async def _compared(found: Sequence[_Candidates], asked: QueryVectors) -> _Meant
     )
 
 
-async def _encoded(found: _Candidates) -> tuple[ReadVectors, int]:
+async def _encoded(found: _Candidates) -> tuple[StoredVectors, int]:
     """The vectors of what one pool has to offer, and how many of its records have none yet."""
     if (meaning := found.pool.meaning) is None:
-        return ReadVectors({}), 0
+        return StoredVectors({}), 0
     identity = meaning.embedder.identity
     read = partial(meaning.vectors.vectors, identity, found.every.keys())
     return await found.pool.index.healed(read), await meaning.vectors.missing(identity)
 
 
-def _shares(corpora: Sequence[Corpus], most: int) -> list[int]:
+def _shares(corpora: Sequence[CorpusStatistics], most: int) -> list[int]:
     """How many candidates each pool may offer: as many as it is large, and always a few."""
     whole = sum(corpus.records for corpus in corpora) or 1
     few = min(_CANDIDATES_MIN, most)
     return [max(few, round(most * corpus.records / whole)) for corpus in corpora]
 
 
-def _sum(corpora: Sequence[Corpus]) -> Corpus:
+def _sum(corpora: Sequence[CorpusStatistics]) -> CorpusStatistics:
     """Several stores as one."""
     counts: dict[str, int] = {}
     for corpus in corpora:
         for term, count in corpus.counts.items():
             counts[term] = counts.get(term, 0) + count
-    return Corpus(sum(corpus.records for corpus in corpora), counts)
+    return CorpusStatistics(sum(corpus.records for corpus in corpora), counts)

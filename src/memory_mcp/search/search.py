@@ -5,10 +5,10 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalised
-from memory_mcp.domain.outcomes import Found, Skipped
+from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.search import Filters, Hit, View, Wish
-from memory_mcp.domain.sessions import OpeningSettings
+from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
+from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.engine.head import current, view_of, view_on
 from memory_mcp.engine.pending import kept_out, unseen
 from memory_mcp.engine.reading import beside, hits_of, newest, require_records, together
@@ -43,9 +43,9 @@ _NO_SUCH: Final = (
     "The filters alone leave nothing over, whatever is asked: check how they are spelt."
 )
 
-_USUAL: Final = Wish()
+_USUAL: Final = SelectionOptions()
 
-_LIKELY: Final = Wish(min_score=0.1)
+_LIKELY: Final = SelectionOptions(min_score=0.1)
 """What is hardly meant by a task must not take the room of what always matters."""
 
 
@@ -56,13 +56,13 @@ class _Question:
     text: str
     filters: Filters
     limit: int
-    wish: Wish
+    wish: SelectionOptions
     ranked: int = limits.CANDIDATES_MAX
 
 
 async def search_memories(
-    workspace: Workspace, query: str, filters: Filters, limit: int, wish: Wish = _USUAL
-) -> Found | Skipped:
+    workspace: Workspace, query: str, filters: Filters, limit: int, wish: SelectionOptions = _USUAL
+) -> SearchResults | Skipped:
     """The visible memories that match best; without a query, the newest.
 
     Raises:
@@ -83,11 +83,11 @@ async def search_memories(
         read = await newest(workspace, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
         notes = await unseen(workspace)
-        found = Found(hits, mode="newest", notes=notes, unreadable=read.unreadable)
+        found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _asked(workspace, _Question(query, filters, limit, wish), view)
     found = await _with_strangers(workspace, found, _Question(query, filters, limit, wish))
-    if filters.with_profile:
+    if filters.includes_profile:
         found = replace(found, hits=await standing_hits(workspace, found.hits, view))
     if not found.hits:
         await require_records(workspace, view)
@@ -95,8 +95,8 @@ async def search_memories(
 
 
 async def recalled_for(
-    workspace: Workspace, task: str, kinds: frozenset[Kind], opening: OpeningSettings
-) -> Found:
+    workspace: Workspace, task: str, kinds: frozenset[Kind], opening: ContextSettings
+) -> SearchResults:
     """What is known of these kinds that a task needs, best first.
 
     Of `topk` candidates that are ranked, `topn` at most.
@@ -118,12 +118,14 @@ def _said(workspace: Workspace, query: str) -> str:
     return query
 
 
-async def _asked(workspace: Workspace, asked: _Question, view: View) -> Found:
+async def _asked(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
     look = _here_and_there if workspace.mirrored else _here
     return await look(workspace, asked, view)
 
 
-async def _with_strangers(workspace: Workspace, found: Found, asked: _Question) -> Found:
+async def _with_strangers(
+    workspace: Workspace, found: SearchResults, asked: _Question
+) -> SearchResults:
     """What came with a repository that is not trusted is found too, and marked."""
     notes = await mention_strangers(workspace)
     strangers = await present_strangers(workspace)
@@ -141,7 +143,7 @@ async def _with_strangers(workspace: Workspace, found: Found, asked: _Question) 
     return replace(found, hits=hits, notes=(*found.notes, *notes))
 
 
-def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
+def _check(query: str, filters: Filters, limit: int, wish: SelectionOptions) -> None:
     """Refuse what no record can hold: the index would choke on it, or find nothing."""
     if not 1 <= limit <= limits.RESULTS_MAX:
         raise InvalidRequestError(f"limit is {limit}; choose 1 to {limits.RESULTS_MAX}.")
@@ -172,10 +174,10 @@ def _check(query: str, filters: Filters, limit: int, wish: Wish) -> None:
     check_phase(filters.phase)
 
 
-async def _here(workspace: Workspace, asked: _Question, view: View) -> Found:
+async def _here(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
     matches = await find_here(workspace, asked.text, view, asked.filters, asked.ranked)
     if not matches.terms:
-        return Found([], mode="lexical", notes=(_NO_WORDS,))
+        return SearchResults([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
         ranked = select_diverse(ranked, matches.fields, asked.limit, matches.wholes)
@@ -188,7 +190,7 @@ async def _here(workspace: Workspace, asked: _Question, view: View) -> Found:
     if not ranked and await _nothing_passes(workspace, asked.filters, view):
         notes += (_NO_SUCH,)
     hits, unreadable = await hits_of(ranked, matches.home, view, asked.limit)
-    return Found(
+    return SearchResults(
         hits,
         mode=matches.mode,
         notes=notes,
@@ -205,7 +207,7 @@ async def _nothing_passes(workspace: Workspace, filters: Filters, view: View) ->
     return not any(await together(pool.index.count(view, filters) for pool in pools))
 
 
-async def _here_and_there(workspace: Workspace, asked: _Question, view: View) -> Found:
+async def _here_and_there(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
     """Both start together. The cloud has its deadline; what is here never depends on it."""
     shortened = asked.text[: limits.REMOTE_QUERY_CHARS_MAX]
     more = replace(asked, limit=max(asked.limit, limits.RESULTS_MAX))
@@ -217,7 +219,7 @@ async def _here_and_there(workspace: Workspace, asked: _Question, view: View) ->
     return _fused(here, there, asked, " ".join(kept_out(workspace)))
 
 
-def _fused(here: Found, there: Recalled, asked: _Question, shut: str) -> Found:
+def _fused(here: SearchResults, there: Recalled, asked: _Question, shut: str) -> SearchResults:
     """One list by rank: scores of the two cannot be compared. Each hit keeps that of its source."""
     remote = [hit for hit in there.hits if hit.score >= asked.wish.min_score]
     hits = {hit.record.id: hit for hit in (*remote, *here.hits)}

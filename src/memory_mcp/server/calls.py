@@ -21,10 +21,10 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError, create_model
 from pydantic_core import to_json
 
-from memory_mcp.deadlines import within
-from memory_mcp.domain.json_input import Given
+from memory_mcp.deadlines import run_with_deadline
+from memory_mcp.domain.json_input import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
-from memory_mcp.domain.record import without_empty
+from memory_mcp.domain.record import drop_empty
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
 
@@ -91,7 +91,7 @@ def make_tool(
     )
     # within the model: the SDK also takes an object that came as JSON in a text
     plain = tool.fn_metadata.arg_model
-    made = create_model(plain.__name__, __base__=(plain, Given))
+    made = create_model(plain.__name__, __base__=(plain, InputForm))
     tool.fn_metadata.arg_model = cast("type[ArgModelBase]", made)
     tool.description = " ".join((function.__doc__ or "").split())
     tool.parameters = _shrink_schema(tool.parameters, tool.parameters.get("$defs", {}))
@@ -109,14 +109,16 @@ def with_deadline(
 
     @wraps(function)
     async def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await within(seconds, partial(function, *args, **kwargs), name=name, writes=writes)
+        return await run_with_deadline(
+            seconds, partial(function, *args, **kwargs), name=name, writes=writes
+        )
 
     return bounded
 
 
 def answer(fields: Mapping[str, Any]) -> CallToolResult:
     """Data for a client: the same fields as structure and as compact JSON text, no nulls."""
-    said = {"success": fields.get("success", True), **without_empty(dict(fields))}
+    said = {"success": fields.get("success", True), **drop_empty(dict(fields))}
     if "results" in fields:  # an empty list of results is an answer
         said["results"] = fields["results"]
     text = to_json(said).decode()

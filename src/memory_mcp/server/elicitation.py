@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.branches.checkpoint import clean_closeout, find_checkpoint_refusal
-from memory_mcp.domain.json_input import Given
-from memory_mcp.domain.outcomes import Closeout, ClosingDecision, Preview
+from memory_mcp.domain.json_input import InputForm
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision, MovePreview
 from memory_mcp.engine.workspace import Caller, Workspace
 from memory_mcp.render.outcomes import render_closeout, render_preview, render_trust_report
 from memory_mcp.server.calls import with_deadline
@@ -29,7 +29,7 @@ _NAME_DIGITS: Final = 32
 """Of a conversation: as many as those of a random UUID."""
 
 
-class Approval(Given):
+class Approval(InputForm):
     """The user's word on a checkpoint."""
 
     decision: Literal["save", "edit", "skip"] = Field(
@@ -38,7 +38,7 @@ class Approval(Given):
     summary: str = Field(default="", description="The summary; change it and choose edit")
 
 
-class DecisionMade(Given):
+class DecisionMade(InputForm):
     """One thing that was decided. Its text alone is one as well."""
 
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +52,7 @@ class DecisionMade(Given):
         return {"text": given} if isinstance(given, str) else given
 
 
-class BacktrackChoice(Given):
+class BacktrackChoice(InputForm):
     """The user's word on a backtrack, and the token of the question it answers."""
 
     asked_about: ClassVar[str] = ""
@@ -167,7 +167,7 @@ async def ask_backtrack(
     if mode or confirm or workspace.policy.approval == "auto" or not can_ask(ctx):
         return NotAsked()
     match await preview_backtrack(workspace, to, lesson):
-        case Preview() as preview:
+        case MovePreview() as preview:
             # the answer comes back as this very class: it counts for this question only
             form = type("BacktrackChoice", (BacktrackChoice,), {"asked_about": preview.token})
             return Elicit(render_preview(preview), form)

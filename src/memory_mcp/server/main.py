@@ -16,7 +16,7 @@ from anyio import CancelScope
 from mcp.server import MCPServer
 
 from memory_mcp import __version__, bootstrap, maintenance, sessions, sync
-from memory_mcp.build import build
+from memory_mcp.build import build_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.engine.workspace import Workspace
@@ -24,7 +24,13 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.subscriptions import Telling
 from memory_mcp.server.tools import default_tools, toolset
-from memory_mcp.shutdown import INTERRUPTED, end_now, end_when_told, end_with_client, interrupted
+from memory_mcp.shutdown import (
+    INTERRUPTED,
+    describe_interruption,
+    end_now,
+    end_on_signal,
+    end_with_client,
+)
 from memory_mcp.text.drafts import check_branch
 
 Transport = Literal["stdio", "sse", "streamable-http"]
@@ -76,7 +82,7 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
-        built = build(settings)
+        built = build_workspace(settings)
         leaving = asyncio.Event()
         upkeep = asyncio.create_task(_catch_up(built.workspace, leaving, enabled=settings.enabled))
         beside = [
@@ -119,7 +125,7 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
         host = host.lower()
         _refuse_foreign(host)
         _refuse_taken(host, port)
-        end_when_told()
+        end_on_signal()
     # before the SDK does it, which wraps each line of the log into a column of a narrow table
     logging.basicConfig(level=settings.log_level, format=_LOG_LINE)
     server = make_server(settings)
@@ -204,7 +210,7 @@ def _leave_at_once(_signal: int, _frame: object) -> None:
 
     What was acknowledged is on the disk already; clients send SIGTERM 100 ms after SIGINT anyway.
     """
-    end_now(INTERRUPTED, interrupted())
+    end_now(INTERRUPTED, describe_interruption())
 
 
 def _refuse_foreign(host: str) -> None:

@@ -14,7 +14,7 @@ from mcp_types import Prompt, PromptArgument
 from memory_mcp import branches, engine, sessions
 from memory_mcp.branches.get import list_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
-from memory_mcp.domain.outcomes import HeadReport, Preview, Skipped
+from memory_mcp.domain.outcomes import HeadReport, MovePreview, Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block, render_context
@@ -139,7 +139,7 @@ async def _review_backtrack(workspace: Workspace, given: Given) -> str:
             unknown = f" to {to!r}. {error}"
         else:
             match outlook:
-                case Preview():
+                case MovePreview():
                     shown = render_context([render_preview(outlook)], (), 0).text
                     return _REVIEW.format(to=to, preview=shown, token=outlook.token)
                 case Skipped(reason):

@@ -16,7 +16,7 @@ from memory_mcp.bootstrap.views import read_history
 from memory_mcp.branches.get import get_checkpoint, get_memory, list_checkpoints
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.record import iso
+from memory_mcp.domain.record import format_time
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
@@ -231,6 +231,6 @@ def _restore_point(known: Checkpoint) -> Resource:
         description="A checkpoint: its summary, what was decided, what a backtrack would hide.",
         mime_type="text/markdown",
         annotations=Annotations(
-            audience=["user", "assistant"], priority=0.3, last_modified=iso(known.at)
+            audience=["user", "assistant"], priority=0.3, last_modified=format_time(known.at)
         ),
     )

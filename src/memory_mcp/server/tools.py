@@ -23,12 +23,12 @@ from pydantic_core import to_json
 
 from memory_mcp import branches, memories, search, sessions, trust
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.json_input import Given, spoken
+from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import Branched, Preview, Skipped, ToConsolidate
+from memory_mcp.domain.outcomes import BranchCreated, ConsolidationDraft, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.record import Draft, Reach
-from memory_mcp.domain.search import Filters, Wish
+from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
@@ -66,7 +66,7 @@ REMINDER: Final = (
 """What receipts say where no hook says it."""
 
 
-class Metadata(Given):
+class Metadata(InputForm):
     """What describes a memory."""
 
     model_config = ConfigDict(extra="forbid")
@@ -153,7 +153,7 @@ async def search_memories(
         since=_aware(since),
         until=_aware(until),
     )
-    wish = Wish(min_score=min_score, diverse=diverse)
+    wish = SelectionOptions(min_score=min_score, diverse=diverse)
     found = await search.search_memories(workspace_for(ctx), query, filters, limit, wish)
     return answer(render_hits(found, why=why, keys=bool(key)))
 
@@ -361,7 +361,7 @@ async def backtrack(
     else:
         outcome = await branches.preview_backtrack(workspace, to, lesson)
     fields = render_fields(outcome)
-    if lesson.strip() and isinstance(outcome, Preview):
+    if lesson.strip() and isinstance(outcome, MovePreview):
         fields["message"] += " Give the lesson again with it."
     return answer(fields)
 
@@ -380,7 +380,7 @@ async def switch_branch(
         if create
         else branches.switch_branch(workspace, name)
     ):
-        case Branched(branch, begun):
+        case BranchCreated(branch, begun):
             conversation = workspace.caller.conversation
             if conversation is None:
                 return answer(_left_where_it_is(branch, begun, created=create))
@@ -402,7 +402,7 @@ def _left_where_it_is(branch: str, begun: str | None, *, created: bool) -> dict[
     return {"success": created, "branch": branch, "at": begun, "message": message}
 
 
-class Message(Given):
+class Message(InputForm):
     """One message of the session."""
 
     model_config = ConfigDict(extra="forbid")
@@ -416,7 +416,7 @@ async def episodic_capture(
     *,
     turns: Annotated[
         list[Message],
-        BeforeValidator(spoken),
+        BeforeValidator(keep_spoken_messages),
         Field(description="The last dozen messages, oldest first, without tool output"),
     ],
     turn: Annotated[int, Field(description="Number of the last one in the session, from 1")],
@@ -451,7 +451,7 @@ async def consolidate(
     what was handed on last.
     """
     texts = [insights] if isinstance(insights, str) else insights
-    given = ToConsolidate(
+    given = ConsolidationDraft(
         history_entry=history_entry,
         memory_update=memory_update,
         insights=tuple(text for text in texts if text.strip()),

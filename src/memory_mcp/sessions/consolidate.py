@@ -8,7 +8,12 @@ from functools import partial
 from typing import Final
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.outcomes import Consolidated, Consolidation, Skipped, ToConsolidate
+from memory_mcp.domain.outcomes import (
+    Consolidation,
+    ConsolidationDraft,
+    ConsolidationReceipt,
+    Skipped,
+)
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
@@ -46,8 +51,8 @@ COMPACTED_BY: Final = "claude-code/hook"
 
 
 async def consolidate(
-    workspace: Workspace, given: ToConsolidate, *, compacted_at: datetime | None = None
-) -> Consolidated | Skipped:
+    workspace: Workspace, given: ConsolidationDraft, *, compacted_at: datetime | None = None
+) -> ConsolidationReceipt | Skipped:
     """Write down what happened, what is true now and what was learnt; what is known is left.
 
     Given nothing to write, it only answers what was handed on last. The summary of a conversation
@@ -93,12 +98,12 @@ async def consolidate(
         return Skipped(late.why)
     await _reminded(workspace, given.session, compacted_at)
     if given.empty and not ended:
-        return Consolidated(session=given.session, notes=(_NOT_FINAL,), nothing=True)
+        return ConsolidationReceipt(session=given.session, notes=(_NOT_FINAL,), nothing=True)
     if given.final and not ended:
         notes += (_NOT_FINAL,)
     if written:
         notes += await still_on_line(workspace, written[0], frozenset(r.id for r in written))
-    return Consolidated(
+    return ConsolidationReceipt(
         session=given.session,
         written=written,
         notes=(*notes, *await pending_note(workspace)),
@@ -163,17 +168,17 @@ async def _refuse_late(
             raise _LateError("the agent has consolidated since")
 
 
-async def _asked(workspace: Workspace, given: ToConsolidate) -> Consolidated | Skipped:
+async def _asked(workspace: Workspace, given: ConsolidationDraft) -> ConsolidationReceipt | Skipped:
     if skipped := reads_refused(workspace):
         return skipped
     session = workspace.named(given.session)
     latest = await latest_consolidation(workspace, session)
-    return Consolidated(session=session, latest=latest, asked=True)
+    return ConsolidationReceipt(session=session, latest=latest, asked=True)
 
 
 async def _cleaned(
-    workspace: Workspace, given: ToConsolidate
-) -> tuple[ToConsolidate, tuple[str, ...]]:
+    workspace: Workspace, given: ConsolidationDraft
+) -> tuple[ConsolidationDraft, tuple[str, ...]]:
     """As it may be stored, and sentences about what was left out of it."""
     history, notes = await kept_text(workspace, "history_entry", given.history_entry)
     update, said = await kept_text(workspace, "memory_update", given.memory_update)
@@ -232,7 +237,7 @@ async def keep_compacted(workspace: Workspace, summary: str, at: datetime) -> st
     text, _ = await kept_text(workspace, "compact_summary", plain)
     if not text:
         return "the summary says nothing"
-    given = ToConsolidate(memory_update=_shortened(text), session=workspace.origin().session)
+    given = ConsolidationDraft(memory_update=_shortened(text), session=workspace.origin().session)
     outcome = await consolidate(workspace, given, compacted_at=at)
     return outcome.reason if isinstance(outcome, Skipped) else ""
 

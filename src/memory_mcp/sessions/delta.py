@@ -19,7 +19,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Section
 from memory_mcp.render.outcomes import pluralise
 from memory_mcp.render.since import Since
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 CHANGES_MAX: Final = 2_000
 """Records since a moment that are read to say what is new; whoever was away longer begins anew."""
@@ -121,7 +121,7 @@ async def _chain_at(
     It stood on nothing if there was no such branch yet.
     """
     moves = await workspace.project.index.moves()
-    timeline = fold(await load(workspace.project, [id_ for id_ in moves if id_ not in came]))
+    timeline = fold_moves(await load(workspace.project, [id_ for id_ in moves if id_ not in came]))
     branch = workspace.caller.branch
     chain = timeline.chain(branch) if branch in timeline.branches else frozenset[SegmentId]()
     return chain, any(id_ in came for id_ in moves)

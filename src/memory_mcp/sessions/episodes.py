@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from memory_mcp.domain.ids import ROOT, time_of
-from memory_mcp.domain.outcomes import Captured, EpisodeOutcome, Waited
-from memory_mcp.domain.record import TOLD, Record
+from memory_mcp.domain.ids import ROOT, parse_id_time
+from memory_mcp.domain.outcomes import EpisodeOutcome, EpisodePostponed, EpisodeSaved
+from memory_mcp.domain.record import EPISODE_PREFIX, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.domain.timeline import Timeline
@@ -75,7 +75,7 @@ async def episodic_capture(
         return skipped
     if turn is not None:
         _check_turn(turn, len(turns))
-    pace = workspace.policy.pace
+    pace = workspace.policy.episode_settings
     now = workspace.clock.now()
     timeline = (await current(workspace)).timeline
     past = await _past(workspace, timeline, now)
@@ -85,7 +85,7 @@ async def episodic_capture(
         turn = min(number_last_turn(cleaned, past.last), _TURN_MAX)
     moment = Moment(turn, now, final)
     if early := check_too_early(past, moment, pace):
-        return Waited(early.reason)
+        return EpisodePostponed(early.reason)
     cleaned = cleaned or [_cleaned(workspace, each) for each in turns]
     moment = replace(moment, mark=mark_turns(cleaned), zone=await _zone(workspace, timeline))
     every = drop_recalled(cleaned)
@@ -97,15 +97,15 @@ async def episodic_capture(
     past = await _past(workspace, timeline, moment.now)
     match plan_episode(text, _novelty(text, past.open, moment.now), past, moment, pace):
         case Wait(reason):
-            return Waited(reason)
+            return EpisodePostponed(reason)
         case Write() | MergeInto() as plan:
             place = writing(workspace, timeline, moment.now)
             record = build_episode(plan, moment, place, await phase_at_work(workspace, "project"))
     notes += await workspace.project.keep(record)
     gone = await _line_left(workspace, record)
-    if isinstance(gone, Waited):
+    if isinstance(gone, EpisodePostponed):
         return gone
-    return Captured(record, record.supersedes, (*notes, *gone, *await pending_note(workspace)))
+    return EpisodeSaved(record, record.supersedes, (*notes, *gone, *await pending_note(workspace)))
 
 
 def _cleaned(workspace: Workspace, turn: Turn) -> Turn:
@@ -148,7 +148,8 @@ async def _past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past
     mine = Filters(kinds=frozenset({"episode"}), session=origin.session)
     today = replace(mine, since=find_start_of_day(now))
     buried = Filters(
-        kinds=frozenset({"tombstone"}), statement=f"{TOLD}{name_series(workspace.scope, origin)}"
+        kinds=frozenset({"tombstone"}),
+        statement=f"{EPISODE_PREFIX}{name_series(workspace.scope, origin)}",
     )
     last = await load(pool, await pool.index.find(everywhere, mine, 1))
     there = await load(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
@@ -165,7 +166,7 @@ async def _road_left(workspace: Workspace, past: Past) -> datetime | None:
     pool = workspace.project
     newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
     after = find_time(past.last) if past.last else None
-    moves = await load(pool, [id_ for id_ in newest if after is None or time_of(id_) > after])
+    moves = await load(pool, [id_ for id_ in newest if after is None or parse_id_time(id_) > after])
     left = [
         record.created_at
         for record in moves
@@ -201,12 +202,14 @@ def _terms(text: str, now: datetime) -> frozenset[str]:
     return frozenset(term.text for term in parse_query(drop_speakers(text), now).terms)
 
 
-async def _line_left(workspace: Workspace, record: Record) -> tuple[str, ...] | Waited:
+async def _line_left(workspace: Workspace, record: Record) -> tuple[str, ...] | EpisodePostponed:
     """What to say if another session left this line while the episode was being written."""
     head = await current(workspace)
     if record.segment in await forgotten_here(workspace, head):
         await workspace.project.erase({record.id})
-        return Waited("Another session gave up this line for good: its episode went with it.")
+        return EpisodePostponed(
+            "Another session gave up this line for good: its episode went with it."
+        )
     if record.segment in head.timeline.chain(workspace.caller.branch):
         return ()
     return ("Another session backtracked meanwhile: this was stored on the line that was left.",)

@@ -16,8 +16,14 @@ from datetime import timedelta
 from typing import Final, NamedTuple, assert_never
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.outcomes import Captured, Finding
-from memory_mcp.domain.sessions import Compacted, Ended, InboxEvent, WentBack, WorkedOff
+from memory_mcp.domain.outcomes import EpisodeSaved, Finding
+from memory_mcp.domain.sessions import (
+    ConversationCompacted,
+    ConversationRewound,
+    InboxEvent,
+    InboxReport,
+    SessionEnded,
+)
 from memory_mcp.engine.head import current
 from memory_mcp.engine.workspace import Caller, Workspace, writes_refused
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
@@ -48,7 +54,7 @@ async def keep_worked_off(workspace: Workspace, leaving: asyncio.Event) -> None:
         came.clear()
 
 
-async def work_off(workspace: Workspace) -> WorkedOff:
+async def work_off(workspace: Workspace) -> InboxReport:
     """Work off what waits, if nobody else does; a session that leaves no trace works off nothing.
 
     What cannot be done now (the disk, the index) waits on; what never can is dropped with a note,
@@ -58,12 +64,13 @@ async def work_off(workspace: Workspace) -> WorkedOff:
         StoreUnavailableError: the inbox itself cannot be read.
     """
     if writes_refused(workspace):
-        return WorkedOff()
+        return InboxReport()
     waiting = await workspace.inbox.waiting()
     if all(
-        isinstance(dropped.event, WentBack) and not _old(workspace, dropped) for dropped in waiting
+        isinstance(dropped.event, ConversationRewound) and not _old(workspace, dropped)
+        for dropped in waiting
     ):
-        return WorkedOff()
+        return InboxReport()
     done = 0
     notes: list[str] = []
     async with workspace.inbox.alone() as mine:
@@ -79,7 +86,7 @@ async def work_off(workspace: Workspace) -> WorkedOff:
                     "dropped from the inbox: %s" if became.done else "%s",
                     notes[-1],
                 )
-    return WorkedOff(done, tuple(notes))
+    return InboxReport(done, tuple(notes))
 
 
 async def inbox_findings(workspace: Workspace) -> list[Finding]:
@@ -89,7 +96,9 @@ async def inbox_findings(workspace: Workspace) -> list[Finding]:
             pass
     found = list(await workspace.inbox.findings())
     waiting = [
-        each for each in await workspace.inbox.waiting() if not isinstance(each.event, WentBack)
+        each
+        for each in await workspace.inbox.waiting()
+        if not isinstance(each.event, ConversationRewound)
     ]
     if waiting:
         what = f"{len(waiting)} event(s) of hooks wait in the inbox, since {waiting[0].event.at}."
@@ -130,12 +139,12 @@ async def _effect(workspace: Workspace, dropped: InboxEvent) -> _Became:
         return _Became("it is too old", lost=True)
     try:
         match event:
-            case Ended():
+            case SessionEnded():
                 return await _ended(_as_then(workspace, event), event)
-            case Compacted():
+            case ConversationCompacted():
                 then = _as_then(workspace, event)
                 return _Became(await keep_compacted(then, event.compact_summary, event.at))
-            case WentBack():
+            case ConversationRewound():
                 return _WAITS  # the session's next prompt takes it
             case _:
                 assert_never(event)
@@ -143,7 +152,7 @@ async def _effect(workspace: Workspace, dropped: InboxEvent) -> _Became:
         return _Became(str(error), lost=True)
 
 
-async def _ended(workspace: Workspace, event: Ended) -> _Became:
+async def _ended(workspace: Workspace, event: SessionEnded) -> _Became:
     if await moved_back_since(workspace, await current(workspace), event.at):
         return _Became(GIVEN_UP, lost=True)
     data = await workspace.inbox.transcript(event)
@@ -153,7 +162,7 @@ async def _ended(workspace: Workspace, event: Ended) -> _Became:
     if not turns:
         return _Became("nothing was said")
     outcome = await episodic_capture(workspace, turns, None, final=True)
-    if not isinstance(outcome, Captured):
+    if not isinstance(outcome, EpisodeSaved):
         return _Became(outcome.reason)
     head = await current(workspace)
     if not await moved_back_since(workspace, head, event.at):
@@ -163,7 +172,7 @@ async def _ended(workspace: Workspace, event: Ended) -> _Became:
     return _Became(GIVEN_UP, lost=True)
 
 
-def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
+def _as_then(workspace: Workspace, event: SessionEnded | ConversationCompacted) -> Workspace:
     """The workspace as that session has it: its own branch, where we are that session."""
     own = event.session == workspace.origin().session
     branch = workspace.caller.branch if own else check_branch(event.branch)
@@ -172,10 +181,10 @@ def _as_then(workspace: Workspace, event: Ended | Compacted) -> Workspace:
 
 
 def _old(workspace: Workspace, dropped: InboxEvent) -> bool:
-    if isinstance(dropped.event, WentBack):
+    if isinstance(dropped.event, ConversationRewound):
         kept = timedelta(hours=limits.REWOUND_HOURS_MAX)
-    elif isinstance(dropped.event, Compacted):
-        kept = timedelta(days=limits.SUMMARY_DAYS_MAX)
+    elif isinstance(dropped.event, ConversationCompacted):
+        kept = timedelta(days=limits.COMPACTION_DAYS_MAX)
     else:
         kept = timedelta(days=limits.EVENT_DAYS_MAX)
     return workspace.clock.now() - dropped.event.at > kept

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.domain.ids import time_of
+from memory_mcp.domain.ids import parse_id_time
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Workspace
@@ -17,7 +17,7 @@ async def moved_back_since(workspace: Workspace, head: Head, at: datetime) -> bo
     A forget is one of them. What was said before may belong to what it gave up, and nobody can
     tell that from its words.
     """
-    later = [id_ for id_ in head.timeline.moves if time_of(id_) >= at]
+    later = [id_ for id_ in head.timeline.moves if parse_id_time(id_) >= at]
     records = await load(workspace.project, later)
     if head.last is not None and head.last.id in later:  # it may not be written yet
         records = [*records, head.last]

@@ -11,12 +11,12 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudges import (
-    Cleared,
-    Icebreaker,
-    Left,
     Nudge,
+    NudgeHandover,
     NudgeId,
-    Taking,
+    NudgeReceipt,
+    NudgeRemoval,
+    SessionNudge,
     WaitingNudges,
 )
 from memory_mcp.domain.outcomes import Skipped
@@ -28,7 +28,7 @@ from memory_mcp.text.drafts import check_nudge
 
 _HEADING: Final = "Left for the user by a program: bring it up once"
 _LONGEST: Final = Section(_HEADING, facts=("x" * limits.NUDGE_CHARS_MAX,), firm=True)
-_SLOW: Final = Icebreaker(
+_SLOW: Final = SessionNudge(
     note=f"Nothing was heard from the queue within {limits.NUDGE_SECONDS_MAX:g} s. Nothing was "
     "taken from it; the next call asks again."
 )
@@ -36,7 +36,7 @@ _SLOW: Final = Icebreaker(
 
 async def add_nudge(
     workspace: Workspace, text: str, priority: int, expires_at: datetime | None
-) -> Left | Skipped:
+) -> NudgeReceipt | Skipped:
     """Leave a nudge: it waits, durably, when this returns.
 
     Raises:
@@ -58,7 +58,7 @@ async def add_nudge(
         by=workspace.caller.client[: limits.NUDGE_BY_CHARS_MAX],
     )
     await workspace.nudges.add(nudge)
-    return Left(nudge, notes)
+    return NudgeReceipt(nudge, notes)
 
 
 async def waiting_nudges(workspace: Workspace) -> WaitingNudges | Skipped:
@@ -80,7 +80,7 @@ async def waiting_nudges(workspace: Workspace) -> WaitingNudges | Skipped:
     )
 
 
-async def clear_nudges(workspace: Workspace, *, everything: bool = False) -> Cleared | Skipped:
+async def clear_nudges(workspace: Workspace, *, everything: bool = False) -> NudgeRemoval | Skipped:
     """Remove all that waits for the user, unseen; with `everything` what is no nudge as well."""
     if workspace.policy.meta and not reads_refused(workspace):
         return Skipped(
@@ -110,7 +110,7 @@ async def brought_up(
     if opening.task is None:
         if not fits:
             return []
-        opening.taking = Taking()
+        opening.taking = NudgeHandover()
         opening.task = asyncio.create_task(_icebreaker(workspace, opening.taking))
     try:
         found = await _found(opening, opening.task)
@@ -122,7 +122,7 @@ async def brought_up(
     return [Section(heading, facts=(fact,), firm=True) for heading, fact in said.items() if fact]
 
 
-async def _found(opening: Opening, task: asyncio.Task[Icebreaker]) -> Icebreaker:
+async def _found(opening: Opening, task: asyncio.Task[SessionNudge]) -> SessionNudge:
     """What is brought up. Once the queue removes a nudge it is waited for: nobody else has it.
 
     The conversation keeps the task: what a cancelled call has taken is shown by the next one.
@@ -134,15 +134,15 @@ async def _found(opening: Opening, task: asyncio.Task[Icebreaker]) -> Icebreaker
     return found
 
 
-async def _icebreaker(workspace: Workspace, taking: Taking) -> Icebreaker:
+async def _icebreaker(workspace: Workspace, taking: NudgeHandover) -> SessionNudge:
     """What is brought up; a queue that fails is a note, never an error."""
     try:
         nudge = await workspace.nudges.take(workspace.scope.user, workspace.clock.now(), taking)
     except MemoryMcpError as error:
-        return Icebreaker(note=f"The queue could not be asked: {error}")
+        return SessionNudge(note=f"The queue could not be asked: {error}")
     if nudge is None:
-        return _SLOW if taking.left else Icebreaker()
-    return Icebreaker(_shown(workspace, nudge), expires_at=nudge.expires_at)
+        return _SLOW if taking.left else SessionNudge()
+    return SessionNudge(_shown(workspace, nudge), expires_at=nudge.expires_at)
 
 
 def _shown(workspace: Workspace, nudge: Nudge) -> str:

@@ -46,15 +46,15 @@ from typing import Any, Final, Protocol, TypeVar
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
 from memory_mcp.domain.nudges import (
-    Cleared,
     Nudge,
-    Taking,
+    NudgeHandover,
+    NudgeRemoval,
     WaitingNudges,
-    best_first,
-    flaw,
-    id_from,
-    nudge_of,
-    strange_keys,
+    derive_nudge_id,
+    describe_unknown_keys,
+    explain_invalid_nudge,
+    parse_nudge,
+    rank_nudges,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
 from memory_mcp.storage.files.nudges import alone_in
@@ -231,10 +231,12 @@ class SqsNudges:
     async def waiting(self, user: str, now: datetime) -> WaitingNudges:
         return await in_thread(lambda: self._waiting(user, now))
 
-    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
-        return await in_thread(lambda: self._take(user, now, taking or Taking()))
+    async def take(
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
+    ) -> Nudge | None:
+        return await in_thread(lambda: self._take(user, now, taking or NudgeHandover()))
 
-    async def clear(self, user: str, *, everything: bool = False) -> Cleared:
+    async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
         return await in_thread(lambda: self._clear(user, everything=everything))
 
     def _add(self, nudge: Nudge) -> None:
@@ -251,10 +253,10 @@ class SqsNudges:
             self._release(client, found)
         unread = (f"Message {m.id} is no nudge: {m.why}." for m in found if m.why)
         strange = (f"Message {m.id} {m.strange}." for m in found if m.strange)
-        best = best_first((m.nudge for m in found if m.nudge), now)
+        best = rank_nudges((m.nudge for m in found if m.nudge), now)
         return WaitingNudges(best, tuple(unread), tuple(strange))
 
-    def _take(self, user: str, now: datetime, taking: Taking) -> Nudge | None:
+    def _take(self, user: str, now: datetime, taking: NudgeHandover) -> Nudge | None:
         started = time.monotonic()
         until = started + self._seconds_max
         with self._alone(user) as wait, sqs_client(self._url) as client:
@@ -264,7 +266,7 @@ class SqsNudges:
             crowded = late and len(junk) >= _BATCH
             gone: list[_QueuedMessage] = []
             try:
-                best = next(iter(best_first((m.nudge for m in found if m.nudge), now)), None)
+                best = next(iter(rank_nudges((m.nudge for m in found if m.nudge), now)), None)
                 if best is None and crowded:
                     raise RemoteUnavailableError(
                         f"{len(junk)} messages in {self._url} are no nudges, and there was no time "
@@ -304,14 +306,14 @@ class SqsNudges:
                     "lest it be shown twice. It comes later if it is still there."
                 ) from error
 
-    def _clear(self, user: str, *, everything: bool) -> Cleared:
+    def _clear(self, user: str, *, everything: bool) -> NudgeRemoval:
         until = time.monotonic() + _LOOK_SECONDS_MAX
         with self._alone(user) as wait, sqs_client(self._url) as client:
             found = self._receive(client, user, until, wait)
             mine = [m for m in found if m.nudge or m.why]
             gone = self._delete(client, [m for m in mine if everything or m.nudge], until)
             self._release(client, [message for message in found if message not in gone])
-        return Cleared(len(gone), len(mine) - len(gone))
+        return NudgeRemoval(len(gone), len(mine) - len(gone))
 
     def _receive(
         self, client: SqsClient, user: str, until: float, wait_seconds: int
@@ -382,10 +384,12 @@ def _message(given: Json, user: str) -> _QueuedMessage:
         fields: Any = json.loads(given["Body"])
         if (fields.get("user") or user) != user:
             return _QueuedMessage(*known)
-        usual = {"id": id_from(at, given["MessageId"]), "created_at": at, "user": user}
-        return _QueuedMessage(*known, nudge=nudge_of(fields, usual), strange=strange_keys(fields))
+        usual = {"id": derive_nudge_id(at, given["MessageId"]), "created_at": at, "user": user}
+        return _QueuedMessage(
+            *known, nudge=parse_nudge(fields, usual), strange=describe_unknown_keys(fields)
+        )
     except (ValueError, RecursionError, AttributeError) as error:
-        return _QueuedMessage(*known, why=flaw(error))
+        return _QueuedMessage(*known, why=explain_invalid_nudge(error))
 
 
 def _batches(messages: Sequence[_QueuedMessage]) -> list[Sequence[_QueuedMessage]]:

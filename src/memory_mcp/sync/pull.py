@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from memory_mcp.domain.cloud import Listing, Stored, Test
-from memory_mcp.domain.ids import RecordId, time_of
-from memory_mcp.domain.limits import LISTED_LATE_SECONDS_MAX, LISTED_PAGES_MAX
-from memory_mcp.domain.record import Record, iso
+from memory_mcp.domain.ids import RecordId, parse_id_time
+from memory_mcp.domain.limits import LISTED_PAGES_MAX, LISTING_LAG_SECONDS_MAX
+from memory_mcp.domain.record import Record, format_time
 from memory_mcp.engine.head import absorb
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
@@ -92,7 +92,7 @@ async def pull(
 
 def describe_future_date(record: Record, now: datetime) -> str:
     """What is wrong with a record that is dated after today; empty for any other."""
-    for at in (record.created_at, time_of(record.id)):
+    for at in (record.created_at, parse_id_time(record.id)):
         if at > now + _AHEAD_MAX:
             return f"It is dated {at:%Y-%m-%d}, and here it is {now:%Y-%m-%d}. Set the clock right."
     return ""
@@ -143,7 +143,7 @@ def _with_overlap(at: str, now: datetime) -> str:
     """
     try:
         began = min(datetime.fromisoformat(at), now)
-        return iso(began - timedelta(seconds=LISTED_LATE_SECONDS_MAX))
+        return format_time(began - timedelta(seconds=LISTING_LAG_SECONDS_MAX))
     # an empty namespace, or another form of time: the next pull lists all again
     except (ValueError, TypeError, OverflowError):
         return _BEGINNING

@@ -27,14 +27,14 @@ from memory_mcp.domain.cloud import (
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import (
+    BATCH_ATTEMPTS_MAX,
     CONFIRM_ATTEMPTS_MAX,
     CONFIRM_SECONDS,
     LEASE_SECONDS,
-    LITTER_SECONDS_MIN,
-    LOST_MAX,
+    LOST_RESENDS_MAX,
     REMOTE_DELIVERY_SECONDS_MAX,
     SYNC_WAIT_SECONDS_MAX,
-    TOGETHER_ATTEMPTS_MAX,
+    TEMPORARY_FILE_SECONDS_MAX,
 )
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
@@ -164,7 +164,7 @@ def _postpone(
             due = max(standing.paused_until, now + _retry_delay(parcel))
             unsent = getattr(error, "refused", False) and new
             # a parcel that goes on failing must not take the others with it
-            alone = parcel.attempts >= TOGETHER_ATTEMPTS_MAX
+            alone = parcel.attempts >= BATCH_ATTEMPTS_MAX
             return Later(due, str(error), unsent=unsent, alone=alone)
 
 
@@ -221,7 +221,7 @@ async def _judge_missing_record(pool: Pool, mirror: Mirror, parcel: Parcel) -> F
     """The record is forgotten, just being written, never written, or unreachable."""
     if parcel.record in await mirror.outbox.gone():  # its delete comes next
         return Dropped()
-    old = mirror.now() - parcel.noted_at > LITTER_SECONDS_MIN
+    old = mirror.now() - parcel.noted_at > TEMPORARY_FILE_SECONDS_MAX
     if old and await pool.records.ids():
         return Dropped()
     unsent = parcel.stage == "new"
@@ -243,7 +243,7 @@ def _judge_add(state: State | None, parcel: Parcel, mirror: Mirror) -> Fate:
             return Accepted(mirror.now() + confirm_in(0))
         case "processing" if parcel.attempts < CONFIRM_ATTEMPTS_MAX:
             return Later(mirror.now() + confirm_in(parcel.attempts))
-        case _ if parcel.lost >= LOST_MAX:
+        case _ if parcel.lost >= LOST_RESENDS_MAX:
             return Dead("Supermemory took it, but could not process it.")
         case _:
             return Lost(mirror.now() + _retry_delay(parcel), "taken, but not there")

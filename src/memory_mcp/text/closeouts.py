@@ -16,11 +16,11 @@ from typing import Final, Literal
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.outcomes import Closeout, ToConsolidate
+from memory_mcp.domain.outcomes import Closeout, ConsolidationDraft
 from memory_mcp.domain.record import (
     Draft,
     Record,
-    Writing,
+    RecordContext,
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.drafts import build_on_timeline, build_record, check_text
@@ -51,7 +51,7 @@ def check_closeout(closeout: Closeout) -> None:
 
 
 def build_closeout_records(
-    closeout: Closeout, phase: int | None, writing: Callable[[], Writing]
+    closeout: Closeout, phase: int | None, writing: Callable[[], RecordContext]
 ) -> Iterator[Record]:
     """Every record of it, each written in circumstances of its own; what is said twice is one."""
     of = "" if phase is None else f" of phase {phase}"
@@ -83,7 +83,9 @@ def _list_texts(texts: Sequence[str]) -> list[str]:
     return ["\n".join(f"- {text}" for text in dict.fromkeys(texts))] if texts else []
 
 
-def _build_part(part: str, title: str, content: str, phase: int | None, writing: Writing) -> Record:
+def _build_part(
+    part: str, title: str, content: str, phase: int | None, writing: RecordContext
+) -> Record:
     number = "none" if phase is None else phase
     key = f"phase:{writing.scope.project or 'none'}:{number}:{part}"
     return build_on_timeline(
@@ -100,7 +102,7 @@ _SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
 
 
-def check_consolidation(given: ToConsolidate) -> None:
+def check_consolidation(given: ConsolidationDraft) -> None:
     """Refuse what cannot be stored.
 
     Raises:
@@ -148,7 +150,7 @@ def find_role(record: Record) -> ConsolidationRole | None:
             return None
 
 
-def finish_consolidation(given: ToConsolidate, known: Sequence[Record]) -> ToConsolidate:
+def finish_consolidation(given: ConsolidationDraft, known: Sequence[Record]) -> ConsolidationDraft:
     """What ends a session without saying what is true now: what it said last is final."""
     if not given.final or given.memory_update:
         return given
@@ -158,12 +160,12 @@ def finish_consolidation(given: ToConsolidate, known: Sequence[Record]) -> ToCon
 
 
 def build_consolidation_records(
-    given: ToConsolidate,
+    given: ConsolidationDraft,
     known: Sequence[Record],
     *,
     day: date,
     dated: Callable[[str], bool],
-    writing: Callable[[], Writing],
+    writing: Callable[[], RecordContext],
 ) -> list[Record]:
     """What is new of it, beside what is `known` of the same session and visible.
 
@@ -202,7 +204,7 @@ def _says_same(known: Record, text: str, part: str) -> bool:
 
 
 def _build_record(
-    series: str, content: str, supersedes: tuple[RecordId, ...], writing: Writing
+    series: str, content: str, supersedes: tuple[RecordId, ...], writing: RecordContext
 ) -> Record:
     """An entry of the history; with a `series` (session and role), what it says now."""
     if not series:

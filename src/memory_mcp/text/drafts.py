@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.forms import BRANCH_PATTERN
+from memory_mcp.domain.fields import BRANCH_PATTERN
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import (
-    BECAUSE,
     DURABLE_KINDS,
-    REJECTED,
-    TOLD,
+    EPISODE_PREFIX,
+    REASON_PREFIX,
+    REJECTED_PREFIX,
     Draft,
     Kind,
     Layer,
     Lineage,
     Record,
+    RecordContext,
     Scope,
-    Writing,
 )
 from memory_mcp.errors import InvalidRequestError
 
@@ -132,7 +132,7 @@ def is_durable(draft: Draft) -> bool:
     return draft.reach == "user" or draft.kind in DURABLE_KINDS
 
 
-def build_record(draft: Draft, writing: Writing) -> Record:
+def build_record(draft: Draft, writing: RecordContext) -> Record:
     """The record of a draft that was checked."""
     durable = is_durable(draft)
     mine = draft.reach == "user"
@@ -160,7 +160,7 @@ def build_record(draft: Draft, writing: Writing) -> Record:
 
 
 def build_on_timeline(
-    writing: Writing,
+    writing: RecordContext,
     kind: Kind,
     content: str,
     *,
@@ -168,7 +168,7 @@ def build_on_timeline(
     key: str = "",
     title: str = "",
     category: str = "",
-    importance: int = limits.IMPORTANCE_USUAL,
+    importance: int = limits.IMPORTANCE_DEFAULT,
     phase: int | None = None,
     supersedes: tuple[RecordId, ...] = (),
     derived_from: tuple[RecordId, ...] = (),
@@ -195,7 +195,7 @@ def build_on_timeline(
     )
 
 
-def correct_record(old: Record, content: str, title: str, writing: Writing) -> Record:
+def correct_record(old: Record, content: str, title: str, writing: RecordContext) -> Record:
     """The record that supersedes another one and says something else about the same thing."""
     return old.model_copy(
         update={
@@ -214,7 +214,7 @@ def correct_record(old: Record, content: str, title: str, writing: Writing) -> R
 
 
 def join_records(
-    new: Record, olds: Sequence[Record], *, text: str = "", writing: Writing | None = None
+    new: Record, olds: Sequence[Record], *, text: str = "", writing: RecordContext | None = None
 ) -> Record:
     """The record that replaces old ones which state the same fact as a new one.
 
@@ -250,7 +250,7 @@ def join_records(
 def build_tombstone(
     target: Record,
     reason: str,
-    writing: Writing,
+    writing: RecordContext,
     *,
     erase: bool,
     along: Sequence[RecordId] = (),
@@ -269,13 +269,13 @@ def build_tombstone(
     user's own (else see `build_rejection`). The tombstone of an episode keeps its key, or the key
     `told` of the last one that goes, so that its turns are not told again.
     """
-    rejected = f"{REJECTED}{target.statement}" if reason.strip() and target.statement else ""
+    rejected = f"{REJECTED_PREFIX}{target.statement}" if reason.strip() and target.statement else ""
     place = target if erase or target.durable else writing
     gone = (target.id, *along)
     return Record(
         id=writing.id,
         kind="tombstone",
-        key=f"{TOLD}{told or target.key}" if target.kind == "episode" else rejected,
+        key=f"{EPISODE_PREFIX}{told or target.key}" if target.kind == "episode" else rejected,
         content=(reason if _tells(target, place.segment, writing) else "")
         or ("Erased on request." if erase else "No longer holds."),
         segment=place.segment,
@@ -290,7 +290,7 @@ def build_tombstone(
 
 
 def build_rejection(
-    target: Record, tombstone: Record, reason: str, writing: Writing
+    target: Record, tombstone: Record, reason: str, writing: RecordContext
 ) -> Record | None:
     """The record of a reason that the tombstone may not tell; None if there is none.
 
@@ -300,11 +300,11 @@ def build_rejection(
     told = _tells(target, tombstone.segment, writing)
     if not reason.strip() or not target.statement or told:
         return None
-    key = f"{BECAUSE}{target.statement}"
+    key = f"{REASON_PREFIX}{target.statement}"
     return build_on_timeline(writing, "tombstone", reason, key=key)
 
 
-def _tells(target: Record, segment: SegmentId | None, writing: Writing) -> bool:
+def _tells(target: Record, segment: SegmentId | None, writing: RecordContext) -> bool:
     return segment == writing.segment or target.scope.project is None
 
 
@@ -318,7 +318,7 @@ def _layer(kind: Kind) -> Layer:
             return "archival"
 
 
-def _key(draft: Draft, writing: Writing) -> str:
+def _key(draft: Draft, writing: RecordContext) -> str:
     """The key schema of the design; kinds without one have no key."""
     name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
     place = f"project:{writing.scope.project or 'none'}"

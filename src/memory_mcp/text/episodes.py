@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, time_of
+from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
 from memory_mcp.domain.normalise import cut, digest
-from memory_mcp.domain.record import Origin, Record, Scope, Writing
-from memory_mcp.domain.sessions import Pace, Turn
+from memory_mcp.domain.record import Origin, Record, RecordContext, Scope
+from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
@@ -75,7 +75,7 @@ def find_time(record: Record) -> datetime:
     """When an episode was written, also of a forgotten one, by its tombstone."""
     if record.kind != "tombstone":
         return record.created_at
-    return time_of(max(record.supersedes))
+    return parse_id_time(max(record.supersedes))
 
 
 def read_turn_number(record: Record) -> int:
@@ -326,7 +326,7 @@ class Wait:
 Plan = Write | MergeInto | Wait
 
 
-def check_too_early(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+def check_too_early(past: Past, moment: Moment, pace: EpisodeSettings) -> Wait | None:
     """Why it is too early to even look at the turns, if it is. The end of a session never is."""
     if pace.per_day == 0:
         return Wait("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
@@ -350,7 +350,7 @@ def check_too_early(past: Past, moment: Moment, pace: Pace) -> Wait | None:
 
 
 def select_new_turns(
-    turns: Sequence[Turn], past: Past, moment: Moment, pace: Pace
+    turns: Sequence[Turn], past: Past, moment: Moment, pace: EpisodeSettings
 ) -> Sequence[Turn]:
     """The last turns, without those that an episode has told, be it on a road that was left."""
     wanted = min(pace.window, _count_turns_since(past.last, moment))
@@ -377,7 +377,9 @@ def measure_novelty(said: frozenset[str], known: frozenset[str]) -> float:
     return len(said - known) / len(said) if said else 0.0
 
 
-def plan_episode(text: str, measure_novelty: float, past: Past, moment: Moment, pace: Pace) -> Plan:
+def plan_episode(
+    text: str, measure_novelty: float, past: Past, moment: Moment, pace: EpisodeSettings
+) -> Plan:
     """What becomes of what was told.
 
     `measure_novelty` is the share of its terms (0-1) that the open episode does not have.
@@ -400,7 +402,7 @@ def plan_episode(text: str, measure_novelty: float, past: Past, moment: Moment, 
 
 
 def build_episode(
-    plan: Write | MergeInto, moment: Moment, writing: Writing, phase: int | None
+    plan: Write | MergeInto, moment: Moment, writing: RecordContext, phase: int | None
 ) -> Record:
     """The record of a plan. What is merged is derived from all it replaces, and falls with them.
 
@@ -435,7 +437,7 @@ def find_start_of_day(at: datetime) -> datetime:
 
 def find_beginning(record: Record) -> datetime:
     """When the first of what the episode tells was written down."""
-    return time_of(min((record.id, *record.supersedes)))
+    return parse_id_time(min((record.id, *record.supersedes)))
 
 
 def _count_turns_since(last: Record | None, moment: Moment) -> int:
@@ -444,7 +446,7 @@ def _count_turns_since(last: Record | None, moment: Moment) -> int:
     return moment.turn - told if moment.turn >= told else moment.turn
 
 
-def _find_mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
+def _find_mergeable(past: Past, moment: Moment, pace: EpisodeSettings) -> Record | None:
     """The episode that another may be merged into: close in time, and not full of sources."""
     base = past.open
     if base is None or len(base.supersedes) >= LINKS_MAX:
@@ -453,10 +455,10 @@ def _find_mergeable(past: Past, moment: Moment, pace: Pace) -> Record | None:
     return base if near else None
 
 
-def _check_cap(past: Past, moment: Moment, pace: Pace) -> Wait | None:
+def _check_cap(past: Past, moment: Moment, pace: EpisodeSettings) -> Wait | None:
     today = find_start_of_day(moment.now)
     roots: set[RecordId] = {min((record.id, *record.supersedes)) for record in past.today}
-    begun = [root for root in roots if time_of(root) >= today]
+    begun = [root for root in roots if parse_id_time(root) >= today]
     if len(begun) < pace.per_day:
         return None
     return Wait(

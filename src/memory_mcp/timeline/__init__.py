@@ -1,1 +1,1 @@
-"""Pure: which records are visible, and how heads move."""
+"""Pure rules of the timeline: how moves change it, where they lead, and what is visible."""

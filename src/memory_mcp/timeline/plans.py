@@ -1,11 +1,11 @@
-"""Where a move would lead: planned from a timeline, carried out by the use cases.
+"""Where a backtrack or a restore would lead.
 
-A plan is a value. The same plan answers "what would this hide?" before anybody agreed and becomes
-the move afterwards, so the question and the deed cannot differ.
+A plan is a value. The same plan answers "what would this hide?" and becomes the move once the user
+agrees, so the preview and the move cannot differ. The use cases carry it out.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -13,23 +13,22 @@ from typing import Final
 from memory_mcp.domain.ids import (
     BranchName,
     CheckpointId,
-    LineId,
     RecordId,
     SegmentId,
-    named_by_part,
+    find_by_part,
 )
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 
 START: Final = "start"
-"""The target before the first checkpoint: everything on the timeline is left."""
+"""The target before the first checkpoint: it leaves everything on the timeline."""
 
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Backtrack:
-    """Back to a checkpoint (or, without one, to the start): what came after is hidden."""
+class BacktrackPlan:
+    """Back to a checkpoint, or without one to the start; hides what came after."""
 
     checkpoint: CheckpointId | None
     phase: int | None
@@ -39,20 +38,20 @@ class Backtrack:
 
     @property
     def undoes(self) -> tuple[RecordId, ...]:
-        """The moves that it takes back: none."""
+        """The moves that it undoes: none."""
         return ()
 
     @property
     def gives_up(self) -> frozenset[SegmentId]:
-        """What the branch does not hold from then on, and did."""
+        """The segments that it takes off the branch."""
         return self.hides
 
 
 @dataclass(frozen=True)
-class Restore:
-    """Back onto a line that was left: `brings` returns, what was done since is hidden.
+class RestorePlan:
+    """Back onto a left line: `brings` returns, and `hides` what was done since.
 
-    A move that it takes back (`undoes`) may have given up more than returns: that stays given up.
+    A move that it undoes may have abandoned more than returns: that stays abandoned.
     """
 
     line: Line
@@ -65,17 +64,19 @@ class Restore:
 
 
 @dataclass(frozen=True)
-class PhaseAgain:
-    """A phase is being worked on that is at or below one already sealed on this branch."""
+class PhaseRepetition:
+    """The phase in progress is at or below one that this branch has sealed.
+
+    `redo_from` is the backtrack target before the first attempt.
+    """
 
     phase: int
     sealed: Checkpoint
     redo_from: str
-    """Where a backtrack leads before the first attempt."""
 
     @property
     def said(self) -> str:
-        """What there is to choose from, in one sentence."""
+        """The choices, in one sentence."""
         return (
             f"Phase {self.phase} is being worked on, but {self.sealed.id} has sealed phase "
             f"{self.sealed.phase} already: if it is being redone, ask the user whether to hide the "
@@ -92,21 +93,19 @@ def require_branch(timeline: Timeline, branch: BranchName) -> None:
         UnknownTargetError: with the branches there are.
     """
     if branch not in timeline.branches:
-        begin = f"or begin it with `memory-mcp --branch main fork {branch}`"
+        hint = f"or begin it with `memory-mcp --branch main fork {branch}`"
+        nearest = _find_nearest(branch, timeline.branches)
         raise UnknownTargetError(
-            "branch",
-            branch,
-            known=[*timeline.branches, begin],
-            nearest=_nearest(branch, timeline.branches),
+            "branch", branch, known=[*timeline.branches, hint], nearest=nearest
         )
 
 
 def plan_backtrack(
     timeline: Timeline, branch: BranchName, to: str, holding: Collection[SegmentId] = ()
-) -> Backtrack | Restore:
-    """Where `to` leads from this branch: a checkpoint, a phase, a left line, or `start`.
+) -> BacktrackPlan | RestorePlan:
+    """The plan for `to`: a checkpoint, a phase, a left line, or `start`.
 
-    `holding` are the segments with records: where one is on no road, it makes a line of its own.
+    `holding` are the segments with records: one that is on no branch and no line makes its own.
 
     Raises:
         UnknownTargetError: nothing of that name; the message lists what there is.
@@ -114,56 +113,59 @@ def plan_backtrack(
     """
     wanted = to.strip()
     if wanted.lower() == START:
-        return _back_to(timeline, branch, None)
-    by_name = {c.id: c for c in timeline.valid(branch)}
-    wanted = _named(timeline, branch, wanted, holding)
-    if wanted in by_name:
-        return _back_to(timeline, branch, by_name[CheckpointId(wanted)])
-    if line := _line_named(timeline, branch, wanted, holding):
+        return _plan_back_to(timeline, branch, None)
+    valid = {c.id: c for c in timeline.valid(branch)}
+    names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]
+    names += [c.id for c in timeline.pending(branch)]
+    names += [line.id for line in timeline.left_lines(holding) if line.branch == branch]
+    wanted = resolve_name("checkpoints and lines", wanted, names)
+    if wanted in valid:
+        return _plan_back_to(timeline, branch, valid[CheckpointId(wanted)])
+    if line := _find_line(timeline, branch, wanted, holding):
         return plan_restore(timeline, branch, line)
     if phase := _PHASE.fullmatch(wanted):
-        return _back_to(timeline, branch, _sealing(timeline, branch, int(phase.group(1))))
+        checkpoint = _require_phase(timeline, branch, int(phase.group(1)))
+        return _plan_back_to(timeline, branch, checkpoint)
     for waiting in timeline.pending(branch):
         if waiting.id == wanted:
-            raise _undecided(waiting)
-    raise _unknown(timeline, branch, wanted, holding=holding)
+            raise _pending_error(waiting)
+    raise _unknown_error(timeline, branch, wanted, holding=holding)
 
 
-def target_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Checkpoint:
-    """The checkpoint of the branch that a fork starts from: an id or a phase.
+def require_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Checkpoint:
+    """The checkpoint on the branch of this id or phase.
 
     Raises:
         UnknownTargetError: with the checkpoints there are.
     """
     valid = {c.id: c for c in timeline.valid(branch)}
-    wanted = named_once("checkpoints", at.strip(), valid)
-    for checkpoint in valid.values():
-        if checkpoint.id == wanted:
-            return checkpoint
+    wanted = resolve_name("checkpoints", at.strip(), valid)
+    if wanted in valid:
+        return valid[CheckpointId(wanted)]
     if phase := _PHASE.fullmatch(wanted):
-        return _sealing(timeline, branch, int(phase.group(1)))
-    raise _unknown(timeline, branch, wanted)
+        return _require_phase(timeline, branch, int(phase.group(1)))
+    raise _unknown_error(timeline, branch, wanted)
 
 
-def named_once(what: str, part: str, names: Iterable[str]) -> str:
-    """The name that is meant by a part of it. A phase, and what fits none, is left as it is.
+def resolve_name(what: str, part: str, names: Iterable[str]) -> str:
+    """The name that a part of it stands for. A phase, and what fits none, is returned as it is.
 
     Raises:
         AmbiguousIdError: it fits several.
     """
-    found = () if _PHASE.fullmatch(part) else named_by_part(part, names)
+    found = () if _PHASE.fullmatch(part) else find_by_part(part, names)
     if len(found) > 1:
         raise AmbiguousIdError(what, part, found)
     return found[0] if found else part
 
 
-def forgotten_by(
-    timeline: Timeline, branch: BranchName, plan: Backtrack | Restore
+def find_forgotten_segments(
+    timeline: Timeline, branch: BranchName, plan: BacktrackPlan | RestorePlan
 ) -> frozenset[SegmentId]:
-    """The segments that carrying out the plan with `forget` erases.
+    """The segments that the plan erases with `forget`.
 
-    That is what the move hides and every left line that grew from it, except what another branch
-    stands on or could restore: forgetting on one branch must not take from another.
+    They are what the move hides and every left line that grew from it, except what another branch
+    holds or could restore: forgetting on one branch must not take from another.
     """
     others = [timeline.chain(b) for b in timeline.branches if b != branch]
     others += [timeline.ancestors(li.tips) for li in timeline.left_lines() if li.branch != branch]
@@ -171,8 +173,10 @@ def forgotten_by(
     return timeline.descendants(plan.hides) - kept
 
 
-def phase_again(timeline: Timeline, branch: BranchName, phase: int | None) -> PhaseAgain | None:
-    """Whether this phase, or a later one, was already sealed on the branch.
+def find_phase_repetition(
+    timeline: Timeline, branch: BranchName, phase: int | None
+) -> PhaseRepetition | None:
+    """The repetition, if the branch has sealed this phase or a later one.
 
     Whoever went back to the checkpoint of the phase is redoing it, and may seal it again.
     """
@@ -182,21 +186,21 @@ def phase_again(timeline: Timeline, branch: BranchName, phase: int | None) -> Ph
     sealed = [c for c in valid if c.phase is not None and c.phase >= phase]
     if not sealed:
         return None
-    if _went_back_to(timeline, branch, valid[-1]):
+    if _stands_at(timeline, branch, valid[-1]):
         sealed = [c for c in sealed if c.phase != phase]
         if not sealed:
             return None
     same = [c for c in sealed if c.phase == phase]
     first = valid.index(sealed[0])
-    return PhaseAgain(
+    return PhaseRepetition(
         phase, (same or sealed)[-1], redo_from=valid[first - 1].id if first else START
     )
 
 
-def _went_back_to(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint) -> bool:
-    """Whether the branch stands where a backtrack to this checkpoint led.
+def _stands_at(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint) -> bool:
+    """Whether a backtrack led the branch to this checkpoint.
 
-    Sealing it opened a segment on the same place, by the checkpoint's own move.
+    Sealing it opened a segment in the same place, but by the checkpoint's own move.
     """
     tips = [timeline.segments[tip] for tip in timeline.tips(branch) if tip in timeline.segments]
     return checkpoint.branch == branch and any(
@@ -204,19 +208,11 @@ def _went_back_to(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint
     )
 
 
-def _named(
-    timeline: Timeline, branch: BranchName, wanted: str, holding: Collection[SegmentId]
-) -> str:
-    """The checkpoint or left line that is meant."""
-    names = [c.id for c in (*timeline.valid(branch), *timeline.invalidated(branch, holding))]
-    names += [c.id for c in timeline.pending(branch)]
-    lines = [line.id for line in timeline.left_lines(holding) if line.branch == branch]
-    return named_once("checkpoints and lines", wanted, [*names, *lines])
-
-
-def _back_to(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint | None) -> Backtrack:
+def _plan_back_to(
+    timeline: Timeline, branch: BranchName, checkpoint: Checkpoint | None
+) -> BacktrackPlan:
     parents = checkpoint.seals if checkpoint else ()
-    return Backtrack(
+    return BacktrackPlan(
         checkpoint=checkpoint.id if checkpoint else None,
         phase=checkpoint.phase if checkpoint else None,
         parents=parents,
@@ -225,25 +221,25 @@ def _back_to(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint | No
     )
 
 
-def plan_restore(timeline: Timeline, branch: BranchName, line: Line) -> Restore:
-    """Back onto a line that the branch left."""
-    there = timeline.chain(branch)
-    restoring = timeline.restoring(branch, line)
-    return Restore(
+def plan_restore(timeline: Timeline, branch: BranchName, line: Line) -> RestorePlan:
+    """The plan to restore a line that the branch left."""
+    chain = timeline.chain(branch)
+    effect = timeline.find_restore_effect(branch, line)
+    return RestorePlan(
         line=line,
         parents=line.tips,
         leaves=timeline.tips(branch),
-        hides=there - timeline.ancestors(line.tips),
-        brings=restoring.chain - there,
-        undoes=restoring.undoes,
-        gives_up=restoring.gives_up,
+        hides=chain - timeline.ancestors(line.tips),
+        brings=effect.chain - chain,
+        undoes=effect.undoes,
+        gives_up=effect.gives_up,
     )
 
 
-def _line_named(
+def _find_line(
     timeline: Timeline, branch: BranchName, wanted: str, holding: Collection[SegmentId]
 ) -> Line | None:
-    """The left line of that id, or the one that carries the invalidated checkpoint of that id."""
+    """The left line of this id, or the one with the invalidated checkpoint of this id."""
     lines = [line for line in timeline.left_lines(holding) if line.branch == branch]
     for line in lines:
         if line.id == wanted:
@@ -251,15 +247,13 @@ def _line_named(
     lost = next((c for c in timeline.invalidated(branch, holding) if c.id == wanted), None)
     if lost is None:
         return None
-    roads = {
-        line.id: timeline.ancestors(line.tips)
-        for line in lines
-        if timeline.ancestors(line.tips).issuperset(lost.seals)
-    }
+    reached = {line.id: timeline.ancestors(line.tips) for line in lines}
+    sealing = [line for line in lines if reached[line.id].issuperset(lost.seals)]
     longest = [
-        line for line in lines
-        if line.id in roads and not any(roads[line.id] < road for road in roads.values())
-    ]  # fmt: skip
+        line
+        for line in sealing
+        if not any(reached[line.id] < reached[other.id] for other in sealing)
+    ]
     if len(longest) > 1:
         names = ", ".join(line.id for line in longest)
         raise InvalidRequestError(
@@ -268,47 +262,47 @@ def _line_named(
     return longest[0] if longest else None
 
 
-def _sealing(timeline: Timeline, branch: BranchName, phase: int) -> Checkpoint:
+def _require_phase(timeline: Timeline, branch: BranchName, phase: int) -> Checkpoint:
     """The newest checkpoint of the phase on the branch."""
     found = [c for c in timeline.valid(branch) if c.phase == phase]
     if found:
         return found[-1]
     for waiting in timeline.pending(branch):
         if waiting.phase == phase:
-            raise _undecided(waiting)
+            raise _pending_error(waiting)
     lost = [c.id for c in timeline.invalidated(branch) if c.phase == phase]
     if lost:
         raise InvalidRequestError(
             f"Phase {phase} has no valid checkpoint; these were left by a backtrack: "
             f"{', '.join(lost)}. To restore that road, name the checkpoint itself."
         )
-    raise _unknown(timeline, branch, str(phase), what="checkpoint of phase")
+    raise _unknown_error(timeline, branch, str(phase), what="checkpoint of phase")
 
 
-def _undecided(waiting: Checkpoint) -> InvalidRequestError:
+def _pending_error(waiting: Checkpoint) -> InvalidRequestError:
     return InvalidRequestError(
         f"Checkpoint {waiting.id!r} is pending: nobody approved it yet. "
         f"Decide it first with checkpoint(pending={waiting.id!r}, decision='save'|'edit'|'skip')."
     )
 
 
-def _unknown(
+def _unknown_error(
     timeline: Timeline,
     branch: BranchName,
     wanted: str,
     what: str = "checkpoint, phase or line",
     holding: Collection[SegmentId] = (),
 ) -> UnknownTargetError:
-    lines = [LineId(line.id) for line in timeline.left_lines(holding) if line.branch == branch]
-    marked = [f"{c.id} (left)" for c in timeline.invalidated(branch, holding)]
-    known = [c.id for c in timeline.valid(branch)]
+    lines = [line.id for line in timeline.left_lines(holding) if line.branch == branch]
+    lost = [f"{c.id} (left)" for c in timeline.invalidated(branch, holding)]
+    valid = [c.id for c in timeline.valid(branch)]
     return UnknownTargetError(
         what,
         wanted,
-        known=[*known, *marked, *lines, f"{START} (before every checkpoint)"],
-        nearest=_nearest(wanted, [*known, *lines]),
+        known=[*valid, *lost, *lines, f"{START} (before every checkpoint)"],
+        nearest=_find_nearest(wanted, [*valid, *lines]),
     )
 
 
-def _nearest(wanted: str, known: list[str] | tuple[str, ...]) -> str:
+def _find_nearest(wanted: str, known: Sequence[str]) -> str:
     return next(iter(get_close_matches(wanted, known, n=1)), "")

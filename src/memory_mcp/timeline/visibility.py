@@ -6,10 +6,10 @@
     visible     reachable, not suppressed, not abandoned, not expired
 
 Suppression asks for *reachable*, not for *visible* records: A corrected by B corrected by C must
-not bring A back. A derived memory survives the supersession of its sources (a merge supersedes
-what it was made from), but not their abandonment: then it stands for its sources no longer, and
-those of them that are not abandoned themselves hold again. A source that is not here at all counts
-as abandoned, unless the memory took its place: a merge is written before the newer of its parts.
+not bring A back. A derived memory survives the supersession of its sources (a merge supersedes its
+parts), but not their abandonment: then it suppresses its sources no longer, and those that are not
+abandoned themselves are visible again. A missing source counts as abandoned, unless the memory
+supersedes it: a merge is written before the newer of its parts.
 
 `storage.sqlite.queries` says the same in SQL; tests/contracts compares the two.
 """
@@ -21,41 +21,41 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import View
 
 
-def reachable(record: Record, view: View) -> bool:
-    """Whether the record is on the chain or outside the timeline."""
+def is_reachable(record: Record, view: View) -> bool:
+    """Whether the record is on the chain, or durable."""
     return record.segment is None or record.segment in view.chain
 
 
-def visible(records: Iterable[Record], view: View) -> list[Record]:
-    """The records that hold, asked from this view, in the order given."""
+def select_visible(records: Iterable[Record], view: View) -> list[Record]:
+    """The records that are visible from this view, in the order given."""
     known = {record.id: record for record in records}
-    there = {id_: record for id_, record in known.items() if reachable(record, view)}
+    reachable = {id_: record for id_, record in known.items() if is_reachable(record, view)}
     buried = {
         target
-        for record in there.values()
+        for record in reachable.values()
         if record.kind == "tombstone"
         for target in record.supersedes
     }
-    abandoned = {r.id for r in there.values() if _abandoned(r, known, there, buried)}
+    abandoned = {r.id for r in reachable.values() if _is_abandoned(r, known, reachable, buried)}
     suppressed = {
         target
-        for record in there.values()
+        for record in reachable.values()
         for target in record.supersedes
         if record.id not in abandoned or target not in record.derived_from
     }
     return [
         record
-        for record in there.values()
+        for record in reachable.values()
         if record.id not in suppressed
         and record.id not in abandoned
         and (record.expires_at is None or record.expires_at > view.now)
     ]
 
 
-def _abandoned(
+def _is_abandoned(
     record: Record,
     known: Mapping[RecordId, Record],
-    there: Mapping[RecordId, Record],
+    reachable: Mapping[RecordId, Record],
     buried: set[RecordId],
 ) -> bool:
     waiting = [(source, record) for source in record.derived_from]
@@ -65,9 +65,9 @@ def _abandoned(
         if (source, made.id) in seen:
             continue
         seen.add((source, made.id))
-        stood_for = source not in known and source in made.supersedes
-        if source in buried or (source not in there and not stood_for):
+        replaced = source not in known and source in made.supersedes
+        if source in buried or (source not in reachable and not replaced):
             return True
-        if source in there:
-            waiting.extend((older, there[source]) for older in there[source].derived_from)
+        if source in reachable:
+            waiting.extend((older, reachable[source]) for older in reachable[source].derived_from)
     return False

@@ -14,7 +14,7 @@ from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import load
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 FORGOTTEN: Final = "was forgotten here"
 
@@ -193,7 +193,7 @@ async def find_effects(
     workspace: Workspace, inventory: Inventory, records: Sequence[Record]
 ) -> ImportEffects:
     """What these records would do to the existing memories."""
-    joined = fold(records, onto=inventory.timeline)
+    joined = fold_moves(records, onto=inventory.timeline)
     erases: list[tuple[Pool, set[RecordId]]] = []
     hides: list[tuple[Pool, set[RecordId]]] = []
     replaces: list[tuple[Pool, set[RecordId]]] = []

@@ -11,7 +11,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import PROFILE_CATEGORY
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.domain.transfer import Export
+from memory_mcp.domain.transfer import ExportHeader
 from memory_mcp.engine.head import current, view_on
 from memory_mcp.engine.reading import require_records
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
@@ -22,7 +22,7 @@ from memory_mcp.transfer.existing import NO_LIMIT
 class ExportSelection:
     """What an export holds. `last` is a move whose own record is not written yet."""
 
-    about: Export
+    about: ExportHeader
     ids: Sequence[tuple[Pool, Sequence[RecordId]]]
     last: Record | None = None
 
@@ -45,7 +45,7 @@ async def select_export(
     head = await current(workspace)
     view = view_on(workspace, head.timeline)
     await require_records(workspace, view)
-    about = Export(workspace.scope, view.now, workspace.caller.branch, pools, history)
+    about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, pools, history)
     selected: list[tuple[Pool, Sequence[RecordId]]] = []
     last: Record | None = None
     for reach in pools:

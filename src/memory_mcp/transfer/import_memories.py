@@ -15,7 +15,7 @@ from typing import Final
 
 from memory_mcp.domain.outcomes import Finding, Skipped
 from memory_mcp.domain.record import Reach, Record
-from memory_mcp.domain.transfer import Imported, Parsed
+from memory_mcp.domain.transfer import ImportReport, ParsedSource
 from memory_mcp.engine.head import current
 from memory_mcp.engine.recovery import forgotten_here
 from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
@@ -38,10 +38,10 @@ def _ignore_progress(done: int, total: int) -> None:
 
 async def preview_import(
     workspace: Workspace,
-    parsed: Parsed,
+    parsed: ParsedSource,
     reach: Reach | None,
     advance: ReportProgress = _ignore_progress,
-) -> Imported | Skipped:
+) -> ImportReport | Skipped:
     """What an import would do. Nothing is written."""
     if skipped := reads_refused(workspace):
         return skipped
@@ -53,12 +53,12 @@ async def preview_import(
 
 async def import_memories(
     workspace: Workspace,
-    parsed: Parsed,
+    parsed: ParsedSource,
     reach: Reach | None,
     advance: ReportProgress = _ignore_progress,
     *,
     erase: bool = False,
-) -> Imported | Skipped:
+) -> ImportReport | Skipped:
     """Import what was read of a source. `reach`, if given, is the scope of all of it.
 
     Only with `erase` may it erase existing memories.

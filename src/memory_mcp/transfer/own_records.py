@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memory_mcp.domain.deduplication import Secrets
-from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, made_id, time_of
-from memory_mcp.domain.record import TOLD, Lineage, Reach, Record, Scope
-from memory_mcp.domain.transfer import LeftOut, OwnExport
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, derive_id, parse_id_time
+from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Scope
+from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
 from memory_mcp.engine.cleaning import clean
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.secrets import Redacted
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.existing import FORGOTTEN, ExistingRecords, Inventory
 
 Place = tuple[SegmentId, BranchName, Scope, Lineage]
@@ -42,13 +42,13 @@ class RecordSelection:
     reach: Reach | None
     pools: tuple[Reach, ...]
     known: int = 0
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[LeftOutItem] = field(default_factory=list[LeftOutItem])
     redactions: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
 
     def leave_out(self, record: Record, reason: str) -> None:
         """Note why a record does not come in."""
-        self.left_out.append(LeftOut(record.id, reason))
+        self.left_out.append(LeftOutItem(record.id, reason))
 
     def select(
         self,
@@ -97,7 +97,7 @@ class RecordSelection:
         )
 
 
-def rename_project(own: OwnExport, scope: Scope, inventory: Inventory) -> OwnExport:
+def rename_project(own: ParsedExport, scope: Scope, inventory: Inventory) -> ParsedExport:
     """A history under the name of this project; another project's only where there is none yet.
 
     It is this project under another name if any of its records is here: the name follows from a
@@ -140,7 +140,7 @@ def refuse_root_forget(records: list[Record], inventory: Inventory) -> None:
 
 
 def select_history(
-    selection: RecordSelection, own: OwnExport, existing: ExistingRecords
+    selection: RecordSelection, own: ParsedExport, existing: ExistingRecords
 ) -> list[Record]:
     """The records that are new here, as they are.
 
@@ -150,7 +150,7 @@ def select_history(
     """
     inventory = existing.inventory
     erased = inventory.erased | {id_ for record in own.records for id_ in record.erases}
-    joined = fold(own.records, onto=inventory.timeline)
+    joined = fold_moves(own.records, onto=inventory.timeline)
     found: list[Record] = []
     for record in selection.select(own.records, inventory.ids, erased):
         if existing.holds_same(record):
@@ -198,7 +198,7 @@ def _refuse_secret_names(records: list[Record], secrets: Secrets) -> None:
 
 
 def place_records(
-    selection: RecordSelection, own: OwnExport, inventory: Inventory, *, place: Place
+    selection: RecordSelection, own: ParsedExport, inventory: Inventory, *, place: Place
 ) -> Iterator[Record]:
     """The memories of an export without history, each at this place of the timeline."""
     present = inventory.ids | {record.id for record in own.records}
@@ -229,7 +229,7 @@ def _summarise_checkpoint(checkpoint: Record) -> Record:
     """
     return checkpoint.model_copy(
         update={
-            "id": made_id(time_of(checkpoint.id), f"summary of\n{checkpoint.id}"),
+            "id": derive_id(parse_id_time(checkpoint.id), f"summary of\n{checkpoint.id}"),
             "kind": "event",
             "category": "checkpoint",
             "move": None,
@@ -260,7 +260,7 @@ def _place_record(record: Record, present: AbstractSet[RecordId], place: Place) 
 
 
 def _rename_key(record: Record, scope: Scope) -> str:
-    told = TOLD if record.key.startswith(TOLD) else ""
+    told = EPISODE_PREFIX if record.key.startswith(EPISODE_PREFIX) else ""
     key = record.key.removeprefix(told)
     for prefix in _KEY_PREFIXES:
         old = f"{prefix}:{record.scope.project}:"

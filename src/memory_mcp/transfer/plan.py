@@ -12,9 +12,16 @@ from typing import Final
 from memory_mcp.deduplication.decide import rejection
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import Secrets
-from memory_mcp.domain.ids import RecordId, made_id
-from memory_mcp.domain.record import Draft, Kind, Origin, Reach, Record, Writing
-from memory_mcp.domain.transfer import ForeignMemory, Imported, LeftOut, OwnExport, Parsed, Touch
+from memory_mcp.domain.ids import RecordId, derive_id
+from memory_mcp.domain.record import Draft, Kind, Origin, Reach, Record, RecordContext
+from memory_mcp.domain.transfer import (
+    ForeignMemory,
+    ImportEffect,
+    ImportReport,
+    LeftOutItem,
+    ParsedExport,
+    ParsedSource,
+)
 from memory_mcp.engine.cleaning import clean
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
@@ -59,7 +66,7 @@ class ImportPlan:
     records: list[Record] = field(default_factory=list[Record])
     stored: int = 0
     known: int = 0
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[LeftOutItem] = field(default_factory=list[LeftOutItem])
     redactions: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
     effects: ImportEffects = field(default_factory=ImportEffects)
@@ -67,16 +74,16 @@ class ImportPlan:
         default_factory=dict[tuple[bool, str], Record]
     )
 
-    def report(self, parsed: Parsed, *, dry: bool) -> Imported:
+    def report(self, parsed: ParsedSource, *, dry: bool) -> ImportReport:
         """The outcome of the import, or of its dry run."""
         kinds: Counter[Kind] = Counter(record.kind for record in self.records)
         effects = self.effects
-        touched: dict[Touch, tuple[str, ...]] = {
+        touched: dict[ImportEffect, tuple[str, ...]] = {
             "erases": effects.erases.first,
             "hides": effects.hides.first,
             "replaces": effects.replaces.first,
         }
-        return Imported(
+        return ImportReport(
             source=parsed.source,
             dry=dry,
             read=parsed.read,
@@ -89,7 +96,7 @@ class ImportPlan:
             erases=effects.erases.count,
             hides=effects.hides.count,
             replaces=effects.replaces.count,
-            touched={touch: first for touch, first in touched.items() if first},
+            affected={touch: first for touch, first in touched.items() if first},
             first=tuple(summarise_in_line(r) for r in self.records if r.recalled)[:NAMED_MAX],
             notes=(*parsed.notes, *self.notes),
         )
@@ -99,7 +106,7 @@ class ImportPlan:
         fresh: list[Record] = []
         for record in records:
             if reason := _explain_rejection(record, existing):
-                self.left_out.append(LeftOut(label, reason))
+                self.left_out.append(LeftOutItem(label, reason))
                 return
             if record.id in existing.inventory.ids:
                 continue
@@ -129,7 +136,7 @@ def _explain_rejection(record: Record, existing: ExistingRecords) -> str:
 
 
 async def plan_import(
-    workspace: Workspace, parsed: Parsed, reach: Reach | None, advance: ReportProgress
+    workspace: Workspace, parsed: ParsedSource, reach: Reach | None, advance: ReportProgress
 ) -> ImportPlan:
     """What would become of a source that was read. `reach`, if given, is the scope of all of it.
 
@@ -147,7 +154,7 @@ async def plan_import(
 
 
 async def _plan_own(
-    workspace: Workspace, own: OwnExport, reach: Reach | None, inventory: Inventory
+    workspace: Workspace, own: ParsedExport, reach: Reach | None, inventory: Inventory
 ) -> ImportPlan:
     plan = ImportPlan()
     for record in own.records:
@@ -179,7 +186,7 @@ async def _plan_own(
 
 async def _plan_foreign(
     workspace: Workspace,
-    parsed: Parsed,
+    parsed: ParsedSource,
     reach: Reach | None,
     inventory: Inventory,
     advance: ReportProgress,
@@ -195,12 +202,12 @@ async def _plan_foreign(
     for done, item in enumerate(parsed.memories, 1):
         cleaned = cleaner.clean(item)
         advance(done, len(parsed.memories))
-        if isinstance(cleaned, LeftOut):
+        if isinstance(cleaned, LeftOutItem):
             plan.left_out.append(cleaned)
             continue
         circumstances = (cleaned.at, tip, inventory.branch, workspace.scope, origin, lineage)
         records = [
-            build_record(draft, Writing(id_, *circumstances)) for id_, draft in cleaned.pieces
+            build_record(draft, RecordContext(id_, *circumstances)) for id_, draft in cleaned.pieces
         ]
         items.append((cleaned.label, records))
     incoming = [record for _, records in items for record in records]
@@ -250,10 +257,10 @@ class _ItemCleaner:
             notes.append(f"{self.ahead} item(s) were dated after today, and count as of now.")
         return notes
 
-    def clean(self, item: ForeignMemory) -> _CleanedItem | LeftOut:
+    def clean(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:
         """The item as it may be stored, or why it may not."""
         if len(item.content) > limits.ITEM_CHARS_MAX:
-            return LeftOut(
+            return LeftOutItem(
                 item.item,
                 f"has {len(item.content):,} characters; up to {limits.ITEM_CHARS_MAX:,} are split "
                 "into memories, more is a document",
@@ -266,12 +273,14 @@ class _ItemCleaner:
             for _, piece in pieces:
                 check_draft(piece, self.now)
         except _SecretError:
-            return LeftOut(_place(item), "holds what looks like a secret (MEMORY_SECRETS=refuse)")
+            return LeftOutItem(
+                _place(item), "holds what looks like a secret (MEMORY_SECRETS=refuse)"
+            )
         except InvalidRequestError as error:
-            return LeftOut(_place(item), str(error))
+            return LeftOutItem(_place(item), str(error))
         label = _place(item) if found else item.item
         if reason:
-            return LeftOut(label, reason)
+            return LeftOutItem(label, reason)
         self.redactions += found
         self.split += len(pieces) > 1
         self.ahead += self._is_ahead(item)
@@ -333,7 +342,7 @@ class _ItemCleaner:
         for number, part in enumerate(parts, 1):
             which = f"\n{number}" if len(parts) > 1 else ""
             title = number_title(draft.title, number, len(parts), limits.TITLE_CHARS_MAX)
-            id_ = made_id(at, f"{scope}{self.source}\n{item.identity}{which}")
+            id_ = derive_id(at, f"{scope}{self.source}\n{item.identity}{which}")
             pieces.append((id_, replace(draft, content=part, title=title)))
         return tuple(pieces)
 

@@ -19,7 +19,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import follow_files, rebuild_head
 from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
-from memory_mcp.timeline.moves import fold
+from memory_mcp.timeline.moves import fold_moves
 
 PLACE: Final = "this repository; not written on this machine and not trusted"
 
@@ -73,7 +73,7 @@ async def _look(workspace: Workspace, strangers: Strangers) -> None:
         return
     await pool.index.catch_up()
     moves = [record async for record in pool.records.scan(await pool.index.moves())]
-    strangers.timeline = fold(moves)
+    strangers.timeline = fold_moves(moves)
     view = view_on_strangers(workspace, strangers)
     strangers.count = await pool.index.count(view, Filters(kinds=MEMORY_KINDS))
 

@@ -32,12 +32,12 @@ from pydantic import ValidationError
 
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk
-from memory_mcp.domain.forms import cycle_in, printable, reason_of
+from memory_mcp.domain.fields import escape_unprintable, explain_validation_error, find_cycle
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import SCHEMA_VERSION, Record, without_empty
+from memory_mcp.domain.record import SCHEMA_VERSION, Record, drop_empty
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import (
     ConflictError,
@@ -59,7 +59,7 @@ def history_line(record: Record) -> bytes:
         "by": record.origin.model_dump(mode="json"),
         "move": move.model_dump(mode="json") if move else None,
     }
-    return json.dumps(without_empty(fields), ensure_ascii=False).encode()
+    return json.dumps(drop_empty(fields), ensure_ascii=False).encode()
 
 
 def parse_head(path: Path, data: bytes) -> Head:
@@ -103,16 +103,16 @@ def _require_tips(timeline: Timeline) -> None:
 
 def _require_order(timeline: Timeline) -> None:
     """What comes of itself has no beginning, and whoever looks for one would never end."""
-    if ring := cycle_in({s.id: s.parents for s in timeline.segments.values()}):
+    if ring := find_cycle({s.id: s.parents for s in timeline.segments.values()}):
         raise ValueError(f"segment {ring} comes of itself")
 
 
 def _reason(error: Exception) -> str:
     match error:
         case ValidationError():
-            return reason_of(error)
+            return explain_validation_error(error)
         case ValueError():
-            return printable(str(error))
+            return escape_unprintable(str(error))
         case _:
             return type(error).__name__
 

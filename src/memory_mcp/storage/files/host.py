@@ -22,7 +22,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.normalise import hidden_character
 from memory_mcp.domain.record import Origin
-from memory_mcp.locations import common_git_dir, find_git_dir, read_text
+from memory_mcp.locations import find_common_git_dir, find_git_dir, read_git_text
 from memory_mcp.safe_files import read_file
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -115,7 +115,7 @@ def git_remote(work_tree: Path) -> str:
 def _config_of(work_tree: str) -> str:
     """Git's settings for the work tree; nothing outside of one."""
     git_dir = find_git_dir(work_tree)
-    return os.path.join(common_git_dir(git_dir), "config") if git_dir else ""
+    return os.path.join(find_common_git_dir(git_dir), "config") if git_dir else ""
 
 
 def _addresses(work_tree: str) -> list[str]:
@@ -126,7 +126,7 @@ def _addresses(work_tree: str) -> list[str]:
     config = _config_of(work_tree)
     remotes: dict[str, list[str]] = {}
     name: str | None = None
-    text = read_text(config, os.path.dirname(config)) if config else ""
+    text = read_git_text(config, os.path.dirname(config)) if config else ""
     for line in map(str.strip, text.splitlines()):
         if section := _SECTION.match(line):
             name = section.group(2) if section.group(1).lower() == "remote" else None
@@ -201,21 +201,21 @@ def _normalised(url: str) -> str:
 
 
 def _head_of(git_dir: str) -> tuple[str, str]:
-    head = read_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
+    head = read_git_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
     if not head.startswith("ref: "):
         return (head if _COMMIT.fullmatch(head) else ""), ""
     name = head.removeprefix("ref: ")
     branch = name.removeprefix("refs/heads/")[:_BRANCH_CHARS_MAX]
     if not _REF.fullmatch(name):
         return "", ""
-    common = common_git_dir(git_dir)
+    common = find_common_git_dir(git_dir)
     for folder in (git_dir, common):
-        commit = read_text(os.path.join(folder, name), folder).strip()
+        commit = read_git_text(os.path.join(folder, name), folder).strip()
         if _COMMIT.fullmatch(commit):
             return commit, branch
     packed = re.search(
         rf"^([0-9a-f]{{40,64}}) {re.escape(name)}$",
-        read_text(os.path.join(common, "packed-refs"), common),
+        read_git_text(os.path.join(common, "packed-refs"), common),
         re.MULTILINE,
     )
     return (packed.group(1) if packed else ""), branch

@@ -28,13 +28,13 @@ from memory_mcp.domain.limits import (
     IMPORT_BYTES_MAX,
     IMPORT_FILES_MAX,
     IMPORT_NOTE_BYTES_MAX,
-    IMPORT_OWN_TIMES,
+    IMPORT_OWN_FACTOR,
     IMPORT_VALUES_MAX,
 )
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
-from memory_mcp.domain.transfer import LeftOut, Material, SourceFile
+from memory_mcp.domain.transfer import LeftOutItem, SourceFile, SourceMaterial
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
-from memory_mcp.locations import roots_around
+from memory_mcp.locations import find_untrusted_roots
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
 _NOTES: Final = (".md", ".markdown")
@@ -48,7 +48,7 @@ _SMALLER: Final = (
 )
 
 
-def read_material(name: str, only: Collection[str] = (), project: str = "") -> Material:
+def read_material(name: str, only: Collection[str] = (), project: str = "") -> SourceMaterial:
     """All the text of a file, of a folder's Markdown files, or (`-`) of what is piped in.
 
     Of a folder only the files of certain names (in small letters), if there are any. `project` is
@@ -59,20 +59,20 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> M
         StoreUnavailableError: the file system does not let us read it.
     """
     if name == _STDIN:
-        return Material((_piped(times := IMPORT_OWN_TIMES),), times=times)
+        return SourceMaterial((_piped(times := IMPORT_OWN_FACTOR),), times=times)
     path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
     try:
-        roots = roots_around(str(path), project)
+        roots = find_untrusted_roots(str(path), project)
         for root in roots:
             refuse_links(root, str(path))
-        times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_TIMES
+        times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_FACTOR
         if path.is_dir():
             return _folder(path, only, times)
         if not path.exists():
             raise InvalidRequestError(f"There is no file or folder {name!r}. Name one to import.")
         document, size = _document(path, path.name, times * IMPORT_BYTES_MAX)
         _refuse_values(size, path.name, times)
-        return Material((document,), times=times)
+        return SourceMaterial((document,), times=times)
     except UnsafeFileError as error:
         raise InvalidRequestError(
             f"{name!r} is not imported: {error.filename}: {error.why}. Name the file itself."
@@ -93,21 +93,21 @@ def _piped(times: int) -> SourceFile:
     return SourceFile("stdin", _decoded(data, "stdin"), datetime.now(UTC))
 
 
-def _folder(root: Path, only: Collection[str], times: int) -> Material:
+def _folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
     documents: list[SourceFile] = []
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutItem] = []
     size = _Size(0, 0)
     for path in _notes_below(root):
         if only and path.name.casefold() not in only:
             continue
         name = path.relative_to(root).as_posix()
         if path.is_symlink():
-            left_out.append(LeftOut(name, "is a link, and those are not followed in a folder"))
+            left_out.append(LeftOutItem(name, "is a link, and those are not followed in a folder"))
             continue
         try:
             document, more = _document(path, name, IMPORT_NOTE_BYTES_MAX)
         except InvalidRequestError as error:
-            left_out.append(LeftOut(name, str(error)))
+            left_out.append(LeftOutItem(name, str(error)))
             continue
         size = _Size(size.bytes + more.bytes, size.values + more.values)
         if len(documents) >= IMPORT_FILES_MAX or size.bytes > times * IMPORT_BYTES_MAX:
@@ -117,7 +117,7 @@ def _folder(root: Path, only: Collection[str], times: int) -> Material:
             )
         _refuse_values(size, str(root), times)
         documents.append(document)
-    return Material(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
+    return SourceMaterial(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
 
 
 def _notes_below(root: Path) -> Iterator[Path]:

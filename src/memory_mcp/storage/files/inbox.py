@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.sessions import EVENT, Ended, InboxEvent, WentBack
+from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
@@ -82,7 +82,7 @@ class LocalInbox:
         finally:
             lock.release()
 
-    async def went_back(self, session: str) -> WentBack | None:
+    async def went_back(self, session: str) -> ConversationRewound | None:
         return await asyncio.to_thread(self._went_back, session)
 
     async def shown(self, session: str) -> frozenset[str]:
@@ -110,7 +110,7 @@ class LocalInbox:
 
         await asyncio.to_thread(self._note, session, counted)
 
-    async def transcript(self, ended: Ended) -> bytes | None:
+    async def transcript(self, ended: SessionEnded) -> bytes | None:
         return await asyncio.to_thread(_end_of, ended, self._trees)
 
     async def findings(self) -> Sequence[Finding]:
@@ -139,7 +139,7 @@ class LocalInbox:
             try:
                 if not path.is_dir() or path.is_symlink():
                     dropped = _read(path)
-                    own += not isinstance(dropped.event, WentBack)
+                    own += not isinstance(dropped.event, ConversationRewound)
                     found.append(dropped)
             except FileNotFoundError:  # worked off since it was listed
                 continue
@@ -181,15 +181,15 @@ class LocalInbox:
             except (OSError, StoreUnavailableError):  # it is looked past anyway
                 continue
 
-    def _went_back(self, session: str) -> WentBack | None:
+    def _went_back(self, session: str) -> ConversationRewound | None:
         """The oldest word of it; later ones go with it, for they say less."""
-        found: WentBack | None = None
+        found: ConversationRewound | None = None
         for name in _names_in(self._folder):
             try:
                 dropped = _read(self._folder / name)
             except (OSError, ValueError, RecursionError):
                 continue
-            if isinstance(dropped.event, WentBack) and dropped.event.session == session:
+            if isinstance(dropped.event, ConversationRewound) and dropped.event.session == session:
                 self._disk.remove(self._folder / name)
                 found = found or dropped.event
         return found
@@ -215,12 +215,12 @@ def _read(path: Path) -> InboxEvent:
     if not stat.S_ISREG(found.st_mode) or found.st_size > limits.EVENT_BYTES_MAX:
         raise ValueError("it is no plain file, or too large")
     try:
-        return InboxEvent(path.name, EVENT.validate_json(path.read_bytes()))
+        return InboxEvent(path.name, SESSION_EVENT.validate_json(path.read_bytes()))
     except ValidationError as error:
         raise ValueError("it is no event") from error
 
 
-def _end_of(ended: Ended, trees: Collection[str]) -> bytes | None:
+def _end_of(ended: SessionEnded, trees: Collection[str]) -> bytes | None:
     """The end of the session's own transcript; the hook has seen that its client keeps it there."""
     if not is_transcript(ended.transcript_path, ended.session, trees):
         return None

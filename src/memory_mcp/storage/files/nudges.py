@@ -32,15 +32,15 @@ from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import is_record_id
 from memory_mcp.domain.nudges import (
-    Cleared,
     Nudge,
-    Taking,
+    NudgeHandover,
+    NudgeRemoval,
     WaitingNudges,
-    best_first,
-    flaw,
-    id_from,
-    nudge_of,
-    strange_keys,
+    derive_nudge_id,
+    describe_unknown_keys,
+    explain_invalid_nudge,
+    parse_nudge,
+    rank_nudges,
 )
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 
@@ -71,7 +71,7 @@ class _Left:
     def fresh(self) -> bool:
         """Whether another program may still be writing it; ours appear whole."""
         age = time.time() - self.stamp[0] / 1e9
-        return not is_record_id(self.path.stem) and 0 <= age < limits.NUDGE_QUIET_SECONDS
+        return not is_record_id(self.path.stem) and 0 <= age < limits.NUDGE_SETTLE_SECONDS
 
 
 class LocalNudges:
@@ -92,13 +92,15 @@ class LocalNudges:
         named = (f"{path} is no nudge: {why}." for path, why in unread.items())
         strange = (f"{each.path} {each.strange}." for each in left if each.strange)
         return WaitingNudges(
-            best_first((each.nudge for each in left), now), tuple(named), tuple(strange)
+            rank_nudges((each.nudge for each in left), now), tuple(named), tuple(strange)
         )
 
-    async def take(self, user: str, now: datetime, taking: Taking | None = None) -> Nudge | None:
-        return await asyncio.to_thread(self._take, user, now, taking or Taking())
+    async def take(
+        self, user: str, now: datetime, taking: NudgeHandover | None = None
+    ) -> Nudge | None:
+        return await asyncio.to_thread(self._take, user, now, taking or NudgeHandover())
 
-    async def clear(self, user: str, *, everything: bool = False) -> Cleared:
+    async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
         return await asyncio.to_thread(self._clear, user, everything=everything)
 
     def _add(self, nudge: Nudge) -> None:
@@ -112,7 +114,7 @@ class LocalNudges:
         data = nudge.model_dump_json(exclude_none=True, exclude={"user"}, indent=1)
         self._disk.write(folder / f"{nudge.id}.json", data.encode() + b"\n")
 
-    def _take(self, user: str, now: datetime, taking: Taking) -> Nudge | None:
+    def _take(self, user: str, now: datetime, taking: NudgeHandover) -> Nudge | None:
         folder = self._folder_of(user)
         if not _names_in(folder):  # nearly always: no lock, no file
             return None
@@ -134,17 +136,17 @@ class LocalNudges:
                     self._disk.remove_old(litter)
         return chosen.nudge if chosen else None
 
-    def _clear(self, user: str, *, everything: bool) -> Cleared:
+    def _clear(self, user: str, *, everything: bool) -> NudgeRemoval:
         folder = self._folder_of(user)
         if not _names_in(folder):
-            return Cleared(0)
+            return NudgeRemoval(0)
         with alone_in(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
             left, unread = self._look(user)
             gone = [each.path for each in left]
             if everything:  # a link goes, not what it leads to; a folder stays
                 gone += [path for path in unread if path.is_symlink() or not path.is_dir()]
             self._disk.remove_all(gone, folder)
-        return Cleared(len(gone), len(left) + len(unread) - len(gone))
+        return NudgeRemoval(len(gone), len(left) + len(unread) - len(gone))
 
     def _look(self, user: str) -> tuple[list[_Left], dict[Path, str]]:
         """The nudges there are, in the order of their names, and why other files are none.
@@ -206,7 +208,7 @@ def _whole(left: list[_Left]) -> list[_Left]:
     if not any(each.fresh for each in left):
         return left
     watched = [each for each in left if each.fresh]
-    time.sleep(limits.NUDGE_QUIET_SECONDS)
+    time.sleep(limits.NUDGE_SETTLE_SECONDS)
     growing = {each.path for each in watched if _stamp_of(each.path) != each.stamp}
     return [each for each in left if each.path not in growing]
 
@@ -233,13 +235,13 @@ def _read(path: Path, user: str) -> _Left:
         os.close(descriptor)
     written = _time_of(found.st_mtime_ns)
     usual = {
-        "id": id_from(written, path.name),
+        "id": derive_nudge_id(written, path.name),
         "created_at": written,
         "by": path.name[: limits.NUDGE_BY_CHARS_MAX],
     }
     fields = _fields(path, data)
-    nudge = nudge_of({**fields, "user": user}, usual)
-    return _Left(path, nudge, _stamp(found), strange_keys(fields))
+    nudge = parse_nudge({**fields, "user": user}, usual)
+    return _Left(path, nudge, _stamp(found), describe_unknown_keys(fields))
 
 
 def _fields(path: Path, data: bytes) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def _fields(path: Path, data: bytes) -> dict[str, Any]:
 def _reason(path: Path, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError) and path.suffix.casefold() == ".txt":
         return "it is no text in UTF-8"
-    return str(error) if isinstance(error, _NoNudgeError) else flaw(error)
+    return str(error) if isinstance(error, _NoNudgeError) else explain_invalid_nudge(error)
 
 
 def _time_of(nanoseconds: int) -> datetime:

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
-from memory_mcp.domain.forms import printable, reason_of
-from memory_mcp.domain.ids import RecordId, is_record_id, month_of
+from memory_mcp.domain.fields import escape_unprintable, explain_validation_error
+from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
 from memory_mcp.domain.outcomes import Finding
@@ -191,7 +191,7 @@ class LocalRecords:
 
     def path(self, record_id: RecordId) -> Path:
         """Where the record's file is (or would be)."""
-        return self.root / month_of(record_id) / f"{record_id}.json"
+        return self.root / format_id_month(record_id) / f"{record_id}.json"
 
     def _put(self, record: Record, *, of_this_machine: bool) -> None:
         path = self.path(record.id)
@@ -412,10 +412,10 @@ def parse_record(data: bytes, path: Path) -> Record:
 def _reason(error: Exception) -> str:
     match error:
         case ValidationError():
-            return reason_of(error)
+            return explain_validation_error(error)
         case KeyError():
             return f"no field {error.args[0]!r}"
         case ValueError():
-            return printable(str(error))
+            return escape_unprintable(str(error))
         case _:
             return "not a JSON object in UTF-8"

@@ -27,14 +27,14 @@ from filelock import FileLock, Timeout
 
 from memory_mcp import rendered
 from memory_mcp.disk import LITTER, Disk
-from memory_mcp.domain.limits import VIEW_BYTES_MAX
+from memory_mcp.domain.limits import PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
-    GENERATED,
-    GITIGNORED,
+    GITIGNORE_MARK,
+    PAGE_MARK,
     PAGES,
     RENDER_LOCK_SECONDS_MAX,
-    Lying,
     Page,
+    RenderedFile,
 )
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports.sessions import Shown
@@ -113,7 +113,7 @@ class LocalViews:
     async def withdraw(self, page: str) -> None:
         await asyncio.to_thread(self._withdraw, page)
 
-    async def lying(self) -> list[Lying]:
+    async def lying(self) -> list[RenderedFile]:
         return await asyncio.to_thread(lambda: list(self._lying()))
 
     def _acquire(self, lock: FileLock, path: Path) -> None:
@@ -129,11 +129,11 @@ class LocalViews:
             raise self._disk.unavailable(error, path, "store") from error
 
     def _watch(self) -> Watched:
-        return rendered.watch(str(self._head_file), self._folders, *self._whose)
+        return rendered.snapshot_sources(str(self._head_file), self._folders, *self._whose)
 
     def _holds(self, branch: str) -> bool:
-        found = rendered.read(str(self._machine), branch)
-        if found is None or not rendered.still_holds(found):
+        found = rendered.load_bootstrap(str(self._machine), branch)
+        if found is None or not rendered.is_current(found):
             return False
         return found["watched"] == self._watch()  # a copied project watches that of which it is one
 
@@ -163,10 +163,10 @@ class LocalViews:
             raise refused[0]
         return foreign
 
-    def _replace(self, path: Path, data: bytes, mark: bytes = GENERATED.encode()) -> bool:
+    def _replace(self, path: Path, data: bytes, mark: bytes = PAGE_MARK.encode()) -> bool:
         """Make the file hold this; not if it is somebody else's."""
         try:
-            present: bytes | None = read_file(str(path), VIEW_BYTES_MAX, self._root_of(path))
+            present: bytes | None = read_file(str(path), PAGE_BYTES_MAX, self._root_of(path))
         except FileNotFoundError:
             present = None
         except OSError as error:
@@ -195,8 +195,8 @@ class LocalViews:
         """Keep the page, and what writes leave for a moment, out of what git sees."""
         ignoring = path.parent / ".gitignore"
         names = [PAGES[0]] if path.name == PAGES[0] else list(PAGES[1:])
-        text = "\n".join([GITIGNORED, ".gitignore", *names, f".*{LITTER}"]) + "\n"
-        self._replace(ignoring, text.encode(), mark=GITIGNORED.encode())
+        text = "\n".join([GITIGNORE_MARK, ".gitignore", *names, f".*{LITTER}"]) + "\n"
+        self._replace(ignoring, text.encode(), mark=GITIGNORE_MARK.encode())
 
     def _note_place(self) -> None:
         """Leave word with the user's own files that something of theirs is rendered here."""
@@ -237,28 +237,28 @@ class LocalViews:
             if path.is_file():
                 self._replace(path, page.encode())
 
-    def _lying(self) -> Iterator[Lying]:
+    def _lying(self) -> Iterator[RenderedFile]:
         for page in PAGES:
             path = self._pages.get(page)
             try:
                 text = self._text(path) if path else None
             except StoreUnavailableError as error:
-                yield Lying(str(path), "", unreadable=str(error))
+                yield RenderedFile(str(path), "", unreadable=str(error))
                 continue
             if path and text is not None:
-                yield Lying(str(path), text, ours=not text or text.startswith(GENERATED))
+                yield RenderedFile(str(path), text, ours=not text or text.startswith(PAGE_MARK))
         for path in sorted(self._bootstraps()):
             found = _parsed(path)
             try:
                 text = found["text"] if found else (self._text(path) or "")
             except StoreUnavailableError as error:
-                yield Lying(str(path), "", unreadable=str(error))
+                yield RenderedFile(str(path), "", unreadable=str(error))
                 continue
-            yield Lying(str(path), text, branch=found["branch"] if found else "")
+            yield RenderedFile(str(path), text, branch=found["branch"] if found else "")
 
     def _text(self, path: Path) -> str | None:
         try:
-            data = read_file(str(path), VIEW_BYTES_MAX, self._root_of(path))
+            data = read_file(str(path), PAGE_BYTES_MAX, self._root_of(path))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -269,17 +269,17 @@ class LocalViews:
         return _rendered_in(self._machine)
 
     def _file_of(self, branch: str) -> Path:
-        return Path(rendered.file_of(str(self._machine), branch))
+        return Path(rendered.bootstrap_path(str(self._machine), branch))
 
 
 def _rendered_in(machine: Path) -> Iterator[Path]:
     """The bootstraps below a machine's folder of a project."""
-    return Path(rendered.file_of(str(machine), "main")).parent.glob("*.json")
+    return Path(rendered.bootstrap_path(str(machine), "main")).parent.glob("*.json")
 
 
 def _parsed(path: Path) -> Rendered | None:
     """What a hook would read there."""
-    return rendered.read(str(path.parent.parent), _branch_of(path))
+    return rendered.load_bootstrap(str(path.parent.parent), _branch_of(path))
 
 
 def _branch_of(path: Path) -> str:

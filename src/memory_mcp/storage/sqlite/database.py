@@ -24,9 +24,9 @@ from typing import Any, Final
 
 import aiosqlite
 
+from memory_mcp.cli.show import printable
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import ANY_SETTING
-from memory_mcp.domain.forms import printable
 from memory_mcp.domain.limits import (
     DATABASE_BYTES_MAX,
     INDEX_BUSY_SECONDS_MAX,

@@ -20,7 +20,14 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.limits import QUERY_TERMS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Corpus, Fields, Filters, Neighbour, View
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    Neighbour,
+    SearchFields,
+    View,
+)
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, Make, Rows
 from memory_mcp.storage.sqlite.queries import (
@@ -111,7 +118,7 @@ class SqliteIndex:
     def __init__(
         self,
         path: Path,
-        fields_of: Callable[[Record], Fields],
+        fields_of: Callable[[Record], SearchFields],
         prepare: Callable[[], None],
         *,
         setting: str = ANY_SETTING,
@@ -137,7 +144,7 @@ class SqliteIndex:
         values = {} if among is None else {"ids": json.dumps(sorted(among))}
         return set(_ids(await self.file.rows(f"SELECT id FROM record{some}", values)))
 
-    async def corpus(self, terms: Collection[str], view: View) -> Corpus:
+    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         (_, records), *rows = await self.read(
             "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
@@ -145,7 +152,7 @@ class SqliteIndex:
         )
         counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
         few = [term for term, n in counts.items() if 0 < n <= _SEEN_MAX]
-        return Corpus(records, counts | await self._seen(few, view))
+        return CorpusStatistics(records, counts | await self._seen(few, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         if len(term) < _TRIGRAM:
@@ -158,7 +165,12 @@ class SqliteIndex:
         return [(r[0], r[1]) for r in rows]
 
     async def match(
-        self, terms: Sequence[str], corpus: Corpus, view: View, filters: Filters, limit: int
+        self,
+        terms: Sequence[str],
+        corpus: CorpusStatistics,
+        view: View,
+        filters: Filters,
+        limit: int,
     ) -> list[Candidate]:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}

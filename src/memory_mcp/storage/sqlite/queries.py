@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import SESSION_PAUSE_SECONDS_MAX
-from memory_mcp.domain.record import iso
-from memory_mcp.domain.search import Candidate, Fields, Filters, Neighbour, View
+from memory_mcp.domain.record import format_time
+from memory_mcp.domain.search import Candidate, Filters, Neighbour, SearchFields, View
 
 Values = dict[str, str | int | None]
 
@@ -74,7 +74,7 @@ _CONDITIONS: Final = {
 
 def view_values(view: View) -> Values:
     """The named values that `CHAIN` and `VISIBLE` need."""
-    return {"chain": json.dumps(sorted(view.chain)), "now": iso(view.now)}
+    return {"chain": json.dumps(sorted(view.chain)), "now": format_time(view.now)}
 
 
 def filtered(filters: Filters) -> tuple[str, Values]:
@@ -89,16 +89,16 @@ def filtered(filters: Filters) -> tuple[str, Values]:
         "segments": None if filters.segments is None else json.dumps(sorted(filters.segments)),
         "branch": filters.branch,
         "session": filters.session,
-        "since": iso(filters.since) if filters.since else None,
-        "until": iso(filters.until) if filters.until else None,
+        "since": format_time(filters.since) if filters.since else None,
+        "until": format_time(filters.until) if filters.until else None,
         "statement": filters.statement or None,
         "statements": json.dumps(sorted(filters.statements)) if filters.statements else None,
     }
     values = {name: value for name, value in values.items() if value is not None}
     conditions = [_CONDITIONS[name] for name in values]
-    if not filters.stating:
+    if not filters.by_statement:
         conditions.insert(0, "r.recalled")
-    if not filters.with_profile:
+    if not filters.includes_profile:
         conditions.append("NOT r.profile")
     for number, tag in enumerate(filters.tags):
         conditions.append(f"+r.rowid IN (SELECT record FROM tag WHERE tag = :tag{number})")
@@ -189,7 +189,7 @@ def candidate(row: Sequence[Any]) -> Candidate:
     id_, importance, pinned, created_at, day, body, names, dates, extra = row
     return Candidate(
         id=RecordId(id_),
-        fields=Fields(body=body, names=names, dates=dates, extra=extra, day=day),
+        fields=SearchFields(body=body, names=names, dates=dates, extra=extra, day=day),
         importance=importance,
         pinned=bool(pinned),
         created_at=created_at,

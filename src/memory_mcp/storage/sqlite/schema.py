@@ -13,8 +13,8 @@ from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import field_of
-from memory_mcp.domain.record import Record, iso
-from memory_mcp.domain.search import Chunk, Fields, Passage
+from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.search import Chunk, PassageVectors, SearchFields
 
 VECTORS: Final = """
 -- vectors are bytes, see `domain.vectors`; those of different embedders are never compared
@@ -79,7 +79,7 @@ KEEP: Final = f"INSERT INTO encoded VALUES ({', '.join('?' * 7)})"
 _Row = tuple[str, str, int, bytes, bytes, bytes, int]
 
 
-def kept(embedder: str, made: Mapping[RecordId, Passage]) -> Iterator[_Row]:
+def kept(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iterator[_Row]:
     """Rows of `encoded`."""
     for record_id, passage in made.items():
         for number, chunk in enumerate(passage):
@@ -250,7 +250,7 @@ INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
 _Value = str | int | None
 
 
-def row(record: Record, fields: Fields) -> Sequence[_Value]:
+def row(record: Record, fields: SearchFields) -> Sequence[_Value]:
     """The record as a row of `incoming`. Categories and tags are folded: filters ignore case."""
     return (
         record.id,
@@ -264,8 +264,8 @@ def row(record: Record, fields: Fields) -> Sequence[_Value]:
         int(record.pinned),
         int(record.recalled),
         int(record.move is not None),
-        iso(record.expires_at) if record.expires_at else None,
-        iso(record.created_at),
+        format_time(record.expires_at) if record.expires_at else None,
+        format_time(record.created_at),
         record.origin.session,
         fields.day,
         record.statement,

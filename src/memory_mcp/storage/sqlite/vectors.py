@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.record import iso
-from memory_mcp.domain.search import Candidate, Chunk, Filters, Passage, ReadVectors, View
+from memory_mcp.domain.record import format_time
+from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.queries import (
     CANDIDATE,
@@ -76,11 +76,16 @@ class SqliteVectors:
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]:
         await self._index.read("SELECT 0")
-        values = {"embedder": embedder, "now": iso(now), "until": iso(until), "limit": limit}
+        values = {
+            "embedder": embedder,
+            "now": format_time(now),
+            "until": format_time(until),
+            "limit": limit,
+        }
         await self._file.change(
             "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
             "ON CONFLICT (identity) DO UPDATE SET used_at = :now",
-            {"embedder": embedder, "now": iso(now)},
+            {"embedder": embedder, "now": format_time(now)},
         )
         rows = await self._file.change(
             f"""UPDATE encoding SET until = :until WHERE embedder = {_NUMBER} AND record IN (
@@ -91,7 +96,7 @@ class SqliteVectors:
         )
         return sorted((RecordId(r[0]) for r in rows if r[0]), reverse=True)
 
-    async def keep(self, embedder: str, made: Mapping[RecordId, Passage]) -> None:
+    async def keep(self, embedder: str, made: Mapping[RecordId, PassageVectors]) -> None:
         if not made:
             return
         try:
@@ -131,7 +136,7 @@ class SqliteVectors:
                 among = await self._passing(embedder, filters)
                 looked, looked_at = 0, int(limit * _LOOKED_AT)
 
-    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> ReadVectors:
+    async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors:
         rows = await self._file.rows(
             f"""SELECT r.id, {_WHOLE}
             FROM json_each(:ids) CROSS JOIN record r ON r.id = value
@@ -139,7 +144,7 @@ class SqliteVectors:
             LEFT JOIN vector_whole USING (number) ORDER BY v.number""",
             {"embedder": embedder, "ids": json.dumps(sorted(record_ids))},
         )
-        found: dict[RecordId, Passage] = {}
+        found: dict[RecordId, PassageVectors] = {}
         damaged = 0
         for id_, signs, pooled, tokens, crc in rows:
             chunk = Chunk(pooled, tokens)
@@ -147,7 +152,7 @@ class SqliteVectors:
                 found[RecordId(id_)] = (*found.get(RecordId(id_), ()), chunk)
             else:
                 damaged += 1
-        return ReadVectors(found, damaged)
+        return StoredVectors(found, damaged)
 
     async def damaged(self) -> int:
         rows = await self._index.read(_LOST)
@@ -161,7 +166,7 @@ class SqliteVectors:
     async def let_go(self, embedder: str, since: datetime) -> None:
         await self._file.change(
             "DELETE FROM embedder WHERE identity != :embedder AND used_at < :since",
-            {"embedder": embedder, "since": iso(since)},
+            {"embedder": embedder, "since": format_time(since)},
         )
 
     async def _taken_in(self, embedder: str, width: int) -> "Signs":

@@ -8,9 +8,9 @@ from typing import Final
 from memory_mcp.domain.cloud import Standing
 from memory_mcp.domain.limits import (
     CONFIRM_SECONDS,
-    PAUSE_SECONDS_MAX,
-    PAUSE_SECONDS_MIN,
-    PROBE_SECONDS,
+    KEY_PROBE_SECONDS,
+    REMOTE_PAUSE_SECONDS_MAX,
+    REMOTE_PAUSE_SECONDS_MIN,
     RETRY_AFTER_SECONDS_MAX,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
@@ -28,13 +28,13 @@ def after_failure(standing: Standing, error: RemoteError, *, now: float, chance:
         case RemoteBlockedError():
             return Standing(
                 failures=standing.failures + 1,
-                paused_until=now + PROBE_SECONDS * _spread(chance),
+                paused_until=now + KEY_PROBE_SECONDS * _spread(chance),
                 blocked=str(error),
                 reason=str(error),
             )
         case RemoteUnavailableError(retry_after=asked):
             own = pause(standing.failures, chance=chance)
-            waits = own if asked is None else max(asked, PAUSE_SECONDS_MIN)
+            waits = own if asked is None else max(asked, REMOTE_PAUSE_SECONDS_MIN)
             return Standing(
                 failures=standing.failures + 1,
                 paused_until=now + min(waits, RETRY_AFTER_SECONDS_MAX),
@@ -52,8 +52,8 @@ def may_ask(standing: Standing, now: float) -> bool:
 
 def pause(failures: int, *, chance: float) -> float:
     """Seconds to wait after so many failures before this one: doubling, bounded, spread."""
-    doubled = PAUSE_SECONDS_MIN * 2.0 ** min(failures, _DOUBLINGS_MAX)
-    return min(PAUSE_SECONDS_MAX, doubled) * _spread(chance)
+    doubled = REMOTE_PAUSE_SECONDS_MIN * 2.0 ** min(failures, _DOUBLINGS_MAX)
+    return min(REMOTE_PAUSE_SECONDS_MAX, doubled) * _spread(chance)
 
 
 def confirm_in(looks: int) -> float:

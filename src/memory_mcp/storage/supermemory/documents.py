@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.cloud import RemoteDocument, Stored
 from memory_mcp.domain.json_input import load_json
-from memory_mcp.domain.record import SCHEMA_VERSION, Record, iso
+from memory_mcp.domain.record import SCHEMA_VERSION, Record, format_time
 
 NOTHING: Final = "none"
 """Stands for no category and no segment in the flat fields."""
@@ -49,7 +49,7 @@ def document_of(record: Record, *, extract: bool) -> RemoteDocument:
             "digest": _digest(content, rest),
             "record": rest,
         },
-        date=iso(record.created_at),
+        date=format_time(record.created_at),
         extract=extract and record.recalled,
     )
 

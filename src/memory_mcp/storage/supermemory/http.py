@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from memory_mcp.deadlines import patience
+from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.domain.limits import (
     REMOTE_ANSWER_BYTES_MAX,
@@ -99,7 +99,7 @@ class Wire:
     ) -> Json | None:
         """The answer; None if it is a 404 and that was said to be one (`missing`)."""
         try:
-            async with patience(f"the cloud ({self._name})", seconds):
+            async with time_limit(f"the cloud ({self._name})", seconds):
                 asked = self._client.stream(
                     method,
                     path,

@@ -22,7 +22,7 @@ from memory_mcp.domain.deduplication import Different, Restated, Unsure, Verdict
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
 from memory_mcp.domain.normalise import folded
-from memory_mcp.domain.record import Record, Writing
+from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.text.merge.compare import LESS, compare_if_near
 from memory_mcp.text.merge.reading import Word, read_sentence
@@ -285,7 +285,7 @@ def plan_forget(
     )
 
 
-def recompose(whole: Record, parts: Sequence[Record], writing: Writing) -> Record | None:
+def recompose(whole: Record, parts: Sequence[Record], writing: RecordContext) -> Record | None:
     """What is left of a whole, in its place; None if the parts do not fit into one text."""
     first, *others = (part.content for part in parts)
     text = reduce(_compose_both, others, first)

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.normalise import folded
-from memory_mcp.domain.outcomes import Similar
+from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.profile import field_of
 from memory_mcp.domain.record import Kind, Record
 
@@ -27,7 +27,7 @@ class Insert:
     `notes` say why it was not compared, if it was not.
     """
 
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[SimilarMemory, ...] = ()
     notes: tuple[str, ...] = ()
 
 

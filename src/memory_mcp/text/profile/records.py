@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.limits import IMPORTANCE_USUAL
+from memory_mcp.domain.limits import IMPORTANCE_DEFAULT
 from memory_mcp.domain.normalise import folded
 from memory_mcp.domain.profile import (
     LABELS,
@@ -233,7 +233,7 @@ def build_fact_record(
         content=fact.line,
         title=LABELS[fact.field],
         category=PROFILE_CATEGORY,
-        importance=IMPORTANCE_USUAL,
+        importance=IMPORTANCE_DEFAULT,
         expires_at=source.expires_at,
         supersedes=supersedes,
         derived_from=(source.id,),

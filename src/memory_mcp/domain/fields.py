@@ -1,11 +1,7 @@
-"""The form of everything that a record, a move or a head is made of.
+"""Field types of records, moves and heads, with the constraints that files are checked by.
 
-A file may come from anybody: from a clone, from a teammate's older program, from a disk that is
-failing. What no tool of ours would have written is refused when it is read, by the types below: a
-`Record`, a `Move` or a `Timeline` cannot be made of it.
-
-The time that it is now is no part of this: whether a date lies too far ahead on this machine is
-asked by whoever takes records over (`app.import_checks`).
+A file may come from a clone, from a teammate's older program, or from a failing disk. What no tool
+of ours would have written makes no `Record`, `Move` or `Timeline`. Nothing here knows the time now.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,22 +22,22 @@ from memory_mcp.domain.normalise import hidden_character, normalised
 
 BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 
-_REASON_CHARS_MAX: Final = 240
+_MESSAGE_CHARS_MAX: Final = 240
 _VALUE_ERROR: Final = "Value error, "
-_SAYS: Final = {
+_MESSAGES: Final = {
     "string_pattern_mismatch": "has a form that no name or id of its kind has",
     "string_unicode": "holds half a surrogate pair",
 }
-"""What pydantic says of these is a pattern, or nothing that helps."""
+"""In place of pydantic's own words, which would show a pattern."""
 
 
-def clean_name(name: str) -> str:
-    """The name of a client, a session or a git branch as a record may hold it: one line, cut."""
+def normalise_name(name: str) -> str:
+    """The name of a client, a session or a git branch on one line, cut to its limit."""
     return " ".join(normalised(name).split())[: limits.NAME_CHARS_MAX].strip()
 
 
-def printable(text: str, chars_max: int = _REASON_CHARS_MAX) -> str:
-    """Any text on one line, cut, with what cannot be seen spelt out: for a message."""
+def escape_unprintable(text: str, chars_max: int = _MESSAGE_CHARS_MAX) -> str:
+    """Any text on one line for a message: cut, and with unprintable characters spelt out."""
     shown = "".join(
         char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode()
         for char in text[:chars_max]
@@ -49,16 +45,16 @@ def printable(text: str, chars_max: int = _REASON_CHARS_MAX) -> str:
     return shown if len(text) <= chars_max else f"{shown}\u2026"
 
 
-def reason_of(error: ValidationError) -> str:
-    """What is wrong, as `field: reason`; nothing of it is the value itself."""
+def explain_validation_error(error: ValidationError) -> str:
+    """What is wrong, as `field: reason`, without the value itself."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"])) or "record"
-    says = _SAYS.get(first["type"]) or first["msg"].removeprefix(_VALUE_ERROR)
-    return f"{printable(where, 80)}: {printable(says)}"
+    says = _MESSAGES.get(first["type"]) or first["msg"].removeprefix(_VALUE_ERROR)
+    return f"{escape_unprintable(where, 80)}: {escape_unprintable(says)}"
 
 
-def cycle_in(parents: Mapping[str, Iterable[str]]) -> str:
-    """One name that comes of itself, by any number of steps; '' if there is none."""
+def find_cycle(parents: Mapping[str, Iterable[str]]) -> str:
+    """A name on a cycle or behind one; '' if there is none."""
     waiting = {name: set(before) & parents.keys() for name, before in parents.items()}
     after: dict[str, list[str]] = {}
     for name, before in waiting.items():
@@ -75,11 +71,11 @@ def cycle_in(parents: Mapping[str, Iterable[str]]) -> str:
     return next(iter(waiting), "")
 
 
-def require_seen(texts: Mapping[str, str]) -> None:
-    """Refuse what a model reads and no person sees, in any of these fields.
+def require_visible_characters(texts: Mapping[str, str]) -> None:
+    """Refuse characters that a model reads and no person sees, in any of these fields.
 
     Raises:
-        ValueError: with the field, the character and its place.
+        ValueError: with the field, the character and its offset.
     """
     for name, text in texts.items():
         if (hidden := hidden_character(text)) is not None:
@@ -95,8 +91,8 @@ def _chars(chars_max: int) -> StringConstraints:
 # make reading ten thousand records slower by two fifths.
 _ID_PATTERN: Final = r"0[0-3][0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 """A UUIDv7 in its canonical form, of a time before the year 2110."""
-_NUMBERED: Final = r"-[0-9]{8}-[0-9]{6}(?:-[0-9a-f]{1,12}){0,3}"
-"""The second that a checkpoint or a line is of, and what tells it from others of the same."""
+_STAMP: Final = r"-[0-9]{8}-[0-9]{6}(?:-[0-9a-f]{1,12}){0,3}"
+"""The second of a checkpoint or a line, and a suffix if there are several in it."""
 
 Text = Annotated[str, _chars(limits.CONTENT_CHARS_MAX)]
 Summary = Annotated[str, _chars(limits.SUMMARY_CHARS_MAX)]
@@ -110,20 +106,20 @@ Name = Annotated[str, _chars(limits.NAME_CHARS_MAX)]
 Key = Annotated[str, _chars(limits.KEY_CHARS_MAX)]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{0,64}$")]
 
-Id = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
-Place = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
-Branch = Annotated[
+RecordIdField = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
+SegmentField = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
+BranchField = Annotated[
     BranchName,
     StringConstraints(max_length=limits.BRANCH_CHARS_MAX, pattern=f"^{BRANCH_PATTERN}$"),
 ]
-CheckpointName = Annotated[
-    CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_NUMBERED}$")
+CheckpointField = Annotated[
+    CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_STAMP}$")
 ]
-LineName = Annotated[LineId, StringConstraints(pattern=f"^line{_NUMBERED}$")]
+LineField = Annotated[LineId, StringConstraints(pattern=f"^line{_STAMP}$")]
 
-Links = Annotated[tuple[Id, ...], Field(max_length=limits.SOURCES_MAX)]
-Others = Annotated[tuple[Id, ...], Field(max_length=limits.NAMED_MAX)]
-Places = Annotated[tuple[Place, ...], Field(max_length=limits.NAMED_MAX)]
+SourceIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.SOURCES_MAX)]
+RecordIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.REFERENCES_MAX)]
+SegmentIds = Annotated[tuple[SegmentField, ...], Field(max_length=limits.REFERENCES_MAX)]
 
-Number = Annotated[int, Field(strict=True)]
+StrictInt = Annotated[int, Field(strict=True)]
 Phase = Annotated[int, Field(strict=True, ge=0, le=limits.PHASE_MAX)]
