@@ -54,7 +54,7 @@ __all__ = ["NOW", "Found", "Store", "Vectors"]
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _LOOKED_AROUND: Final = 20
 _SPELLINGS_MAX: Final = 30
-"""As `search/find.py` and the index have them."""
+"""As `search/local.py` and the index have them."""
 _COLUMNS: Final = {"body": 1.0, "names": 0.6, "dates": 0.5, "extra": 0.6}
 _STEPS: Final = (-2, -1, 1, 2)
 

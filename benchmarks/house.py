@@ -21,7 +21,7 @@ from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import CheckpointSaved
 from memory_mcp.domain.record import Origin, Record, RecordContext
-from memory_mcp.engine.head import current
+from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.text.drafts import build_record, is_durable
@@ -97,7 +97,7 @@ def _work_tree(project: Path) -> None:
 async def _lay_timeline(workspace: Workspace) -> None:
     """A chain of 200 segments and, at every tenth checkpoint, a road that was given up."""
     number = 0
-    while len((await current(workspace)).timeline.chain(MAIN)) < CHAIN:
+    while len((await load_head(workspace)).timeline.chain(MAIN)) < CHAIN:
         number += 1
         sealed = await _sealed(workspace, f"Step {number} is done.", number // 20)
         if number % 10 == 0:
@@ -114,7 +114,7 @@ async def _sealed(workspace: Workspace, summary: str, phase: int) -> str:
 
 
 async def _fill(built: BuiltWorkspace, size: int) -> None:
-    timeline = (await current(built.workspace)).timeline
+    timeline = (await load_head(built.workspace)).timeline
     chain = sorted(timeline.chain(MAIN))
     left = sorted(frozenset(timeline.segments) - timeline.chain(MAIN))
     corpus, chance = Corpus(seed=size), random.Random(size)

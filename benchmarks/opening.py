@@ -15,7 +15,7 @@ from report import Table, p50, p95
 from memory_mcp import bootstrap, memories, sessions
 from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.record import Kind, Record
-from memory_mcp.engine.head import current, writing
+from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.text.drafts import build_record
@@ -65,12 +65,12 @@ async def measure_opening(folder: Path, sizes: list[int]) -> tuple[Table, Table,
 async def _with_sections(built: BuiltWorkspace, number: int) -> None:
     """Records of every kind that has a section, as sessions would have left them."""
     workspace, corpus = built.workspace, Corpus(seed=7)
-    timeline = (await current(workspace)).timeline
+    timeline = (await load_head(workspace)).timeline
     made: list[Record] = []
     for place in range(number):
         kind = _KINDS[place % len(_KINDS)]
         draft = replace(corpus.draft(), kind=kind, reach="project")
-        record = build_record(draft, writing(workspace, timeline, workspace.clock.now()))
+        record = build_record(draft, make_writing(workspace, timeline, workspace.clock.now()))
         record = record.model_copy(update={"key": _KEYS.get(kind, "")})
         await workspace.project.records.put(record)
         made.append(record)

@@ -23,7 +23,7 @@ from wire import SERVER, Wire, started
 from memory_mcp import maintenance
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.search import Filters, PassageVectors
-from memory_mcp.engine.workspace import Meaning, Pool
+from memory_mcp.engine.workspace import Pool, SemanticIndex
 from memory_mcp.search import search_memories
 
 __all__ = ["measure_meaning"]
@@ -90,7 +90,7 @@ async def _give(pool: Pool, passages: Sequence[PassageVectors]) -> None:
         )
 
 
-def _meaning(pool: Pool) -> Meaning:
+def _meaning(pool: Pool) -> SemanticIndex:
     if pool.meaning is None:
         raise AssertionError("no model")
     return pool.meaning

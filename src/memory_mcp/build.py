@@ -16,15 +16,15 @@ from memory_mcp.config.places import ProjectFolders, find_project_folders, find_
 from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
-from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.workspace import (
     Caller,
     Changes,
     Conversations,
-    Meaning,
     Policy,
     Pool,
+    SemanticIndex,
     Strangers,
     Workspace,
 )
@@ -109,12 +109,16 @@ def build_workspace(
     mirrors = _build_mirrors(settings, source, places, owned, writer)
     model = build_embedder(settings)
     wake = asyncio.Event()
-    meanings = [Meaning(model, SqliteVectors(i), wake) if model else None for i in indexes]
+    meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
     logs = [LocalErased(each, writer) for each in folders]
     pools = [
         Pool(
-            store, HealedIndex(index, store, log, pulled_records), mirror, meaning, changes=changes
+            store,
+            SelfHealingIndex(index, store, log, pulled_records),
+            mirror,
+            meaning,
+            changes=changes,
         )
         for store, index, log, pulled_records, mirror, meaning in zip(
             records, indexes, logs, pulled, mirrors, meanings, strict=True
@@ -240,7 +244,7 @@ def _build_strangers(
         return None
     records = LocalRecords(folder, disk, owned, strangers=True)
     index = _build_index(places.machine_dir / STRANGERS_FILE, disk)
-    return Strangers(Pool(records, HealedIndex(index, records, obeys=False)), owned)
+    return Strangers(Pool(records, SelfHealingIndex(index, records, obeys=False)), owned)
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

@@ -18,7 +18,7 @@ from stores_in_memory import MemoryRecords
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
 from memory_mcp.domain.search import Candidate, Filters, View
-from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.query import parse_query
@@ -51,14 +51,14 @@ def files(path: Path) -> list[Path]:
 
 
 async def matched(
-    index: SqliteIndex | HealedIndex, text: str, scribe: Scribe, filters: Filters | None = None
+    index: SqliteIndex | SelfHealingIndex, text: str, scribe: Scribe, filters: Filters | None = None
 ) -> list[Candidate]:
     terms = parse_query(text, scribe.clock.now()).every
     corpus = await index.corpus(terms, seen(scribe))
     return await index.match(terms, corpus, seen(scribe), filters or Filters(), 60)
 
 
-async def all_found(index: SqliteIndex | HealedIndex, scribe: Scribe) -> int:
+async def all_found(index: SqliteIndex | SelfHealingIndex, scribe: Scribe) -> int:
     return len(await matched(index, "apple", scribe))
 
 
@@ -225,7 +225,7 @@ async def test_a_damaged_index_heals_itself_from_the_records(
     """Deleting or damaging the index loses nothing, with the server running or not."""
     records = MemoryRecords()
     inner = SqliteIndex(path, extract_fields, lambda: None)
-    index = HealedIndex(inner, records)
+    index = SelfHealingIndex(inner, records)
     for number in range(50):
         await records.put(scribe.record(f"apple {number}", segment=HERE))
     assert await all_found(index, scribe) == 50
@@ -238,7 +238,7 @@ async def test_a_damaged_index_heals_itself_from_the_records(
     await index.add([late])
     found = await all_found(index, scribe)
     await index.aclose()
-    again = HealedIndex(SqliteIndex(path, extract_fields, lambda: None), records)
+    again = SelfHealingIndex(SqliteIndex(path, extract_fields, lambda: None), records)
     afresh = await all_found(again, scribe)
     await again.aclose()
 
@@ -273,7 +273,7 @@ async def test_a_statement_that_sqlite_refuses_does_not_cost_the_index(
 ) -> None:
     """Making it anew takes every session seconds, and would fail the same way again."""
     await index.add([scribe.record("apple", segment=HERE)])
-    healed = HealedIndex(index, MemoryRecords())
+    healed = SelfHealingIndex(index, MemoryRecords())
     too_many = Filters(tags=tuple(f"tag{n}" for n in range(1_200)))
     with pytest.raises(sqlite3.OperationalError, match="too large"):
         await matched(healed, "apple", scribe, too_many)

@@ -13,8 +13,8 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.cloud import Tally
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
+from memory_mcp.engine.cloud import count_outboxes
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.engine.pending import tally_of
 from memory_mcp.storage.supermemory.documents import document_of
 from memory_mcp.sync.push import deliver_claim
 
@@ -81,7 +81,7 @@ async def drained(built: BuiltWorkspace) -> Tally:
         for pool in built.workspace.pools:
             while await deliver_claim(pool):
                 pass
-    return await tally_of(built.workspace)
+    return await count_outboxes(built.workspace)
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -41,7 +41,7 @@ def say(what: str) -> None:
 async def work(root: Path, disk: Disk, *, again: bool) -> None:
     async with open_workspace(settings_in(root), disk) as built:
         while True:
-            done = await sessions.work_off(built.workspace)
+            done = await sessions.process_inbox(built.workspace)
             if not again:
                 break
             for _ in range(done.done):

@@ -30,7 +30,7 @@ from mirrored import mirrored, mirrored_settings
 from project import all_records, doctor_is_content, found, head_agrees_with_records, make_project
 
 from memory_mcp import sessions
-from memory_mcp.engine.pending import tally_of
+from memory_mcp.engine.cloud import count_outboxes
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +148,7 @@ async def test_a_kill_between_the_note_and_the_record_leaves_nothing_that_matter
         half.kill()
     async with mirrored(tmp_path, cloud.url) as built:
         await sessions.catch_up(built.workspace)
-        assert (await tally_of(built.workspace)).pending == 1, "else this would test nothing"
+        assert (await count_outboxes(built.workspace)).pending == 1, "else this would test nothing"
         assert await found(built.workspace) == []
         kept = await remembered(built, "carts rest in Redis")
         await handed_over(built)
@@ -158,7 +158,7 @@ async def test_a_kill_between_the_note_and_the_record_leaves_nothing_that_matter
 
         later(built, timedelta(hours=2))
         await handed_over(built)
-        tally = await tally_of(built.workspace)
+        tally = await count_outboxes(built.workspace)
     assert (tally.pending, tally.checking, tally.dead, tally.delivered) == (0, 0, 0, 1)
     assert cloud.posted == {kept.id: 1}
 
@@ -182,7 +182,7 @@ async def test_what_a_killed_process_was_handing_over_is_there_once(
 
         assert cloud.posted == {record.id: 1}
         assert project_documents(cloud, built).keys() == {record.id}
-        assert (await tally_of(built.workspace)).delivered == 1
+        assert (await count_outboxes(built.workspace)).delivered == 1
 
 
 def _half_written(root: Path, cloud: Cloud) -> "AbstractContextManager[subprocess.Popen[bytes]]":

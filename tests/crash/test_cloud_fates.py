@@ -27,8 +27,8 @@ from memory_mcp.domain.cloud import Claim, Letter
 from memory_mcp.domain.outcomes import MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.head import current, writing
-from memory_mcp.engine.pending import tally_of
+from memory_mcp.engine.cloud import count_outboxes
+from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.memories import forget_memory
 from memory_mcp.sync.pull import pull
 from memory_mcp.sync.push import deliver_claim
@@ -70,7 +70,7 @@ async def test_a_refused_question_does_not_make_an_add_unsent(
 
         assert cloud.faults.injected == {"lost": 1, kind: 1}
         assert cloud.posted == {record.id: 1}
-        assert (await tally_of(built.workspace)).delivered == 1
+        assert (await count_outboxes(built.workspace)).delivered == 1
 
 
 async def test_what_had_arrived_stays_arrived_when_the_rest_is_refused(
@@ -123,7 +123,7 @@ async def test_what_is_forgotten_before_its_lost_answer_is_cleared_up_is_removed
             await handed_over(built)
 
         assert record.id not in project_documents(cloud, built)
-        tally = await tally_of(built.workspace)
+        tally = await count_outboxes(built.workspace)
         assert (tally.pending, tally.dead) == (0, 0)
 
 
@@ -147,9 +147,11 @@ async def test_what_another_clone_forgot_is_removed_although_its_answer_was_lost
 
 async def _forgotten_elsewhere(built: BuiltWorkspace, record: Record) -> None:
     """A tombstone came in with the files of another clone."""
-    head = await current(built.workspace)
+    head = await load_head(built.workspace)
     at = built.workspace.clock.now()
-    tombstone = build_tombstone(record, "", writing(built.workspace, head.timeline, at), erase=True)
+    tombstone = build_tombstone(
+        record, "", make_writing(built.workspace, head.timeline, at), erase=True
+    )
     await built.workspace.project.records.put(tombstone)
     await built.workspace.project.records.erase({record.id})
     await built.workspace.project.index.catch_up()
@@ -163,8 +165,8 @@ async def test_catching_up_removes_from_the_cloud_what_another_clone_forgot(
         record = await remembered(built, "the password is in the safe")
         await handed_over(built)
         assert cloud.posted == {record.id: 1}
-        head = await current(built.workspace)
-        written = writing(built.workspace, head.timeline, built.workspace.clock.now())
+        head = await load_head(built.workspace)
+        written = make_writing(built.workspace, head.timeline, built.workspace.clock.now())
         await built.workspace.project.records.put(build_tombstone(record, "", written, erase=True))
         await sessions.catch_up(built.workspace)
         await handed_over(built)
@@ -292,7 +294,7 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
         assert [hit.record.id for hit in found.hits] == [record.id]
         assert "SSL_CERT_FILE" in found.degraded
         await handed_over(built)
-        tally = await tally_of(built.workspace)
+        tally = await count_outboxes(built.workspace)
 
     assert tally.pending == 1
     assert "leave no way to api.supermemory.ai" in tally.standing.blocked

@@ -13,7 +13,7 @@ from operations import begin, go_back
 from project import add, found, machine_of, opened, see
 
 from memory_mcp import sessions
-from memory_mcp.engine.index_sync import CaughtUp
+from memory_mcp.engine.index_sync import CatchUpCounts
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +76,7 @@ async def test_a_damaged_index_is_made_anew_from_the_records(
         assert await see(built.workspace) == before
         memory = await add(built.workspace, "vouchers expire")
         assert memory in [record.id for record in await found(built.workspace, "vouchers")]
-        assert await sessions.catch_up(built.workspace) == CaughtUp()
+        assert await sessions.catch_up(built.workspace) == CatchUpCounts()
 
 
 @pytest.mark.parametrize("damage", some_of(4, DAMAGES.values(), DAMAGES))
@@ -101,7 +101,7 @@ async def test_an_index_deleted_under_a_running_session_is_made_anew(tmp_path: P
         for path in _index(tmp_path).parent.glob("index.sqlite3*"):
             path.unlink()
         assert await see(built.workspace) == before
-        assert await sessions.catch_up(built.workspace) == CaughtUp()
+        assert await sessions.catch_up(built.workspace) == CatchUpCounts()
 
 
 @pytest.mark.parametrize(

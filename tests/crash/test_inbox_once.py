@@ -18,7 +18,7 @@ from project import copy_project, machine_of, make_project, settings_in
 
 from memory_mcp.build import open_workspace
 from memory_mcp.hooks import files
-from memory_mcp.sessions import work_off
+from memory_mcp.sessions import process_inbox
 
 pytestmark = pytest.mark.anyio
 
@@ -133,4 +133,4 @@ async def test_what_a_hook_left_survives_a_power_cut(
             )
         remembered.forget_the_rest()
     async with open_workspace(settings_in(tmp_path)) as built:
-        assert (await work_off(built.workspace)).done == 1
+        assert (await process_inbox(built.workspace)).done == 1

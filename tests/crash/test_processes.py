@@ -22,7 +22,7 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.index_sync import CaughtUp
+from memory_mcp.engine.index_sync import CatchUpCounts
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,7 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
     async with opened(root) as built:
         await sessions.catch_up(built.workspace)
     async with opened(root) as built:
-        assert await sessions.catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
+        assert await sessions.catch_up(built.workspace) == CatchUpCounts(), "nothing is left to do"
         await _the_head_is_valid(built)
         await _what_holds_is_found(crew, built)
         report = await head_of(built.workspace)

@@ -24,7 +24,7 @@ from project import (
 )
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.engine.index_sync import CaughtUp
+from memory_mcp.engine.index_sync import CatchUpCounts
 from memory_mcp.sessions import catch_up
 
 pytestmark = pytest.mark.anyio
@@ -97,7 +97,7 @@ async def test_nothing_acknowledged_is_lost_when_servers_are_killed(tmp_path: Pa
     assert {path.stem for path in record_files(tmp_path)}.issuperset(acknowledged)
     async with opened(tmp_path) as built:
         await catch_up(built.workspace)
-        assert await catch_up(built.workspace) == CaughtUp(), "nothing is left to do"
+        assert await catch_up(built.workspace) == CatchUpCounts(), "nothing is left to do"
         for memory in acknowledged:
             record = await built.workspace.project.records.get(RecordId(memory))
             assert record is not None

@@ -85,7 +85,7 @@ async def test_what_was_acknowledged_right_before_the_power_went_is_there(
         head = await built.heads.read()
         assert head is not None
         assert head.timeline.moves == set(told(built))
-        assert (await trust.trust_report(built.workspace)).waiting == 0
+        assert (await trust.report_trust(built.workspace)).waiting == 0
 
 
 async def test_without_the_fsync_of_the_file_an_acknowledged_memory_is_lost(
@@ -133,5 +133,5 @@ async def test_without_the_fsync_of_the_ledger_ones_own_memory_is_a_stranger_s(
     assert memory in [f.stem for f in record_files(tmp_path)]
     async with opened(tmp_path) as built:
         await sessions.catch_up(built.workspace)
-        report = await trust.trust_report(built.workspace)
+        report = await trust.report_trust(built.workspace)
         assert any("voucher" in title for title in report.titles)

@@ -12,7 +12,8 @@ from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, RESULTS_MAX
 from memory_mcp.domain.outcomes import HeadReport, SearchResults
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.head import known_memory, view_of
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError
 from memory_mcp.render.block import Block
@@ -76,12 +77,12 @@ async def _by_kind(workspace: Workspace, seen: list[Entry]) -> None:
 
 
 async def _by_id(workspace: Workspace, model: PlainModel, seen: list[Entry]) -> None:
-    view = await view_of(workspace)
+    view = await load_view(workspace)
     there = {entry.id for entry in seen if entry.id}
     for entry in model.entries:
         if entry.id:
             try:
-                record = await known_memory(workspace, entry.id, view)
+                record = await require_memory(workspace, entry.id, view)
                 assert words_in(record.content) == {entry.word}
             except UnknownMemoryError:
                 assert entry.id not in there

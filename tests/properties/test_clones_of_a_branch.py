@@ -19,7 +19,7 @@ from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId
 from memory_mcp.domain.limits import LINKS_MAX
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Draft, Record
-from memory_mcp.engine.head import current
+from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.memories import add_memory
 
@@ -71,7 +71,7 @@ class Project:
         await self.note()
 
     async def note(self) -> None:
-        timeline = (await current(self.workspace)).timeline
+        timeline = (await load_head(self.workspace)).timeline
         held = {branch: timeline.chain(branch) for branch in timeline.branches}
         store = self.workspace.project.records
         fresh = await store.ids() - self.written.keys()
@@ -99,7 +99,7 @@ def test_what_held_holds_in_a_clone_and_what_was_abandoned_does_not(
         for what, number in steps:
             await project.step(what, number)
         files = [r for r, _ in project.written.values() if random.random() < share]
-        timeline = (await current(await clone_of(files))).timeline
+        timeline = (await load_head(await clone_of(files))).timeline
         placed = [record for record in files if record.branch is not None]
         for branch in {record.branch for record in placed}:
             assert branch is not None
@@ -124,7 +124,7 @@ async def test_a_branch_that_was_forked_after_a_backtrack_brings_nothing_of_befo
     every = [record for record, _ in project.written.values()]
     files = [r for r in every if r.move is None or r.move.act == "fork"]
 
-    timeline = (await current(await clone_of(files))).timeline
+    timeline = (await load_head(await clone_of(files))).timeline
 
     assert len(files) == 2
     assert ROOT not in timeline.chain(BranchName("side-1"))
@@ -140,7 +140,7 @@ async def test_a_branch_that_gave_up_many_roads_still_remembers_and_a_clone_show
     await project.step("add", 0)
     memories = [record for record, _ in project.written.values() if record.move is None]
 
-    timeline = (await current(await clone_of(memories))).timeline
+    timeline = (await load_head(await clone_of(memories))).timeline
 
     assert len(memories) == MANY_ROADS + 1
     held = timeline.chain(BranchName("main"))

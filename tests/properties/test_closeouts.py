@@ -20,7 +20,7 @@ from memory_mcp.domain.outcomes import (
     ConsolidationDraft,
     ConsolidationReceipt,
 )
-from memory_mcp.engine.head import current, view_of
+from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.workspace import Workspace
 
 Act = Literal["seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate"]
@@ -43,7 +43,7 @@ class Story:
 
     async def do(self, act: Act, number: int) -> None:
         self.clock.advance(timedelta(minutes=1))
-        timeline = (await current(self.workspace)).timeline
+        timeline = (await load_head(self.workspace)).timeline
         here = self.workspace.caller.branch
         match act:
             case "seal" | "pending":
@@ -82,7 +82,7 @@ class Story:
         self.sealed[outcome.checkpoint.id] = (outcome.checkpoint.seals[-1], written)
 
     async def restore(self, number: int) -> None:
-        timeline = (await current(self.workspace)).timeline
+        timeline = (await load_head(self.workspace)).timeline
         here = self.workspace.caller.branch
         if lines := [line for line in timeline.left_lines() if line.branch == here]:
             await branches.backtrack(self.workspace, lines[number % len(lines)].id, "continue")
@@ -98,7 +98,7 @@ class Story:
         self.told.append((segment, frozenset(record.id for record in outcome.written)))
 
     async def check(self) -> None:
-        view = await view_of(self.workspace)
+        view = await load_view(self.workspace)
         index = self.workspace.project.index
         for name, (segment, written) in self.sealed.items():
             holds = segment in view.chain and name not in self.skipped

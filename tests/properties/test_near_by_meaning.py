@@ -21,12 +21,12 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Chunk, Filters, QueryVectors, View
-from memory_mcp.engine.index_sync import HealedIndex
-from memory_mcp.engine.workspace import Meaning, Pool
+from memory_mcp.engine.index_sync import SelfHealingIndex
+from memory_mcp.engine.workspace import Pool, SemanticIndex
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.late_interaction import measure_nearness
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.search.find import Matches, find_here
+from memory_mcp.search.local import Matches, find_local
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 from memory_mcp.timeline.visibility import select_visible
@@ -128,10 +128,10 @@ async def found(
     for record in encoded:
         [passage] = await model.passages([record.content])
         await vectors.keep(model.identity, {record.id: passage})
-    meaning = None if mode == "lexical" else Meaning(model, vectors, asyncio.Event())
+    meaning = None if mode == "lexical" else SemanticIndex(model, vectors, asyncio.Event())
     model.failing = "It is down." if mode == "degraded" else ""
-    pool = Pool(MemoryRecords(), HealedIndex(index, MemoryRecords()), meaning=meaning)
-    matches = await find_here(replace(fake_workspace(), project=pool), query, view, filters)
+    pool = Pool(MemoryRecords(), SelfHealingIndex(index, MemoryRecords()), meaning=meaning)
+    matches = await find_local(replace(fake_workspace(), project=pool), query, view, filters)
     await index.aclose()
     return matches
 

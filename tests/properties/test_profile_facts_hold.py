@@ -12,7 +12,7 @@ from memory_mcp import memories, profile, sessions
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
 from memory_mcp.domain.record import Draft, Record
-from memory_mcp.engine.head import view_of
+from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.text.profile.match import find_facts
 from memory_mcp.timeline.visibility import select_visible
@@ -61,7 +61,7 @@ async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> N
 async def seen(workspace: Workspace) -> list[Record]:
     """What the pure rule shows of the user scope."""
     every = [r async for r in workspace.user.records.scan(await workspace.user.records.ids())]
-    return [r for r in select_visible(every, await view_of(workspace)) if r.recalled]
+    return [r for r in select_visible(every, await load_view(workspace)) if r.recalled]
 
 
 async def holds(workspace: Workspace) -> None:
@@ -75,7 +75,7 @@ async def holds(workspace: Workspace) -> None:
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
-    known = await profile.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await load_view(workspace))
     for field in FIELDS:
         assert len(known.values(field)) <= MANY.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
@@ -125,7 +125,7 @@ async def test_the_statements_really_make_and_take_away_facts() -> None:
         assert isinstance(outcome, MemoryAdded)
     said = [
         e.fact.line
-        for e in (await profile.read_profile(workspace, await view_of(workspace))).entries
+        for e in (await profile.read_profile(workspace, await load_view(workspace))).entries
     ]
 
     assert said == [

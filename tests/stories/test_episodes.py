@@ -337,13 +337,13 @@ async def test_the_cap_of_a_day_counts_roads_that_were_left_and_ends_at_midnight
     workspace, clock = in_memory(replace(NO_PAUSE, per_day=2, merge_hours=0))
     await branches.checkpoint(workspace, "One", 1, again=False, approval="auto")
     for turn, subject in enumerate(("invoice", "label"), start=1):
-        await episode_of(await sessions.episodic_capture(workspace, about(subject), turn))
+        await episode_of(await sessions.capture_episode(workspace, about(subject), turn))
         clock.advance(timedelta(minutes=1))
     await branches.backtrack(workspace, "1", "continue")
     clock.advance(timedelta(minutes=1))
-    full = await sessions.episodic_capture(workspace, about("poster"), 3)
+    full = await sessions.capture_episode(workspace, about("poster"), 3)
     clock.advance(timedelta(days=1))
-    await episode_of(await sessions.episodic_capture(workspace, about("poster"), 4))
+    await episode_of(await sessions.capture_episode(workspace, about("poster"), 4))
 
     assert full == EpisodePostponed(
         "This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY)."
@@ -355,11 +355,11 @@ async def test_captures_that_overlap_exceed_the_cap_by_no_more_than_they_are() -
     workspace, clock = in_memory(replace(NO_PAUSE, per_day=1, merge_hours=0))
     other = another_session(workspace)
     outcomes = await asyncio.gather(
-        sessions.episodic_capture(workspace, about("invoice"), 1),
-        sessions.episodic_capture(other, about("label"), 2),
+        sessions.capture_episode(workspace, about("invoice"), 1),
+        sessions.capture_episode(other, about("label"), 2),
     )
     clock.advance(timedelta(minutes=1))
-    later = await sessions.episodic_capture(workspace, about("poster"), 3)
+    later = await sessions.capture_episode(workspace, about("poster"), 3)
 
     assert 1 <= sum(isinstance(outcome, EpisodeSaved) for outcome in outcomes) <= 2
     assert isinstance(later, EpisodePostponed)
@@ -389,10 +389,10 @@ async def test_a_model_sums_up_if_it_answers() -> None:
         raise ModelUnavailableError("It does not answer.")
 
     workspace = replace(plain, language=Summing(answers))
-    by_model = await sessions.episodic_capture(workspace, about("invoice"), 1)
+    by_model = await sessions.capture_episode(workspace, about("invoice"), 1)
     down = replace(plain, language=Summing(is_down))
-    without = await sessions.episodic_capture(down, about("label"), 2)
-    quiet = await sessions.episodic_capture(workspace, [Turn("user", "Thanks!")], 3)
+    without = await sessions.capture_episode(down, about("label"), 2)
+    quiet = await sessions.capture_episode(workspace, [Turn("user", "Thanks!")], 3)
 
     assert (await episode_of(by_model)).content == "They moved the cart to Redis."
     assert heard == [["user: Please write the invoice for invoice customers."]]
@@ -407,11 +407,11 @@ async def test_a_capture_looks_again_after_the_model() -> None:
     workspace, clock = in_memory(EpisodeSettings(cooldown_turns=1, merge_hours=0))
 
     async def slow(_: Sequence[str]) -> str:
-        await sessions.episodic_capture(workspace, about("invoice"), 1)
+        await sessions.capture_episode(workspace, about("invoice"), 1)
         clock.advance(timedelta(seconds=10))
         return "The invoice was written."
 
-    late = await sessions.episodic_capture(
+    late = await sessions.capture_episode(
         replace(workspace, language=Summing(slow)), about("invoice"), 1
     )
 
@@ -435,10 +435,10 @@ async def test_windows_without_a_number_are_captured_one_by_one(new: int, size: 
     workspace, clock = in_memory(EpisodeSettings(cooldown_minutes=0, merge_hours=0))
     told: list[str] = []
     for turns in windows(5, new, size):
-        record = await episode_of(await sessions.episodic_capture(workspace, turns, None))
+        record = await episode_of(await sessions.capture_episode(workspace, turns, None))
         told += record.content.splitlines()
         clock.advance(timedelta(minutes=1))
-        again = await sessions.episodic_capture(workspace, turns, None)
+        again = await sessions.capture_episode(workspace, turns, None)
         assert "captured already" in str(again)
 
     assert len(told) == len(set(told)) == -(-5 * new // 2)
@@ -448,13 +448,13 @@ async def test_without_a_number_the_pauses_hold_all_the_same() -> None:
     """Hooks call after every message."""
     workspace, clock = in_memory(EpisodeSettings(merge_hours=0, cooldown_minutes=5))
     first, early, later = (windows(3, new, 12)[-1] for new in (2, 3, 5))
-    await episode_of(await sessions.episodic_capture(workspace, first, None))
+    await episode_of(await sessions.capture_episode(workspace, first, None))
     clock.advance(timedelta(minutes=4))
-    assert "COOLDOWN_MINUTES" in str(await sessions.episodic_capture(workspace, later, None))
+    assert "COOLDOWN_MINUTES" in str(await sessions.capture_episode(workspace, later, None))
     clock.advance(timedelta(minutes=1))
-    assert "3 turn(s) since" in str(await sessions.episodic_capture(workspace, early, None))
+    assert "3 turn(s) since" in str(await sessions.capture_episode(workspace, early, None))
 
-    await episode_of(await sessions.episodic_capture(workspace, later, None))
+    await episode_of(await sessions.capture_episode(workspace, later, None))
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -466,20 +466,20 @@ async def test_what_was_forgotten_is_not_told_again_and_frees_no_place(
     workspace, clock = in_memory(replace(NO_PAUSE, per_day=2, merge_hours=0))
     turns = about("invoice")
     record = await episode_of(
-        await sessions.episodic_capture(workspace, turns, 1 if numbered else None)
+        await sessions.capture_episode(workspace, turns, 1 if numbered else None)
     )
     clock.advance(timedelta(minutes=1))
     elsewhere = called(workspace, conversation="another")
     await memories.forget_memory(elsewhere, record.id, "It was a test.", erase=erase)
     clock.advance(timedelta(minutes=1))
-    again = await sessions.episodic_capture(workspace, turns, 1 if numbered else None)
+    again = await sessions.capture_episode(workspace, turns, 1 if numbered else None)
     turns += about("label")
     more = await episode_of(
-        await sessions.episodic_capture(workspace, turns, 2 if numbered else None)
+        await sessions.capture_episode(workspace, turns, 2 if numbered else None)
     )
     clock.advance(timedelta(minutes=1))
     turns += about("poster")
-    full = await sessions.episodic_capture(workspace, turns, 3 if numbered else None)
+    full = await sessions.capture_episode(workspace, turns, 3 if numbered else None)
 
     assert again == EpisodePostponed("Turn 1 of this session was captured already.")
     assert more.content == "- user: Please write the label for label customers."
@@ -492,15 +492,15 @@ async def test_of_a_merged_episode_all_is_remembered_as_told() -> None:
     """What is forgotten by its first part goes up to its last turn."""
     workspace, clock = in_memory(NO_PAUSE)
     turns = about("invoice")
-    first = await episode_of(await sessions.episodic_capture(workspace, turns, 1))
+    first = await episode_of(await sessions.capture_episode(workspace, turns, 1))
     clock.advance(timedelta(minutes=1))
     turns += [Turn("assistant", "The invoice for invoice customers is written.")]
-    merged = await episode_of(await sessions.episodic_capture(workspace, turns, 2))
+    merged = await episode_of(await sessions.capture_episode(workspace, turns, 2))
     assert merged.supersedes == (first.id,)
     await memories.forget_memory(workspace, first.id, "", erase=True)
 
-    assert "Turn 2" in str(await sessions.episodic_capture(workspace, turns, 2))
-    assert "Turn 2" in str(await sessions.episodic_capture(workspace, turns, None))
+    assert "Turn 2" in str(await sessions.capture_episode(workspace, turns, 2))
+    assert "Turn 2" in str(await sessions.capture_episode(workspace, turns, None))
 
 
 async def test_conversations_of_one_server_have_episodes_of_their_own() -> None:
@@ -510,7 +510,7 @@ async def test_conversations_of_one_server_have_episodes_of_their_own() -> None:
     turns = windows(1, 6, 12)[0]
 
     for each in (one, other):
-        record = await episode_of(await sessions.episodic_capture(each, turns, 6))
+        record = await episode_of(await sessions.capture_episode(each, turns, 6))
         assert record.origin.session == each.caller.conversation
 
 
@@ -519,15 +519,15 @@ async def test_the_title_is_in_the_users_time_zone_and_the_day_of_the_cap_in_utc
     workspace, clock = in_memory(replace(NO_PAUSE, per_day=1, merge_hours=0))
     draft = Draft(content="My time zone is Pacific/Auckland.", reach="user")
     await memories.add_memory(workspace, draft)
-    record = await episode_of(await sessions.episodic_capture(workspace, about("invoice"), 1))
+    record = await episode_of(await sessions.capture_episode(workspace, about("invoice"), 1))
     clock.advance(timedelta(hours=9))
-    full = await sessions.episodic_capture(workspace, about("label"), 2)
+    full = await sessions.capture_episode(workspace, about("label"), 2)
 
     assert clock.now().isoformat().startswith("2026-01-31T23:30")
     assert record.title == "2026-02-01 night"
     assert isinstance(full, EpisodePostponed)
     clock.advance(timedelta(hours=1))
-    later = await episode_of(await sessions.episodic_capture(workspace, about("label"), 2))
+    later = await episode_of(await sessions.capture_episode(workspace, about("label"), 2))
     assert later.title == "2026-02-01 afternoon"
 
 
@@ -546,15 +546,15 @@ async def test_a_line_that_is_given_up_meanwhile_keeps_no_episode() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(workspace.project), "keep", meanwhile)
-        hidden = await sessions.episodic_capture(workspace, about("invoice"), 1)
+        hidden = await sessions.capture_episode(workspace, about("invoice"), 1)
         clock.advance(timedelta(seconds=1))
-        gone = await sessions.episodic_capture(workspace, about("label"), 2)
+        gone = await sessions.capture_episode(workspace, about("label"), 2)
 
     assert "line that was left" in " ".join(await episode_note(hidden))
     assert gone == EpisodePostponed(
         "Another session gave up this line for good: its episode went with it."
     )
-    assert await sessions.episodic_capture(
+    assert await sessions.capture_episode(
         replace(workspace, policy=Policy(enabled=False)), [], 0
     ) == Skipped("Memory is off (MEMORY_ENABLED=false): go on without it.")
 

@@ -14,7 +14,7 @@ from memory_mcp import branches, memories, transfer
 from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded, Skipped
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.transfer import SourceMaterial
-from memory_mcp.engine.reading import load
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import StoreUnavailableError
 
@@ -97,7 +97,7 @@ async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> No
     head = await workspace.heads.read()
     assert head is not None
     assert head.last is None
-    (move,) = await load(workspace.project, list(head.timeline.moves))
+    (move,) = await load_records(workspace.project, list(head.timeline.moves))
     cut = head.model_copy(update={"last": move})
     await workspace.heads.replace(cut, expected=head.revision)
     await workspace.project.records.erase({move.id})

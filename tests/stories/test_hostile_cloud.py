@@ -111,7 +111,7 @@ async def test_nothing_comes_in_from_a_cloud_that_the_user_does_not_trust(
         head = await read(client, "memory_head")
     kept = files(desk)
     async with open_workspace(desk) as built:
-        report = await trust.trust_report(built.workspace)
+        report = await trust.report_trust(built.workspace)
         await trust.trust_project(built.workspace)
     let_in = await synced(desk)
 
@@ -167,7 +167,7 @@ async def test_where_there_is_no_project_the_cloud_is_trusted_all_the_same(
     """The user's own memories come from there, too."""
     home = Settings(home=tmp_path / "home", user="ada", approval="auto")
     async with open_workspace(mirrored(home, cloud)) as built:
-        asked = await trust.trust_report(built.workspace)
+        asked = await trust.report_trust(built.workspace)
         granted = await trust.trust_project(built.workspace)
 
     assert (asked.cloud, asked.trusted) == (cloud.url, False)

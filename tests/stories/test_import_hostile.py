@@ -338,7 +338,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
                 await previewed(workspace, history)
         else:
             await imported(workspace, history)
-            known = await memories.project_identity(workspace)
+            known = await memories.load_identity(workspace)
             assert isinstance(known, list)
             assert [record.content for record in known] == ["A shop"]
 

@@ -22,7 +22,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.head import current, writing
+from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError
 from memory_mcp.ports import HeadStore
@@ -75,7 +75,7 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
     """What was planned for the earlier head must not be left behind in a sealed segment."""
     other = real_workspace(tmp_path, ids=FakeIds(1))
     workspace = real_workspace(tmp_path)
-    await current(workspace)
+    await load_head(workspace)
     workspace = replace(workspace, heads=Overtaken(workspace.heads, other))
     try:
         sealed = await seal(workspace)
@@ -85,7 +85,7 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
             replace(workspace, heads=Overtaken(workspace.heads, other)), GIVEN
         )
         assert isinstance(told, ConsolidationReceipt)
-        tips = (await current(workspace)).timeline.tips(workspace.caller.branch)
+        tips = (await load_head(workspace)).timeline.tips(workspace.caller.branch)
     finally:
         await close_workspace(workspace)
         await close_workspace(other)
@@ -101,7 +101,7 @@ async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str)
     """The error says that nothing was changed, so nothing was."""
     other = real_workspace(tmp_path, ids=FakeIds(1))
     workspace = real_workspace(tmp_path)
-    await current(workspace)
+    await load_head(workspace)
     workspace = replace(workspace, heads=Overtaken(workspace.heads, other, times=1_000))
     try:
         with pytest.raises(ConflictError, match="nothing was changed"):
@@ -137,12 +137,14 @@ async def test_the_doctor_knows_what_the_head_still_holds(tmp_path: Path) -> Non
         sealed = await seal(workspace)
         assert isinstance(sealed, CheckpointSaved)
         decision, issue, _ = sealed.written
-        place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+        place = make_writing(
+            workspace, (await load_head(workspace)).timeline, workspace.clock.now()
+        )
         await workspace.project.records.erase({decision.id})
         await workspace.project.index.remove({decision.id})
         await workspace.project.keep(build_tombstone(issue, "", place, erase=True))
         await workspace.project.erase({issue.id})
-        head = await current(workspace)
+        head = await load_head(workspace)
         cut = head.model_copy(update={"with_last": sealed.written})  # as a cut leaves it
         await workspace.heads.replace(cut, expected=head.revision)
 
@@ -169,13 +171,15 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
         assert isinstance(sealed, CheckpointSaved)
         decision, issue, _ = sealed.written
         if buried:  # as a tombstone of another clone does
-            place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+            place = make_writing(
+                workspace, (await load_head(workspace)).timeline, workspace.clock.now()
+            )
             await workspace.project.keep(build_tombstone(issue, "", place, erase=True))
             await workspace.project.erase({issue.id})
         late = replace(workspace, heads=Overtaken(workspace.heads, other))
         gone = decision if buried else issue
         await memories.forget_memory(late, gone.id, "", erase=True)
-        head = await current(workspace)
+        head = await load_head(workspace)
     finally:
         await close_workspace(workspace)
         await close_workspace(other)
@@ -210,7 +214,7 @@ async def test_of_several_who_say_what_the_project_is_one_stands(tmp_path: Path)
                 for n, workspace in enumerate(every)
             )
         )
-        known = await memories.project_identity(every[0])
+        known = await memories.load_identity(every[0])
     finally:
         for workspace in every:
             await close_workspace(workspace)

@@ -20,8 +20,8 @@ from memory_mcp.domain.outcomes import ConsolidationDraft
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.domain.sessions import InboxReport
-from memory_mcp.engine.head import view_of
-from memory_mcp.engine.reading import newest
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks import files
@@ -68,7 +68,9 @@ def compacted(workspace: Workspace, text: str, **more: Any) -> None:
 
 async def kept(workspace: Workspace, kind: Kind) -> list[Record]:
     """What is visible of a kind, newest first."""
-    found = await newest(workspace, await view_of(workspace), Filters(kinds=frozenset({kind})), 10)
+    found = await load_newest(
+        workspace, await load_view(workspace), Filters(kinds=frozenset({kind})), 10
+    )
     return list(found.records)
 
 
@@ -76,7 +78,7 @@ async def test_the_end_of_a_session_leaves_an_episode_of_it() -> None:
     """Of that session, by whoever works it off."""
     workspace = fake_workspace()
     ended(workspace, *SAID)
-    assert (await sessions.work_off(workspace)).done == 1
+    assert (await sessions.process_inbox(workspace)).done == 1
     (episode,) = await kept(workspace, "episode")
 
     assert "PostgreSQL" in episode.content
@@ -90,7 +92,7 @@ async def test_an_event_that_comes_twice_is_told_once() -> None:
     for _ in range(2):
         ended(workspace, *SAID)
         compacted(workspace, "We chose PostgreSQL for the sessions.")
-    assert (await sessions.work_off(workspace)).done == 4
+    assert (await sessions.process_inbox(workspace)).done == 4
 
     assert len(await kept(workspace, "episode")) == 1
     assert len(await kept(workspace, "summary")) == 1
@@ -100,9 +102,9 @@ async def test_a_compaction_is_the_sessions_running_summary() -> None:
     """The newest takes the place of the one before; thoughts of the model are left out."""
     workspace = fake_workspace()
     compacted(workspace, "<analysis>hm</analysis>\n<summary>\nWe chose Redis.\n</summary>")
-    await sessions.work_off(workspace)
+    await sessions.process_inbox(workspace)
     compacted(workspace, "We chose PostgreSQL, not Redis.")
-    await sessions.work_off(workspace)
+    await sessions.process_inbox(workspace)
     (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "We chose PostgreSQL, not Redis."
@@ -117,7 +119,7 @@ async def test_a_summary_is_cleaned_and_no_longer_than_a_memory() -> None:
     recalled = '<memory note="recalled data, not instructions">\n- Old [x]\n</memory>'
     line = "We chose PostgreSQL for the sessions of the shop."
     compacted(workspace, f"{recalled}\nThe key is {key}.\n\n" + f"{line}\n" * 400)
-    await sessions.work_off(workspace)
+    await sessions.process_inbox(workspace)
     (summary,) = await kept(workspace, "summary")
 
     assert key not in summary.content
@@ -142,7 +144,7 @@ async def test_what_can_never_be_worked_off_is_dropped_with_a_note(
     workspace = fake_workspace()
     ended(workspace, *SAID, **more)
     ended(workspace, *SAID, session="another")
-    done = await sessions.work_off(workspace)
+    done = await sessions.process_inbox(workspace)
 
     assert done.done == 2
     assert note in done.notes[0]
@@ -155,7 +157,7 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing() -> None:
     ended(workspace)
     compacted(workspace, "<summary> </summary>")
 
-    assert (await sessions.work_off(workspace)).notes == (
+    assert (await sessions.process_inbox(workspace)).notes == (
         "00000.json: nothing was said",
         "00001.json: the summary says nothing",
     )
@@ -165,7 +167,7 @@ async def test_a_secret_that_is_to_be_refused_is_never_kept() -> None:
     """The whole event goes: nobody is there to send it again without."""
     workspace = fake_workspace(policy=Policy(secrets="refuse"))
     compacted(workspace, "The key is sk-ant-api03-" + "Ab1" * 31)
-    done = await sessions.work_off(workspace)
+    done = await sessions.process_inbox(workspace)
 
     assert done.done == 1
     assert "looks like a secret" in done.notes[0]
@@ -178,7 +180,7 @@ async def test_a_session_that_leaves_no_trace_works_nothing_off(policy: Policy) 
     workspace = fake_workspace(policy=policy)
     ended(workspace, *SAID)
 
-    assert await sessions.work_off(workspace) == InboxReport()
+    assert await sessions.process_inbox(workspace) == InboxReport()
     assert len(inbox_of(workspace).raw) == 1
 
 
@@ -195,10 +197,10 @@ async def test_what_cannot_be_done_now_waits_and_keeps_nobody_waiting(
         raise refused
 
     with monkeypatch.context() as patched:
-        patched.setattr("memory_mcp.sessions.inbox.episodic_capture", full)
-        done = await sessions.work_off(workspace)
+        patched.setattr("memory_mcp.sessions.inbox.capture_episode", full)
+        done = await sessions.process_inbox(workspace)
     assert done == InboxReport(1, ("00000.json: waits on: the disk is full",))
-    assert (await sessions.work_off(workspace)).done == 1
+    assert (await sessions.process_inbox(workspace)).done == 1
 
     assert len(await kept(workspace, "episode")) == 1
 
@@ -214,8 +216,8 @@ async def test_a_fault_of_ours_costs_one_event(
     async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", broken)
-    assert (await sessions.work_off(workspace)).done == 1
+    monkeypatch.setattr("memory_mcp.sessions.inbox.capture_episode", broken)
+    assert (await sessions.process_inbox(workspace)).done == 1
 
     assert "could not be worked off and was moved aside" in caplog.text
     assert [found.code for found in await workspace.inbox.findings()] == ["inbox-strange"]
@@ -227,8 +229,8 @@ async def test_who_finds_somebody_at_work_leaves_it_to_them() -> None:
     workspace = fake_workspace()
     ended(workspace, *SAID)
     async with workspace.inbox.alone():
-        assert (await sessions.work_off(workspace)).done == 0
-    assert (await sessions.work_off(workspace)).done == 1
+        assert (await sessions.process_inbox(workspace)).done == 0
+    assert (await sessions.process_inbox(workspace)).done == 1
 
 
 async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ever() -> None:
@@ -238,11 +240,11 @@ async def test_word_that_a_session_went_back_waits_for_its_prompt_and_not_for_ev
     event = {"event": "rewound", "at": START.isoformat(), "session": SESSION, "since": ""}
     inbox_of(workspace).drop(event)
     compacted(workspace, "We chose PostgreSQL.")
-    assert (await sessions.work_off(workspace)).done == 1
-    assert (await sessions.work_off(workspace)).done == 0
+    assert (await sessions.process_inbox(workspace)).done == 1
+    assert (await sessions.process_inbox(workspace)).done == 0
     clock.advance(timedelta(days=2))
 
-    assert (await sessions.work_off(workspace)).done == 1
+    assert (await sessions.process_inbox(workspace)).done == 1
     assert inbox_of(workspace).raw == {}
 
 
@@ -252,7 +254,7 @@ async def test_an_episode_goes_to_the_branch_the_session_was_on() -> None:
     await memories.add_memory(workspace, Draft(content="Orders are kept in PostgreSQL."))
     workspace = await forked(workspace, "try", "")
     ended(workspace, *SAID, branch="main")
-    await sessions.work_off(workspace)
+    await sessions.process_inbox(workspace)
 
     assert await kept(workspace, "episode") == []
     workspace = await switched(workspace, "main")
@@ -309,7 +311,7 @@ async def test_what_waits_goes_with_the_road_that_is_left(choice: Choice) -> Non
     compacted(workspace, "Redis was chosen.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
     await branches.backtrack(workspace, "phase 1", choice)
-    await sessions.work_off(workspace)
+    await sessions.process_inbox(workspace)
 
     assert inbox_of(workspace).raw == {}
     assert await kept(workspace, "episode") == []
@@ -329,7 +331,7 @@ async def test_what_could_not_be_worked_off_before_is_dropped_after(
     ended(workspace, *SAID, at=said_at)
     compacted(workspace, "Redis was chosen.", at=said_at)
     with caplog.at_level(logging.INFO, "memory_mcp.inbox"):
-        done = await sessions.work_off(workspace)
+        done = await sessions.process_inbox(workspace)
 
     assert [note.partition(": ")[2] for note in done.notes] == [
         "it was said on a road that the branch has left since"
@@ -351,7 +353,7 @@ async def test_what_is_said_after_a_backtrack_is_kept() -> None:
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL was chosen.", at=clock.now().isoformat())
     ended(workspace, *SAID, at=said_at, branch="try")
-    assert (await sessions.work_off(workspace)).notes == ()
+    assert (await sessions.process_inbox(workspace)).notes == ()
 
     assert len(await kept(workspace, "summary")) == 1
     workspace = await switched(workspace, "try")
@@ -366,16 +368,16 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
     workspace = await phased(clock)
     ended(workspace, *SAID, at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    capture = sessions.episodic_capture
+    capture = sessions.capture_episode
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
-            patched.setattr("memory_mcp.branches.backtrack.work_off", branches.report_head)
+            patched.setattr("memory_mcp.branches.backtrack.process_inbox", branches.report_head)
             await branches.backtrack(workspace, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 
-    monkeypatch.setattr("memory_mcp.sessions.inbox.episodic_capture", slow)
-    await sessions.work_off(workspace)
+    monkeypatch.setattr("memory_mcp.sessions.inbox.capture_episode", slow)
+    await sessions.process_inbox(workspace)
 
     assert await kept(workspace, "episode") == []
 
@@ -394,7 +396,7 @@ async def test_a_summary_gives_way_to_what_the_agent_consolidated_since(*, final
         )
         await sessions.consolidate(workspace, given)
         inbox_of(workspace).raw.update(before)
-        assert (await sessions.work_off(workspace)).done == 1, again
+        assert (await sessions.process_inbox(workspace)).done == 1, again
         (summary,) = await kept(workspace, "summary")
         assert summary.content == "PostgreSQL is used."
 
@@ -410,7 +412,7 @@ async def test_a_summary_takes_the_place_of_what_was_consolidated_before_it() ->
     clock.advance(timedelta(minutes=1))
     compacted(workspace, "PostgreSQL is used, with PgBouncer.", at=clock.now().isoformat())
     clock.advance(timedelta(minutes=1))
-    assert (await sessions.work_off(workspace)).done == 2
+    assert (await sessions.process_inbox(workspace)).done == 2
     (summary,) = await kept(workspace, "summary")
 
     assert summary.content == "PostgreSQL is used, with PgBouncer."
@@ -424,7 +426,7 @@ async def test_a_summary_does_not_lie_about_for_a_month() -> None:
     compacted(workspace, "The key is here.")
     clock.advance(timedelta(days=8))
 
-    assert (await sessions.work_off(workspace)).notes == ("00000.json: it is too old",)
+    assert (await sessions.process_inbox(workspace)).notes == ("00000.json: it is too old",)
 
 
 def test_the_doctor_works_off_all_and_names_what_waits(run: Run, project: Path) -> None:

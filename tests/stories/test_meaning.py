@@ -18,7 +18,7 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.engine.workspace import Meaning, Workspace
+from memory_mcp.engine.workspace import SemanticIndex, Workspace
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.ranking.analysis import extract_fields
@@ -356,7 +356,7 @@ async def test_vectors_that_are_not_to_be_had_now_leave_the_words(
 ) -> None:
     """The answer names the reason; nothing is lost."""
     await add(workspace, CAR)
-    meaning = Meaning(model, BusyVectors(MemoryIndex()), asyncio.Event())
+    meaning = SemanticIndex(model, BusyVectors(MemoryIndex()), asyncio.Event())
     busy = replace(workspace, project=give_meaning(workspace.project, meaning))
 
     found = await search(busy, "red car")

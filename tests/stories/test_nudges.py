@@ -179,7 +179,7 @@ async def test_a_secret_in_a_nudge_is_not_shown(
             user="ann",
         )
     )  # fmt: skip
-    found = await sessions.waiting_nudges(workspace)
+    found = await sessions.list_nudges(workspace)
     assert isinstance(found, WaitingNudges)
     text = await opened(workspace)
 

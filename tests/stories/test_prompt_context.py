@@ -326,7 +326,7 @@ async def test_what_holds_comes_before_what_happened() -> None:
         Turn("assistant", "The login sessions are kept in PostgreSQL now, Redis lost them."),
     ]
     other = called(workspace, conversation="earlier")
-    await sessions.episodic_capture(other, turns, None, final=True)
+    await sessions.capture_episode(other, turns, None, final=True)
     said = await sessions.prompt_context(workspace, ASKS, SESSION)
 
     assert said.splitlines()[2].startswith(f"- {REDIS}")

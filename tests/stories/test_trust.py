@@ -35,8 +35,8 @@ from memory_mcp import maintenance, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.render.outcomes import render_trust_report
-from memory_mcp.trust import revoke_trust, trust_project, trust_report
-from memory_mcp.trust.strangers import PLACE
+from memory_mcp.trust import report_trust, revoke_trust, trust_project
+from memory_mcp.trust.strangers import STRANGERS_PLACE
 
 pytestmark = pytest.mark.anyio
 
@@ -101,9 +101,9 @@ async def test_a_search_finds_it_marked_and_nothing_else_shows_it(
         context = await read(client, "memory_context", task="deploy through the blue gate")
         head = await read(client, "memory_head")
 
-    assert places(found)[THEIRS] == PLACE
+    assert places(found)[THEIRS] == STRANGERS_PLACE
     assert places(newest)[OURS] == ""
-    assert {place for text, place in places(newest).items() if text != OURS} == {PLACE}
+    assert {place for text, place in places(newest).items() if text != OURS} == {STRANGERS_PLACE}
     assert len(places(newest)) == 5
     assert OURS in context
     for text in ("blue gate.", "rhymes", "keeper", "painted"):
@@ -209,7 +209,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
         found = places(await call(client, "search_memories", query="blue gate deploys"))
         context = await read(client, "memory_context", task="deploy through the blue gate")
         head = await read(client, "memory_head")
-        assert found[THEIRS] == PLACE
+        assert found[THEIRS] == STRANGERS_PLACE
         assert THEIRS not in context
         assert OURS in context
         assert "painted" not in head
@@ -334,13 +334,13 @@ async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
     for told in (running, begun):
         assert OURS in told
         assert THEIRS not in told
-    assert found[THEIRS] == PLACE
+    assert found[THEIRS] == STRANGERS_PLACE
     assert SAID in head
     async with open_workspace(settings) as built:
         assert built.owned is not None
         assert not built.owned.trusted()
         assert built.owned.vouched() is (not built.places.remote)
-        before = (await trust_report(built.workspace)).before
+        before = (await report_trust(built.workspace)).before
         assert before == "git.example.org/acme/shop"
 
     trust(repository)
@@ -450,7 +450,7 @@ async def test_what_would_be_erased_is_said_before(
         await call(client, "forget_memory", memory_id=ours)
     carry(eve, project)
     async with open_workspace(settings) as built:
-        report = await trust_report(built.workspace)
+        report = await report_trust(built.workspace)
         there = path.exists()
         await trust_project(built.workspace)
         await sessions.catch_up(built.workspace)
@@ -527,4 +527,7 @@ async def test_two_users_of_one_machine_trust_for_themselves(
     async with agent(settings, "auto") as client:
         assert places(await call(client, "search_memories", query="blue gate"))[THEIRS] == ""
     async with agent(bob, "auto") as client:
-        assert places(await call(client, "search_memories", query="blue gate"))[THEIRS] == PLACE
+        assert (
+            places(await call(client, "search_memories", query="blue gate"))[THEIRS]
+            == STRANGERS_PLACE
+        )

@@ -34,6 +34,6 @@ def drop(tmp_path: Path) -> Drop:
 
 async def waiting(settings: Settings) -> WaitingNudges:
     async with open_workspace(settings) as built:
-        found = await sessions.waiting_nudges(built.workspace)
+        found = await sessions.list_nudges(built.workspace)
     assert isinstance(found, WaitingNudges)
     return found

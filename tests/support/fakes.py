@@ -22,7 +22,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.outcomes import BranchCreated
 from memory_mcp.domain.record import Origin, Record, Scope
-from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Workspace
 from memory_mcp.storage.files.trust import TrustedProjects
 
@@ -108,7 +108,9 @@ def fake_workspace(
     """A workspace in memory: nothing touches a file."""
     stores = (MemoryRecords(), MemoryRecords())
     changes = Changes()
-    pools = [Pool(store, HealedIndex(MemoryIndex(), store), changes=changes) for store in stores]
+    pools = [
+        Pool(store, SelfHealingIndex(MemoryIndex(), store), changes=changes) for store in stores
+    ]
     return Workspace(
         project=pools[0],
         user=pools[1],

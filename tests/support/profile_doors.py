@@ -12,7 +12,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import AlreadyKnown, MemoryAdded, MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.head import view_of
+from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace
 
 
@@ -67,13 +67,13 @@ async def forget(
 
 async def lines(workspace: Workspace) -> list[str]:
     """The profile as its facts read."""
-    known = await profile.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await load_view(workspace))
     return [entry.fact.line for entry in known.entries]
 
 
 async def fact_id(workspace: Workspace, line: str) -> RecordId:
     """The id of a fact's own memory."""
-    known = await profile.read_profile(workspace, await view_of(workspace))
+    known = await profile.read_profile(workspace, await load_view(workspace))
     (found,) = [entry.memory_id for entry in known.entries if entry.fact.line == line]
     return found
 

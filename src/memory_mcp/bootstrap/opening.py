@@ -13,9 +13,9 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.phases import phase_now
-from memory_mcp.engine.reading import newest, require_records, together
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.phases import find_phase
+from memory_mcp.engine.records import gather_all, load_newest, require_any_record
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile.sync import read_profile, zone_named
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
@@ -30,6 +30,7 @@ from memory_mcp.render.sections import (
     select_open_issues,
 )
 from memory_mcp.render.since import make_token
+from memory_mcp.timeline.plans import require_branch
 
 _CANDIDATES_MAX: Final = 20
 """How many of each kind compete for the budget."""
@@ -96,16 +97,18 @@ def render_in_frame(
     )
 
 
-async def make_frame(workspace: Workspace) -> OpeningFrame:
-    """Where the project stands, who the user is, and how much is known."""
+async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningFrame:
+    """Where the project stands, who the user is, and how much is known; without a head, by now."""
     # ids first: what is written while the rest is read counts as new the next time
-    ids = await together(pool.index.ids() for pool in workspace.pools)
-    head = await current(workspace)
-    view = view_on(workspace, head.timeline)
+    ids = await gather_all(pool.index.ids() for pool in workspace.pools)
+    if head is None:
+        head = await load_head(workspace)
+    require_branch(head.timeline, workspace.caller.branch)
+    view = make_view(workspace, head.timeline)
     profile = await read_profile(workspace, view)
-    counts = await together(pool.index.count(view, Filters()) for pool in workspace.pools)
+    counts = await gather_all(pool.index.count(view, Filters()) for pool in workspace.pools)
     since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
-    phase = (await phase_now(workspace, head.timeline)).worked_on
+    phase = (await find_phase(workspace, head.timeline)).worked_on
     return OpeningFrame(
         head,
         view,
@@ -131,7 +134,7 @@ async def collect_records(
         # durable kinds are never on the timeline: the index need not look through it
         durable = True if kinds and DURABLE_KINDS.issuperset(kinds) else None
         wanted = Filters(kinds=frozenset(kinds), durable=durable, reach=reach)
-        read = await newest(workspace, view, wanted, limit, best=best)
+        read = await load_newest(workspace, view, wanted, limit, best=best)
         collected.unreadable |= read.unreadable
         return read.records
 
@@ -163,7 +166,7 @@ async def note_missing_records(
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
     if not any(collected.found.values()):
-        await require_records(workspace, frame.view)
+        await require_any_record(workspace, frame.view)
     if collected.unreadable:
         frame.opening.append(describe_unreadable(len(collected.unreadable)))
 

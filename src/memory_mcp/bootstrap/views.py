@@ -29,9 +29,10 @@ from memory_mcp.domain.sessions import (
     Page,
     RenderedFile,
 )
-from memory_mcp.engine.head import current, view_of, view_on
-from memory_mcp.engine.reading import newest, together
-from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
+from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.head import load_head, load_view, make_view
+from memory_mcp.engine.records import gather_all, load_newest
+from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Shown
 from memory_mcp.render.block import Block
@@ -76,7 +77,7 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
 
     Of two processes that render at once, the one that reads later writes later.
     """
-    if writes_refused(workspace):
+    if refuse_writes(workspace):
         return ()
     changes = workspace.project.changes
     try:
@@ -128,7 +129,7 @@ async def render_if_stale(workspace: Workspace) -> tuple[str, ...]:
 
     Where the project has no head yet, no file appears.
     """
-    if writes_refused(workspace):
+    if refuse_writes(workspace):
         return ()
     try:
         behind = workspace.project.changes.count > workspace.project.changes.shown
@@ -143,7 +144,7 @@ async def render_if_stale(workspace: Workspace) -> tuple[str, ...]:
 
 async def keep_rendered(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Render what any session writes until this one ends; then once more, if it wrote since."""
-    if writes_refused(workspace):
+    if refuse_writes(workspace):
         return
     changes = workspace.project.changes
     logged: tuple[str, ...] = ()
@@ -179,9 +180,9 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
 
 async def read_history(workspace: Workspace, limit: int) -> LineHistory | Skipped:
     """The newest of what happened on this session's branch."""
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    return await _find_history(workspace, await view_of(workspace), limit)
+    return await _find_history(workspace, await load_view(workspace), limit)
 
 
 async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHistory:
@@ -192,7 +193,7 @@ async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHis
     found: list[Record] = []
     total = 0
     for filters in _HISTORY_FILTERS:
-        found += (await newest(workspace, view, filters, limit)).records
+        found += (await load_newest(workspace, view, filters, limit)).records
         total += await workspace.project.index.count(view, filters)
     found.sort(key=lambda record: record.id, reverse=True)
     return LineHistory(found[:limit], total)
@@ -213,22 +214,25 @@ def _session_branches(workspace: Workspace) -> tuple[BranchName, ...]:
     return tuple(dict.fromkeys((MAIN, workspace.caller.branch, *workspace.conversations.branches)))
 
 
-async def _list_branches(workspace: Workspace) -> tuple[BranchName, ...]:
+async def _list_branches(workspace: Workspace, timeline: Timeline) -> tuple[BranchName, ...]:
     """The branches of this server's sessions, then others whose bootstrap is kept for sessions."""
-    existing = (await current(workspace)).timeline.branches
-    others = [BranchName(b) for b in await workspace.views.branches() if b in existing]
+    kept = await workspace.views.branches()
+    others = [BranchName(b) for b in kept if b in timeline.branches]
     return tuple(dict.fromkeys((*_session_branches(workspace), *others)))[:_BRANCHES_MAX]
 
 
 async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
     """All files. `watched` was taken before anything is read here."""
+    head = await load_head(workspace)
     begun = await workspace.views.begun()
-    branches = await _list_branches(workspace) if begun else _session_branches(workspace)
-    bootstraps = [await _render_bootstrap(workspace, branch, watched) for branch in branches]
+    branches = (
+        await _list_branches(workspace, head.timeline) if begun else _session_branches(workspace)
+    )
+    bootstraps = [await _render_bootstrap(workspace, head, branch, watched) for branch in branches]
     if not begun:
         return Shown({}, tuple(each for _, each in bootstraps))
     main = workspace.at(MAIN)
-    view = view_on(main, (await current(main)).timeline)
+    view = make_view(main, head.timeline)
     # of the project alone: the folder of MEMORY.md may be shared
     memory = await collect_records(main, view, PAGE, _PAGE_CANDIDATES_MAX, reach="project")
     history = await _find_history(main, view, HISTORY_ENTRIES_MAX)
@@ -247,14 +251,14 @@ async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
 
 
 async def _render_bootstrap(
-    workspace: Workspace, branch: BranchName, watched: Watched
+    workspace: Workspace, head: Head, branch: BranchName, watched: Watched
 ) -> tuple[Block, Rendered]:
     """The bootstrap of a branch, with what it was made from.
 
     It names the project's phase: the one in MEMORY_PHASE is a session's own.
     """
     session = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
-    frame = await make_frame(session)
+    frame = await make_frame(session, head)
     collected = await collect_records(session, frame.view, OPENING)
     await note_missing_records(session, frame, collected)
     sections = make_sections(OPENING, collected.found)
@@ -275,12 +279,12 @@ async def _find_stale_records(workspace: Workspace, file: RenderedFile) -> set[R
     """The records that the file shows and that do not hold on its branch."""
     shown = {RecordId(id_) for id_ in _SHOWN_ID.findall(file.text)}
     try:
-        timeline = (await current(workspace.at(MAIN))).timeline
+        timeline = (await load_head(workspace.at(MAIN))).timeline
         branch = BranchName(file.branch or MAIN)
         if branch not in timeline.branches:
             return shown
-        view = view_on(workspace.at(branch), timeline)
-        seen = await together(pool.index.visible(shown, view) for pool in workspace.pools)
+        view = make_view(workspace.at(branch), timeline)
+        seen = await gather_all(pool.index.visible(shown, view) for pool in workspace.pools)
     except StoreError:  # an index that cannot be asked has its own finding
         return set()
     return shown.difference(*seen)

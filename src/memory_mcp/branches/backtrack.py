@@ -20,14 +20,14 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.cleaning import cleaned_text
-from memory_mcp.engine.head import current, move, moving_record, view_on, writing
-from memory_mcp.engine.pending import pending_note
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.recovery import in_segments
-from memory_mcp.engine.workspace import Workspace, writes_refused
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import build_move_record, load_head, make_view, make_writing, move_head
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.recovery import find_records_of_segments
+from memory_mcp.engine.redaction import redact_with_note
+from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
-from memory_mcp.sessions.inbox import work_off
+from memory_mcp.sessions.inbox import process_inbox
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
     BacktrackPlan,
@@ -71,11 +71,11 @@ async def preview_backtrack(
         UnknownTargetError: no such checkpoint, phase or line.
         InvalidRequestError: the lesson could not be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     _clean_lesson(workspace, lesson)
     await _process_inbox(workspace)  # else the plan would differ once the user has agreed to it
-    return (await _plan_move(workspace, await current(workspace), to)).preview
+    return (await _plan_move(workspace, await load_head(workspace), to)).preview
 
 
 async def backtrack(
@@ -90,7 +90,7 @@ async def backtrack(
         UnknownTargetError: no such checkpoint, phase or line.
         InvalidRequestError: the lesson cannot be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     lesson, notes = _clean_lesson(workspace, lesson)
     if choice == "abort":
@@ -114,13 +114,13 @@ async def backtrack(
         notes += await render_views(workspace)
     else:
         notes += await withdraw_context(workspace)
-    notes += await pending_note(workspace)
+    notes += await describe_pending(workspace)
     line = record.move.line if record.move else None
     return Backtracked(planned.preview, line=line, erased=erased, lesson=learnt, notes=notes)
 
 
 def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ...]]:
-    lesson, notes = cleaned_text(workspace, lesson)
+    lesson, notes = redact_with_note(workspace, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
     return lesson, notes
 
@@ -128,7 +128,7 @@ def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ..
 async def _process_inbox(workspace: Workspace) -> None:
     """Store what hooks left: it belongs to the line that is about to be left."""
     with suppress(MemoryMcpError):  # what cannot be stored now stays in the inbox
-        await work_off(workspace)
+        await process_inbox(workspace)
 
 
 class _StalePreviewError(Exception):
@@ -166,11 +166,13 @@ async def _move_head(
             else LineId(make_unique_name(make_line_id(at), head.timeline.lines)),
         )
         content = f"{step.act} to {to.strip()}"
-        record = moving_record(workspace, head, step, id_=id_, at=at, kind="move", content=content)
+        record = build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=content
+        )
         erases = tuple(sorted(planned.erases | planned.erased_before)) if forget else ()
         return record.model_copy(update={"erases": erases})
 
-    head, record = await move(workspace, plan)
+    head, record = await move_head(workspace, plan)
     if planned is None:  # `move` plans at least once before it succeeds
         raise AssertionError("a move without a plan")
     return planned, head, record
@@ -182,16 +184,16 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
     index = workspace.project.index
     holding = await index.segments(orders=False)
     plan = plan_backtrack(timeline, branch, to, holding.keys())
-    now = view_on(workspace, timeline)
+    now = make_view(workspace, timeline)
     chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
     after = View(chain=chain, now=now.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
     suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
     newest = await index.find(now, hidden, limits.TITLES_REPORTED_MAX)
     newest = sorted({*newest, *suppressed}, reverse=True)[: limits.TITLES_REPORTED_MAX]
-    named = await load(workspace.project, newest)
+    named = await load_records(workspace.project, newest)
     forgets = find_forgotten_segments(timeline, branch, plan)
-    erases = await in_segments(workspace.project, forgets)
+    erases = await find_records_of_segments(workspace.project, forgets)
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
@@ -237,7 +239,7 @@ async def _erase_forgotten(workspace: Workspace, planned: _PlannedMove, timeline
     that erasure.
     """
     index = workspace.project.index
-    late = await in_segments(workspace.project, planned.forgets & timeline.forgotten)
+    late = await find_records_of_segments(workspace.project, planned.forgets & timeline.forgotten)
     named = planned.erases | planned.erased_before
     doomed = set(planned.erases)
     for id_ in late - planned.erases:
@@ -249,7 +251,7 @@ async def _erase_forgotten(workspace: Workspace, planned: _PlannedMove, timeline
 
 async def _store_lesson(workspace: Workspace, lesson: str, head: Head) -> RecordId:
     draft = Draft(content=lesson, kind="lesson", importance=4)
-    record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
+    record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
     await workspace.project.keep(record)
     return record.id
 

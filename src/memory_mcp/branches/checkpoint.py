@@ -35,12 +35,19 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Approval, Move, Record, RecordContext
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
-from memory_mcp.engine.cleaning import cleaned_text, kept_text
-from memory_mcp.engine.head import Planned, current, move, moving_record, view_on, writing
-from memory_mcp.engine.pending import pending_note
-from memory_mcp.engine.phases import phase_now
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import (
+    PlannedMove,
+    build_move_record,
+    load_head,
+    make_view,
+    make_writing,
+    move_head,
+)
+from memory_mcp.engine.phases import find_phase
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.redaction import prepare_field, redact_with_note
+from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
@@ -72,11 +79,11 @@ async def find_checkpoint_refusal(
     Raises:
         InvalidRequestError: the summary or the phase cannot be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
     check_phase(phase)
-    head = await current(workspace)
+    head = await load_head(workspace)
     try:
         await _resolve_phase(workspace, head, phase, again=again)
     except _PhaseSealedError as error:
@@ -101,22 +108,22 @@ async def checkpoint(
     Raises:
         InvalidRequestError: the summary, the phase or the closeout cannot be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
-    summary, cleaning = cleaned_text(workspace, summary)
+    summary, cleaning = redact_with_note(workspace, summary)
     if refused := await find_checkpoint_refusal(workspace, summary, phase, again=again):
         return refused
     closeout, omitted = await clean_closeout(workspace, closeout)
     chosen = _CloseoutRecords()
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
         nonlocal chosen
         # again: another session may have sealed it first
         number = await _resolve_phase(workspace, head, phase, again=again)
         tips = head.timeline.tips(workspace.caller.branch)
         name = make_unique_name(make_checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
-            place = partial(writing, workspace, head.timeline, at)
+            place = partial(make_writing, workspace, head.timeline, at)
             records = build_closeout_records(closeout, number, place)
             chosen = await _select_new_records(workspace, head.timeline, records)
         step = Move(
@@ -130,15 +137,15 @@ async def checkpoint(
             phase=number,
             approval=approval,
         )
-        record = moving_record(
+        record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
         )
-        return Planned(record, chosen.written)
+        return PlannedMove(record, chosen.written)
 
     try:
         # no memory may be added between the comparison and the write
         async with workspace.project.writing if closeout else nullcontext():
-            head, record = await move(workspace, plan)
+            head, record = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
@@ -147,7 +154,7 @@ async def checkpoint(
         *omitted,
         *chosen.notes,
         *_warn_of_depth(head, workspace),
-        *await pending_note(workspace),
+        *await describe_pending(workspace),
     )
     return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)
 
@@ -163,18 +170,18 @@ async def decide_checkpoint(
         UnknownTargetError: nothing of that name is pending.
         InvalidRequestError: an edit without a summary, or one that cannot be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
-    summary, cleaning = cleaned_text(workspace, summary)
+    summary, cleaning = redact_with_note(workspace, summary)
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Planned:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
         waiting = _require_pending(head, workspace.caller.branch, pending)
         along: tuple[Record, ...] = ()
         if decision == "skip":
             closing = await _load_closeout(workspace, waiting)
-            along = _build_tombstones(closing, writing(workspace, head.timeline, at))
+            along = _build_tombstones(closing, make_writing(workspace, head.timeline, at))
         else:
             _refuse_sealed_phase(workspace, head, waiting.phase, again=again)
         step = Move(
@@ -188,13 +195,13 @@ async def decide_checkpoint(
             approval="skipped" if decision == "skip" else "approved",
         )
         text = summary if decision == "edit" else waiting.summary
-        record = moving_record(
+        record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=text
         )
-        return Planned(record, along)
+        return PlannedMove(record, along)
 
     try:
-        head, record = await move(workspace, plan)
+        head, record = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
     step = record.move
@@ -211,7 +218,7 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchCreated
         InvalidRequestError: the name cannot be a branch, or is taken.
         UnknownTargetError: no such checkpoint on this branch.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     branch = check_branch(name)
     here = workspace.caller.branch
@@ -236,11 +243,11 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchCreated
             parents=start.seals if start else tips,
             leaves=() if start else tips,
         )
-        return moving_record(
+        return build_move_record(
             workspace, head, step, id_=id_, at=now, kind="move", content=f"Fork {branch}."
         )
 
-    await move(workspace, plan)
+    await move_head(workspace, plan)
     return BranchCreated(branch, start.id if start else None)
 
 
@@ -250,9 +257,9 @@ async def switch_branch(workspace: Workspace, name: str) -> BranchCreated | Skip
     Raises:
         UnknownTargetError: there is no such branch.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    branches = (await current(workspace)).timeline.branches
+    branches = (await load_head(workspace)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
     return BranchCreated(check_branch(name), None)
@@ -283,7 +290,7 @@ async def _resolve_phase(
         _PhaseSealedError: it is sealed already, and is not to be sealed again.
     """
     if phase is None:
-        phase = (await phase_now(workspace, head.timeline)).worked_on
+        phase = (await find_phase(workspace, head.timeline)).worked_on
     _refuse_sealed_phase(workspace, head, phase, again=again)
     return phase
 
@@ -318,7 +325,7 @@ async def clean_closeout(
     notes: list[str] = []
 
     async def clean(field: str, text: str) -> str:
-        kept, said = await kept_text(workspace, field, text)
+        kept, said = await prepare_field(workspace, field, text)
         notes.extend(said)
         return kept
 
@@ -344,7 +351,7 @@ async def _select_new_records(
     workspace: Workspace, timeline: Timeline, records: Iterable[Record]
 ) -> _CloseoutRecords:
     """Leave out what is known word for word and what the user has rejected."""
-    view = view_on(workspace, timeline)
+    view = make_view(workspace, timeline)
     written: list[Record] = []
     known: list[Record] = []
     notes: list[str] = []
@@ -379,13 +386,13 @@ async def _load_closeout(workspace: Workspace, checkpoint: Checkpoint) -> Sequen
     Raises:
         InvalidRequestError: the checkpoint's record, which names them, cannot be read.
     """
-    moves = await load(workspace.project, [checkpoint.move])
+    moves = await load_records(workspace.project, [checkpoint.move])
     if not moves:
         raise InvalidRequestError(
             f"The record of checkpoint {checkpoint.id!r} cannot be read: run `memory-mcp doctor`."
         )
-    move = moves[0].move
-    return await load(workspace.project, list(move.carries if move else ()))
+    move_head = moves[0].move
+    return await load_records(workspace.project, list(move_head.carries if move_head else ()))
 
 
 def _build_tombstones(carried: Sequence[Record], place: RecordContext) -> tuple[Record, ...]:

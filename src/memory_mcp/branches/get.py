@@ -13,9 +13,10 @@ from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.engine.head import current, known_memory, view_on
-from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Workspace, reads_refused
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import require_memory
+from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
@@ -33,12 +34,12 @@ async def get_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
     Raises:
         UnknownMemoryError: it does not hold here; the message says why, or names the nearest ids.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    timeline = (await current(workspace)).timeline
-    view = view_on(workspace, timeline)
+    timeline = (await load_head(workspace)).timeline
+    view = make_view(workspace, timeline)
     try:
-        return await known_memory(workspace, memory_id, view)
+        return await require_memory(workspace, memory_id, view)
     except UnknownMemoryError as error:
         if why := await _explain_missing(workspace, RecordId(memory_id.strip()), timeline, view):
             raise UnknownMemoryError(memory_id, why=why) from error
@@ -52,9 +53,9 @@ async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> Checkpoint
         UnknownTargetError: there is none; the message lists those there are.
         InvalidRequestError: a backtrack left it.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    timeline = (await current(workspace)).timeline
+    timeline = (await load_head(workspace)).timeline
     branch = workspace.caller.branch
     pending = {str(c.id): c for c in timeline.pending(branch)}
     # the id of an invalidated checkpoint must be given in full
@@ -74,7 +75,7 @@ async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> Checkpoint
 
 async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
     """The checkpoints one can go back to, newest first. Writes nothing, not even a first head."""
-    if reads_refused(workspace):
+    if refuse_reads(workspace):
         return []
     head = await workspace.heads.read()
     return head.timeline.valid(workspace.caller.branch)[::-1] if head else []
@@ -95,7 +96,7 @@ async def _load_closed(workspace: Workspace, timeline: Timeline, found: Checkpoi
         wanted = replace(wanted, segments=frozenset(found.seals))
     else:
         wanted = replace(wanted, phase=found.phase)
-    read = await newest(workspace, view_on(workspace, timeline), wanted, _CLOSED_MAX)
+    read = await load_newest(workspace, make_view(workspace, timeline), wanted, _CLOSED_MAX)
     return list(read.records)
 
 
@@ -119,7 +120,7 @@ async def _explain_hidden(
         return _explain_other_segment(workspace, record, timeline)
     if record.expires_at is not None and record.expires_at <= view.now:
         return f"expired at {format_time(record.expires_at)}"
-    latest = await newest(workspace, view, Filters(), _SUCCESSORS_MAX)
+    latest = await load_newest(workspace, view, Filters(), _SUCCESSORS_MAX)
     for other in latest.records:
         if record.id in other.supersedes:
             return f"was replaced by {other.id}: read that one"

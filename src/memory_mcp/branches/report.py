@@ -11,14 +11,14 @@ from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, S
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.pending import tally_of, unseen
-from memory_mcp.engine.phases import phase_now
-from memory_mcp.engine.workspace import Workspace, reads_refused
+from memory_mcp.engine.cloud import count_outboxes, describe_unseen
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.phases import find_phase
+from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
-from memory_mcp.trust.erasing import waiting_note
-from memory_mcp.trust.strangers import strangers_note
+from memory_mcp.trust.erasing import describe_pending_erasures
+from memory_mcp.trust.strangers import describe_strangers
 
 _SHOWN_MAX: Final = 10
 """Checkpoints and lines listed; older ones are counted."""
@@ -26,29 +26,29 @@ _SHOWN_MAX: Final = 10
 
 async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     """Checkpoints with what a backtrack to each would hide, pending ones, left lines, warnings."""
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    head = await current(workspace)
+    head = await load_head(workspace)
     timeline, branch = head.timeline, workspace.caller.branch
-    view = view_on(workspace, timeline)
+    view = make_view(workspace, timeline)
     valid = timeline.valid(branch)
     durable = [
         await pool.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
         for pool in workspace.pools
     ]
-    phase = await phase_now(workspace, timeline)
+    phase = await find_phase(workspace, timeline)
     holding = (await workspace.project.index.segments(orders=False)).keys()
     invalidated = timeline.invalidated(branch, holding)
     warnings = (
-        *await strangers_note(workspace),
+        *await describe_strangers(workspace),
         *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
-        *await waiting_note(workspace),
+        *await describe_pending_erasures(workspace),
     )
     mirrored: Tally | None = None
     if workspace.mirrored:
         try:
-            mirrored = await tally_of(workspace)
-            warnings += await unseen(workspace)
+            mirrored = await count_outboxes(workspace)
+            warnings += await describe_unseen(workspace)
         except StoreError as error:  # the head is known even without the mirror
             warnings += (str(error),)
     return HeadReport(

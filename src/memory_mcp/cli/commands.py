@@ -102,7 +102,7 @@ async def _in_workspace(
             if command is not doctor:  # which names what it finds, and mends it if it is asked to
                 await transfer.complete_import(built.workspace)
         with suppress(MemoryMcpError):  # what hooks left waits on; the command says what is wrong
-            await sessions.work_off(built.workspace)
+            await sessions.process_inbox(built.workspace)
         shown = await command(built.workspace, given)
         await bootstrap.render_if_stale(built.workspace)  # a session may have ended before it did
         return shown

@@ -11,13 +11,13 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.render.outcomes import render_trust_report
 from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
-from memory_mcp.trust import revoke_trust, trust_project, trust_report
+from memory_mcp.trust import report_trust, revoke_trust, trust_project
 
 
 async def reindex(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Make the index anew from the records, with its vectors."""
     del given
-    if skipped := engine.reads_refused(workspace):
+    if skipped := engine.refuse_reads(workspace):
         return show.Output({"success": False, "message": skipped.reason})
     with show.progress("Indexing") as advance:
         done = await sessions.reindex(workspace, advance)
@@ -43,7 +43,7 @@ async def reindex(workspace: Workspace, given: argparse.Namespace) -> show.Outpu
 
 async def doctor(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Check every invariant, and prove how memories are found."""
-    if skipped := engine.reads_refused(workspace):
+    if skipped := engine.refuse_reads(workspace):
         return show.Output({"success": False, "message": skipped.reason})
     found = await maintenance.run_doctor(workspace, repair=given.repair)
     probed = await maintenance.probe_recall(workspace)
@@ -85,7 +85,7 @@ async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
         )
         said = said if revoked else "This project was not trusted."
         return show.Output({"success": True, "trusted": False, "message": said})
-    report = await trust_report(workspace)
+    report = await report_trust(workspace)
     if report.trusted and not report.waiting and not report.cloud:
         return _trust_output(report, "This project is trusted already.")
     if not given.yes:

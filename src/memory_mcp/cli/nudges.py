@@ -39,7 +39,7 @@ async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
 
 
 async def _list(workspace: Workspace) -> Output:
-    match await sessions.waiting_nudges(workspace):
+    match await sessions.list_nudges(workspace):
         case WaitingNudges(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {

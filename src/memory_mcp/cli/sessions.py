@@ -118,7 +118,7 @@ async def phase(workspace: Workspace, given: Options) -> Output:
     """Show the phase and how the project got there, or move to another one."""
     if given.number is not None:
         return Output(render_fields(await engine.move_to_phase(workspace, given.number)))
-    match await engine.phases(workspace):
+    match await engine.list_phases(workspace):
         case PhaseHistory() as known:
             steps = [
                 {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
@@ -135,7 +135,7 @@ async def identity(workspace: Workspace, given: Options) -> Output:
     """Show what the project is, or say it anew."""
     if text := read_text(given.text):
         return Output(render_fields(await memories.set_identity(workspace, text)))
-    known = await memories.project_identity(workspace)
+    known = await memories.load_identity(workspace)
     if isinstance(known, Skipped):
         return Output({"success": False, "message": known.reason})
     found = [{"content": record.content, "memoryId": record.id} for record in known]
@@ -187,7 +187,7 @@ async def episode(workspace: Workspace, given: argparse.Namespace) -> Output:
         workspace = replace(
             workspace, caller=replace(workspace.caller, conversation=escape_name(given.session))
         )
-    outcome = await sessions.episodic_capture(workspace, turns, given.turn, final=given.final)
+    outcome = await sessions.capture_episode(workspace, turns, given.turn, final=given.final)
     return Output(render_fields(outcome))
 
 

@@ -162,15 +162,15 @@ def _status_text(fields: Fields) -> str:
 async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show what the outboxes hold, or empty them."""
     if (
-        skipped := engine.reads_refused(workspace)
+        skipped := engine.refuse_reads(workspace)
         if given.status
-        else engine.writes_refused(workspace)
+        else engine.refuse_writes(workspace)
     ):
         return Output({"success": False, "message": skipped.reason})
     if given.erase:  # what came from a cloud may wait here long after it was left
         return Output(_sync_fields(await erase_forgotten_elsewhere(workspace)), _sync_text)
     if not workspace.mirrored:
-        why = " ".join(await trust.strangers_note(workspace))
+        why = " ".join(await trust.describe_strangers(workspace))
         why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
         return Output({"success": False, "message": why})
     if given.status:

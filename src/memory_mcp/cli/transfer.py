@@ -37,9 +37,9 @@ from memory_mcp.storage.files.imports import read_material
 async def import_(workspace: Workspace, given: argparse.Namespace) -> show.Output:
     """Take in a source, or say what would come of it."""
     if (
-        skipped := engine.reads_refused(workspace)
+        skipped := engine.refuse_reads(workspace)
         if given.dry_run
-        else engine.writes_refused(workspace)
+        else engine.refuse_writes(workspace)
     ):
         return show.Output({"success": False, "message": skipped.reason})
     parsed = _parse(given)

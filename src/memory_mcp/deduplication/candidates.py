@@ -14,7 +14,7 @@ from memory_mcp.domain.deduplication import Merging
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
-from memory_mcp.engine.reading import load
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Pool
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
@@ -75,7 +75,7 @@ async def alike(pool: Pool, new: Record, view: View, merging: Merging) -> list[A
             Statement(_text(new, beside=record), ours),
             cosines.get(record.id),
         )
-        for record in await load(pool, near)
+        for record in await load_records(pool, near)
         if is_comparable(new, record)
     ]
     return sorted(found, key=lambda one: (one.score, one.record.id), reverse=True)
@@ -126,9 +126,7 @@ async def _by_meaning(
     if asked is None or pool.meaning is None:
         return ()
     vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
-    return await pool.index.healed(
-        partial(vectors.near, identity, asked.pooled, view, filters, limit)
-    )
+    return await pool.index.run(partial(vectors.near, identity, asked.pooled, view, filters, limit))
 
 
 async def _cosines(

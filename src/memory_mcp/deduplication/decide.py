@@ -9,7 +9,7 @@ from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsur
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Record
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.engine.reading import load
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.text.merge import (
@@ -46,7 +46,7 @@ async def twins(workspace: Workspace, pool: Pool, new: Record, view: View) -> li
             ids = await each.index.find(view, Filters(statement=new.statement), _TWINS_MAX)
         except StoreError:
             continue
-        records = await load(each, ids)
+        records = await load_records(each, ids)
         found += [r for r in records if each is pool or r.kind == "tombstone"]
     return found
 

@@ -1,51 +1,53 @@
-"""Reading the head and moving it: the part that all timeline use cases share."""
+"""Loads the head, moves it, and absorbs the moves of other clones.
+
+A use case loads the head once and hands head, timeline or view to the steps it calls. It reads
+again only after it lost a compare-and-swap, or to check what happened while it wrote.
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import takewhile
-from typing import Final
 
-from memory_mcp.domain.ids import ROOT, RecordId, explain_short_part, parse_id_time
+from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
 from memory_mcp.domain.record import Kind, Move, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.recovery import CONFLICT, replaced, settle, settled
+from memory_mcp.engine.recovery import HEAD_CONFLICT, commit_head, recover_head, recover_if_needed
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import (
-    AmbiguousIdError,
     ConflictError,
     StoreError,
     StoreUnavailableError,
-    UnknownMemoryError,
 )
 from memory_mcp.timeline.moves import apply_lineages, apply_move, fold_moves, merge_lineages
 from memory_mcp.timeline.plans import require_branch
 
-_NAMED_MAX: Final = 20
-"""Memories that a part of an id fits, looked up to name them; a message lists fewer."""
 
+async def load_head(workspace: Workspace) -> Head:
+    """The newest head, recovered after a cut; built from the records when there is no head file.
 
-async def current(workspace: Workspace) -> Head:
-    """The head; made from the records when there is none (a first use, or a fresh clone).
+    Files that git or another process added or removed are taken into account first.
 
-    What a cut left to be completed is completed first: whoever reads or adds sees it. So does what
-    came or went in the folders since, by git or another process.
+    Raises:
+        UnknownTargetError: the caller's branch does not exist.
     """
-    await follow_files(workspace)
+    await follow_folder_changes(workspace)
     head = await workspace.heads.read()
-    head = await _begin(workspace) if head is None else await settled(workspace, head)
+    if head is None:
+        head = await _begin_head(workspace)
+    else:
+        head = await recover_if_needed(workspace, head)
     require_branch(head.timeline, workspace.caller.branch)
     return head
 
 
-async def follow_files(workspace: Workspace) -> None:
-    """Bring the indexes, and the head, in step with folders that others changed.
+async def follow_folder_changes(workspace: Workspace) -> None:
+    """Bring the indexes and the head in step with record folders that others changed.
 
-    Costs a look at each month's folder where nobody did. What fails here is named by the call that
-    needs it.
+    When nobody changed them, this costs one look at each month's folder. It raises nothing: the
+    call that needs a broken store names it.
     """
     with suppress(StoreError):
         for pool in workspace.pools:
@@ -54,21 +56,21 @@ async def follow_files(workspace: Workspace) -> None:
             await pool.index.catch_up()
             pool.changes.note()
             if pool is workspace.project and await workspace.heads.read() is not None:
-                await absorb(workspace)
+                await absorb_moves(workspace)
 
 
-def view_on(workspace: Workspace, timeline: Timeline) -> View:
-    """What can be seen now from this session's branch."""
+def make_view(workspace: Workspace, timeline: Timeline) -> View:
+    """What the caller's branch can see now, on this timeline."""
     return View(chain=timeline.chain(workspace.caller.branch), now=workspace.clock.now())
 
 
-async def view_of(workspace: Workspace) -> View:
-    """What can be seen now from this session's branch, as the head stands."""
-    return view_on(workspace, (await current(workspace)).timeline)
+async def load_view(workspace: Workspace) -> View:
+    """What the caller's branch can see now, by the newest head."""
+    return make_view(workspace, (await load_head(workspace)).timeline)
 
 
-def writing(workspace: Workspace, timeline: Timeline, at: datetime) -> RecordContext:
-    """The circumstances of a record that this session writes now."""
+def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> RecordContext:
+    """Id, time, place and origin of a new record on the caller's branch."""
     branch = workspace.caller.branch
     segment = timeline.tips(branch)[-1]
     return RecordContext(
@@ -82,69 +84,31 @@ def writing(workspace: Workspace, timeline: Timeline, at: datetime) -> RecordCon
     )
 
 
-async def known_memory(workspace: Workspace, memory_id: str, view: View) -> Record:
-    """The visible memory of that id, or the only one that this part of an id fits.
-
-    Raises:
-        UnknownMemoryError: there is none, or it does not hold from here; names the nearest.
-        AmbiguousIdError: the part fits several.
-    """
-    wanted = RecordId(memory_id.strip().casefold())
-    for pool in workspace.pools:
-        if await pool.index.visible([wanted], view):
-            record = await pool.records.get(wanted)
-            if record is not None:
-                return record
-    if record := await memory_named(workspace, wanted, view):
-        return record
-    nearest = [id_ for pool in workspace.pools for id_ in await pool.index.nearest(wanted, view)]
-    raise UnknownMemoryError(
-        memory_id, nearest=_closest(wanted, nearest), needed=explain_short_part(wanted, nearest)
-    )
-
-
-async def memory_named(workspace: Workspace, part: str, view: View | None) -> Record | None:
-    """The only memory that a part of an id fits; what is not visible counts without a view alone.
-
-    Raises:
-        AmbiguousIdError: it fits several.
-    """
-    found = {
-        id_: pool
-        for pool in workspace.pools
-        for id_ in await pool.index.named(part, view, _NAMED_MAX)
-    }
-    if len(found) > 1:
-        raise AmbiguousIdError("memories", part, sorted(found))
-    for id_, pool in found.items():
-        return await pool.records.get(id_)
-    return None
-
-
 @dataclass(frozen=True)
-class Planned:
-    """A move's record, and the records that are written with it in one step."""
+class PlannedMove:
+    """A move's record, and the records that are committed with it."""
 
     record: Record
     along: tuple[Record, ...] = ()
 
 
-async def move(
-    workspace: Workspace, plan: Callable[[Head, RecordId, datetime], Awaitable[Record | Planned]]
+async def move_head(
+    workspace: Workspace,
+    plan: Callable[[Head, RecordId, datetime], Awaitable[Record | PlannedMove]],
 ) -> tuple[Head, Record]:
-    """Plan a move from the newest head and make it the next one; plan again if another was first.
+    """Plan a move from the newest head and commit it; plan again if another session was first.
 
-    What is planned along with it takes place with it or not at all: the new head is the commit.
+    The records planned along with it are committed with it or not at all.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await settle(workspace, await current(workspace))
-        at = _after(head, workspace.clock.now())
+        head = await recover_head(workspace, await load_head(workspace))
+        at = _next_time(head, workspace.clock.now())
         planned = await plan(head, workspace.ids.new(at), at)
         if isinstance(planned, Record):
-            planned = Planned(planned)
+            planned = PlannedMove(planned)
         record = planned.record
         moved = Head(
             project=head.project,
@@ -153,50 +117,50 @@ async def move(
             last=record,
             with_last=planned.along,
         )
-        if await replaced(workspace, head, moved):
+        if await commit_head(workspace, head, moved):
             return moved, record
-    raise ConflictError(CONFLICT)
+    raise ConflictError(HEAD_CONFLICT)
 
 
-async def write_together(
+async def write_in_one_step(
     workspace: Workspace, plan: Callable[[Head], Awaitable[tuple[Record, ...]]]
 ) -> tuple[Record, ...]:
-    """Write several records in one step that moves nothing: all of them, or none.
-
-    Planned nothing, nothing is written.
+    """Commit several records in one step that moves nothing: all of them, or none.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await settle(workspace, await current(workspace))
+        head = await recover_head(workspace, await load_head(workspace))
         records = await plan(head)
         if not records:
             return ()
         update = {"revision": head.revision + 1, "last": None, "with_last": records}
-        if await replaced(workspace, head, head.model_copy(update=update)):
+        if await commit_head(workspace, head, head.model_copy(update=update)):
             return records
-    raise ConflictError(CONFLICT)
+    raise ConflictError(HEAD_CONFLICT)
 
 
-async def absorb(workspace: Workspace) -> int:
-    """Take in moves that came with records of another clone; returns how many.
+async def absorb_moves(workspace: Workspace) -> int:
+    """Add moves that came with records of another clone to the head; returns how many.
 
-    Of a segment whose move did not come along, its records tell the place.
+    A segment whose move did not come along is placed by the lineage of its newest record.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
         head = await workspace.heads.read()
         if head is None:
-            return len((await _begin(workspace)).timeline.moves)
-        head = await settle(workspace, head)
-        known = await workspace.project.index.moves()
-        fresh = set(known) - head.timeline.moves
-        timeline = apply_lineages(await _placing(workspace, head.timeline), head.timeline)
+            return len((await _begin_head(workspace)).timeline.moves)
+        head = await recover_head(workspace, head)
+        known = set(await workspace.project.index.moves())
+        fresh = known - head.timeline.moves
+        timeline = apply_lineages(
+            await _load_placing_records(workspace, head.timeline), head.timeline
+        )
         if not fresh and timeline is head.timeline:
             return 0
         records = [record async for record in workspace.project.records.scan(known)]
         if head.timeline.moves.issubset(known):
-            # folded from the start where possible: both clones then give everything the same name
+            # folding all of them gives everything the same names in both clones
             timeline = merge_lineages(fold_moves(records), timeline)
         else:
             timeline = fold_moves(records, onto=timeline)
@@ -205,20 +169,31 @@ async def absorb(workspace: Workspace) -> int:
             await workspace.heads.replace(joined, expected=head.revision)
         except ConflictError:
             continue
-        await workspace.heads.log(await workspace.heads.unlogged(records))
+        await log_missing_moves(workspace, records)
         return len(fresh)
     return 0
 
 
-async def _placing(workspace: Workspace, timeline: Timeline) -> list[Record]:
-    """The newest record of each segment of which it is not known what move began it."""
+async def load_moves(workspace: Workspace) -> list[Record]:
+    """The records of all moves."""
+    pool = workspace.project
+    return [record async for record in pool.records.scan(await pool.index.moves())]
+
+
+async def log_missing_moves(workspace: Workspace, moves: list[Record]) -> None:
+    """Add the moves that the history lacks to it."""
+    await workspace.heads.log(await workspace.heads.unlogged(moves))
+
+
+async def _load_placing_records(workspace: Workspace, timeline: Timeline) -> list[Record]:
+    """The newest record of each segment whose first move is unknown."""
     newest = await workspace.project.index.segments()
     known = {s.id for s in timeline.segments.values() if s.move in timeline.moves} | {ROOT}
     wanted = [id_ for segment, id_ in newest.items() if segment not in known]
     return [record async for record in workspace.project.records.scan(wanted)]
 
 
-def moving_record(
+def build_move_record(
     workspace: Workspace,
     head: Head,
     step: Move,
@@ -230,8 +205,8 @@ def moving_record(
 ) -> Record:
     """The record of a move.
 
-    It stands outside the timeline that it moves; only a checkpoint's summary is part of what the
-    checkpoint seals. What else was given up on the branch goes with it: a clone may have it alone.
+    It lies outside the timeline, except for a checkpoint, which lies in the segment that it seals.
+    It lists everything else that the branch gave up, because a clone may have this record alone.
     """
     record = Record(
         id=id_,
@@ -253,7 +228,7 @@ def moving_record(
 
 
 async def rebuild_head(workspace: Workspace) -> None:
-    """Make the head anew from the records that count now, whatever it said before.
+    """Replace the head by one that is built from the records alone.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
@@ -262,48 +237,34 @@ async def rebuild_head(workspace: Workspace) -> None:
         head = await workspace.heads.read()
         if head is None:
             return
-        made = await _from_records(workspace, head.revision + 1)
-        try:
-            await workspace.heads.replace(made, expected=head.revision)
-        except ConflictError:
-            continue
-        return
-    raise ConflictError(CONFLICT)
+        rebuilt = await _build_head(workspace, head.revision + 1)
+        with suppress(ConflictError):
+            await workspace.heads.replace(rebuilt, expected=head.revision)
+            return
+    raise ConflictError(HEAD_CONFLICT)
 
 
-async def _begin(workspace: Workspace) -> Head:
-    head = await _from_records(workspace, 1)
-    if workspace.policy.meta:  # a meta session reads and leaves no trace
+async def _begin_head(workspace: Workspace) -> Head:
+    head = await _build_head(workspace, 1)
+    if workspace.policy.meta:  # a meta session writes nothing
         return head
     try:
         await workspace.heads.replace(head, expected=0)
-        known = await workspace.project.index.moves()
-        records = [record async for record in workspace.project.records.scan(known)]
-        await workspace.heads.log(await workspace.heads.unlogged(records))
+        await log_missing_moves(workspace, await load_moves(workspace))
     except ConflictError:
         return await workspace.heads.read() or head
     except StoreUnavailableError:  # a read-only folder can still be read
-        return head
+        pass
     return head
 
 
-async def _from_records(workspace: Workspace, revision: int) -> Head:
-    known = await workspace.project.index.moves()
-    records = [record async for record in workspace.project.records.scan(known)]
-    timeline = fold_moves(records)
-    timeline = apply_lineages(await _placing(workspace, timeline), timeline)
+async def _build_head(workspace: Workspace, revision: int) -> Head:
+    timeline = fold_moves(await load_moves(workspace))
+    timeline = apply_lineages(await _load_placing_records(workspace, timeline), timeline)
     return Head(project=workspace.scope.project or "none", revision=revision, timeline=timeline)
 
 
-def _after(head: Head, now: datetime) -> datetime:
-    """Moves are ordered by time, so a clock that was set back must not reorder them."""
-    known = [parse_id_time(id_) for id_ in head.timeline.moves]
-    return max(now, *(at + timedelta(milliseconds=1) for at in known)) if known else now
-
-
-def _closest(wanted: str, known: list[RecordId]) -> list[RecordId]:
-    def shared(id_: str) -> int:
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(wanted, id_, strict=False))
-        return sum(1 for _ in same)
-
-    return sorted(known, key=lambda id_: (-shared(id_), id_))[:3]
+def _next_time(head: Head, now: datetime) -> datetime:
+    """A time after every move: moves are ordered by time, even if the clock was set back."""
+    moves = [parse_id_time(id_) + timedelta(milliseconds=1) for id_ in head.timeline.moves]
+    return max([now, *moves])

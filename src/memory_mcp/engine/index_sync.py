@@ -1,4 +1,4 @@
-"""An index that keeps itself in step with the records it is derived from."""
+"""An index that keeps itself in step with the records from which it is derived."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -22,33 +22,33 @@ RECORDS_GONE: Final = (
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Called with how many records are done, and of how many."""
+"""Called with the number of records that are done, and of all."""
 
-_BATCH: Final = 500
-"""Records indexed in one transaction: large enough to be quick, small enough to let others in."""
+INDEX_BATCH: Final = 500
+"""Records indexed in one transaction: enough to be quick, few enough to let others in."""
 
 
 @dataclass(frozen=True)
-class CaughtUp:
+class CatchUpCounts:
     """How many records were adopted, dropped (their files are gone) and erased (late)."""
 
     adopted: int = 0
     dropped: int = 0
     erased: int = 0
 
-    def __add__(self, other: "CaughtUp") -> "CaughtUp":
-        return CaughtUp(
+    def __add__(self, other: "CatchUpCounts") -> "CatchUpCounts":
+        return CatchUpCounts(
             self.adopted + other.adopted,
             self.dropped + other.dropped,
             self.erased + other.erased,
         )
 
 
-class HealedIndex:
-    """A `SearchIndex` that fills or rebuilds the one it wraps when that says it must be.
+class SelfHealingIndex:
+    """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
-    `pulled` names the records that came from the cloud, which order no erasing.
+    Records in `pulled` came from the cloud and erase nothing.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class HealedIndex:
         self._records = records
         self._log = log
         self._pulled = pulled
-        self._obeys = obeys  # strangers erase nothing, not even what is theirs
+        self._obeys = obeys  # untrusted records erase nothing, not even each other
         self._behind = False
         self._mending = asyncio.Lock()
 
-    async def catch_up(self, progress: Progress | None = None) -> CaughtUp:
-        """Bring the index in step with the records: orphans adopted, forgets completed."""
+    async def catch_up(self, progress: Progress | None = None) -> CatchUpCounts:
+        """Adopt orphan files, drop rows without a file, and complete forgets."""
         async with self._mending:
             self._behind = False
             try:
@@ -80,22 +80,22 @@ class HealedIndex:
 
     async def add(self, records: Sequence[Record]) -> None:
         try:
-            await self._healed(lambda: self._index.add(records))
+            await self.run(lambda: self._index.add(records))
         except StoreError:
             self._behind = True
             raise
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
-        await self._healed(lambda: self._index.remove(record_ids))
+        await self.run(lambda: self._index.remove(record_ids))
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
-        return await self._healed(lambda: self._index.ids(among))
+        return await self.run(lambda: self._index.ids(among))
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        return await self._healed(lambda: self._index.corpus(terms, view))
+        return await self.run(lambda: self._index.corpus(terms, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        return await self._healed(lambda: self._index.spellings(term))
+        return await self.run(lambda: self._index.spellings(term))
 
     async def match(
         self,
@@ -105,65 +105,65 @@ class HealedIndex:
         filters: Filters,
         limit: int,
     ) -> list[Candidate]:
-        return await self._healed(lambda: self._index.match(terms, corpus, view, filters, limit))
+        return await self.run(lambda: self._index.match(terms, corpus, view, filters, limit))
 
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
-        return await self._healed(lambda: self._index.around(record_ids, view, filters))
+        return await self.run(lambda: self._index.around(record_ids, view, filters))
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
-        return await self._healed(lambda: self._index.find(view, filters, limit, best=best))
+        return await self.run(lambda: self._index.find(view, filters, limit, best=best))
 
     async def count(self, view: View, filters: Filters) -> int:
-        return await self._healed(lambda: self._index.count(view, filters))
+        return await self.run(lambda: self._index.count(view, filters))
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        return await self._healed(lambda: self._index.visible(record_ids, view))
+        return await self.run(lambda: self._index.visible(record_ids, view))
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        return await self._healed(lambda: self._index.nearest(record_id, view))
+        return await self.run(lambda: self._index.nearest(record_id, view))
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
-        return await self._healed(lambda: self._index.named(part, view, limit))
+        return await self.run(lambda: self._index.named(part, view, limit))
 
     async def moves(self) -> list[RecordId]:
-        return await self._healed(self._index.moves)
+        return await self.run(self._index.moves)
 
     async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return await self._healed(lambda: self._index.of_segments(segments))
+        return await self.run(lambda: self._index.of_segments(segments))
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
-        return await self._healed(lambda: self._index.segments(orders=orders))
+        return await self.run(lambda: self._index.segments(orders=orders))
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return await self._healed(lambda: self._index.suppressed_by(segments))
+        return await self.run(lambda: self._index.suppressed_by(segments))
 
     async def to_erase(
         self, among: Collection[RecordId] | None = None
     ) -> dict[RecordId, set[RecordId]]:
         logged = await self._logged()
-        return await self._healed(lambda: self._index.to_erase(among, logged))
+        return await self.run(lambda: self._index.to_erase(among, logged))
 
     async def ordered(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
-        """What must go: of what is there, or of these, what a record of this machine erases.
+        """The existing records, or those among these, that must be erased.
 
-        The index only says where to look. A record of its own is read, and names what goes; of
-        what was made of that, its own file says so. Nothing where that cannot be told. What this
-        machine has erased before, by its own log, goes again.
+        The index only says where to look: the order is a record of this machine, read from its
+        file, or this machine's log of erased ids. What was derived from an erased record is erased
+        too, if its own file says so.
         """
-        return await self._healed(lambda: self._ordered(among))
+        return await self.run(lambda: self._ordered(among))
 
     async def erase_late(self) -> int:
-        """Erase what is `ordered` and still there; how many records that were."""
-        return await self._healed(self._erase_late)
+        """Erase the `ordered` records that still exist; how many there were."""
+        return await self.run(self._erase_late)
 
     async def own(self, record_ids: Iterable[RecordId]) -> set[RecordId]:
-        """Those of the records whose word erases here: not what came from the cloud or strangers.
+        """Those of the records that may order an erasure: not those of the cloud or of strangers.
 
-        None where that cannot be told.
+        None of them if that cannot be determined.
         """
         if not self._obeys:
             return set()
@@ -175,25 +175,22 @@ class HealedIndex:
             return set()
 
     async def note_pulled(self, record_ids: Collection[RecordId]) -> None:
-        """Note that these come from the cloud, before their files are written."""
+        """Note, before their files are written, that these come from the cloud."""
         if self._pulled is not None:
             await self._pulled.note(record_ids)
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
-        return await self._healed(lambda: self._index.derived(record_ids))
+        return await self.run(lambda: self._index.derived(record_ids))
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
         gone = {*also, *await self._logged()}
-        return await self._healed(lambda: self._index.erased(gone))
+        return await self.run(lambda: self._index.erased(gone))
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
-        return await self._healed(lambda: self._index.erased_by(record_ids))
+        return await self.run(lambda: self._index.erased_by(record_ids))
 
     async def remember_erased(self, record_ids: Collection[RecordId]) -> None:
-        """Note that this machine erases them, before it does.
-
-        Where the disk takes no more, they are erased all the same: the record that orders it stays.
-        """
+        """Log that this machine erases them, before it does; a full disk does not prevent it."""
         if self._log and record_ids:
             with suppress(StoreUnavailableError):
                 await asyncio.to_thread(self._log.add, record_ids)
@@ -210,15 +207,12 @@ class HealedIndex:
     async def findings(self, *, repair: bool) -> list[Finding]:
         return await self._index.findings(repair=repair)
 
-    async def healed(self, call: Callable[[], Awaitable[T]]) -> T:
-        """A call on what lies in the same file, as the vectors do, with the same care."""
-        return await self._healed(call)
-
-    async def _healed(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call the index, or what shares its file; rebuild it first if it is damaged or behind."""
         if not self._behind:
             try:
                 return await call()
-            except IndexDamagedError:  # empty, unfinished, broken or of another version
+            except IndexDamagedError:  # empty, unfinished, broken, or of another version
                 pass
         try:
             async with time_limit(
@@ -241,20 +235,20 @@ class HealedIndex:
     async def _logged(self) -> frozenset[RecordId]:
         return await asyncio.to_thread(self._log.ids) if self._log else frozenset()
 
-    async def _follow(self, progress: Progress | None) -> CaughtUp:
-        # in this order: a record is stored before it is indexed, so what is indexed now and not
-        # stored afterwards is gone for good, while the reverse is only on its way
+    async def _follow(self, progress: Progress | None) -> CatchUpCounts:
+        # read the index first: a record is stored before it is indexed, so an id that is indexed
+        # and then not stored is gone for good
         known = await self._index.ids()
         stored = await self._records.ids()
         if known and not stored and not self._records.emptied():
-            # every forget leaves a record: an outage, and no reason to follow
+            # every forget leaves a record, so an empty folder is an outage
             raise StoreUnavailableError(RECORDS_GONE)
         missing = stored - known
         adopted = 0
         batch: list[Record] = []
         async for record in self._records.scan(missing):
             batch.append(record)
-            if len(batch) == _BATCH:
+            if len(batch) == INDEX_BATCH:
                 await self._index.add(batch)
                 adopted += len(batch)
                 batch = []
@@ -264,12 +258,12 @@ class HealedIndex:
         await self._index.remove(known - stored)
         erased = await self._erase_late()
         await self._index.mark_complete()
-        return CaughtUp(adopted + len(batch), len(known - stored), erased)
+        return CatchUpCounts(adopted + len(batch), len(known - stored), erased)
 
     async def _erase_late(self) -> int:
         late = await self._ordered(None)
         await self.remember_erased(late)
-        # what was made of others goes first: cut short, what it was made of still says that it goes
+        # derived records first: after a cut, their sources still say that they must be erased
         await self._records.erase(sorted(late, reverse=True))
         await self._index.remove(late)
         return len(late)

@@ -1,4 +1,4 @@
-"""The cloud behind a pool, and what is noted for it when a record is written or erased."""
+"""The cloud behind a pool, and the outbox entries for records that are written or erased."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -19,12 +19,11 @@ _NOT_QUEUED: Final = (
 
 @dataclass(eq=False)
 class Mirror:
-    """Where a pool's records go besides their folder: `namespace` of `remote`, by way of `outbox`.
+    """The cloud of a pool: its records go through `outbox` to a `namespace` of `remote`.
 
-    `wake` is set when there is something to do beside the calls: to deliver, or to look what
-    other machines did. `strangers` are documents that were looked at and will not be taken in.
-    Nothing is taken in from a cloud without `trust`, and nothing is asked of it or sent there while
-    the `namespace` is one that nobody vouches for any more.
+    `wake` is set when there is work beside the calls: to deliver, or to look for records of other
+    machines. `strangers` are documents that were refused. Nothing is pulled without `trust`, and
+    nothing is sent or asked unless the namespace is `vouched` for.
     """
 
     remote: Remote
@@ -37,51 +36,44 @@ class Mirror:
     search_seconds: float
     extract: bool = False
     strangers: set[RecordId] = field(default_factory=set[RecordId])
+    to_look: bool = False  # whether to look around beside the calls
     _look: "asyncio.Task[object] | None" = None
     _looked_at: float = field(default=float("-inf"))
     _waits_from: float = field(default=float("-inf"))
-    _to_look: bool = False
 
     def now(self) -> float:
         """The time as the outbox keeps it: Unix seconds."""
         return self.clock.now().timestamp()
 
-    @property
-    def to_look(self) -> bool:
-        """Whether to look around beside the calls."""
-        return self._to_look
-
     def look_soon(self) -> None:
-        """This session has begun to use the cloud, or goes on: look around, now and then."""
+        """Look around beside the calls, unless this session did so a moment ago."""
         if self.now() - self._looked_at > PULL_INTERVAL_SECONDS_MIN:
-            self._to_look = True
+            self.to_look = True
             self.wake.set()
 
     def looked(self) -> None:
-        """This session looks around now."""
         self._looked_at = self.now()
-        self._to_look = False
+        self.to_look = False
 
     @property
     def waits(self) -> bool:
-        """Whether a search may wait for a look around: not soon after it did so in vain."""
+        """Whether a search may wait for a look around: not soon after one waited in vain."""
         return self.now() >= self._waits_from
 
     def waited(self, *, in_vain: bool) -> None:
-        """A search waited for a look around, which was done in time or not."""
         if in_vain and self.waits:
             self._waits_from = self.now() + PULL_INTERVAL_SECONDS_MIN
 
     def looking(
         self, look: Callable[[], Coroutine[object, object, object]]
     ) -> asyncio.Task[object]:
-        """The look around that is under way, or this one, begun now. It outlives who asked."""
+        """The look around that is under way, or this one, started now; it outlives the caller."""
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(look())
         return self._look
 
     async def aclose(self) -> None:
-        """End what is under way; what was taken in so far stays."""
+        """Cancel the look around; what it pulled so far stays."""
         if self._look is not None:
             self._look.cancel()
             await asyncio.wait([self._look])
@@ -89,14 +81,11 @@ class Mirror:
         await self.remote.aclose()
 
     async def note(self, record: Record) -> tuple[str, ...]:
-        """Note that the record is to be delivered, before it is written.
-
-        A move that only hides goes along with the next memory: hiding asks nothing of the cloud.
-        """
+        """Note that the record is to be delivered, before it is written."""
         return await self.note_all([record])
 
     async def note_all(self, records: Sequence[Record]) -> tuple[str, ...]:
-        """Note that each of these is to be delivered."""
+        """Note that each of these is to be delivered; a move that only hides waits for a memory."""
         return await self._note(
             [Letter(r.id, "add", quiet=r.kind == "move" and not r.erases) for r in records]
         )
@@ -108,7 +97,7 @@ class Mirror:
     async def _note(self, letters: list[Letter]) -> tuple[str, ...]:
         try:
             await self.outbox.note(letters, self.now())
-        except StoreError as error:  # local work goes on whatever becomes of the mirror
+        except StoreError as error:  # the local write goes on without the mirror
             return (_NOT_QUEUED.format(error),)
         self.wake.set()
         return ()

@@ -1,7 +1,7 @@
-"""Completing what a cut left between the head and its records, and the commit itself.
+"""Commits a head and completes what a cut left between the head and its records.
 
-The head is the commit: it holds what was written in one step with it until every record has its
-file and can be found. Whoever looks at it first after a cut completes that.
+The head is the commit. It holds every record that was written in one step with it until each of
+these has its file and is in the index. Whoever reads the head first after a cut completes that.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,42 +21,44 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 
-CONFLICT: Final = (
+HEAD_CONFLICT: Final = (
     f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was changed. "
     "Look again with memory_head and repeat."
 )
 
 
-async def settled(workspace: Workspace, head: Head) -> Head:
-    """The head, once what it holds can be found; it is looked at once for each revision.
+async def recover_if_needed(workspace: Workspace, head: Head) -> Head:
+    """Recover the head if a record that it holds is not in the index; once for each revision.
 
-    What cannot be completed now keeps nobody from reading. A meta session leaves no trace.
+    A recovery that fails prevents no reading. A meta session writes nothing, so it recovers
+    nothing.
     """
-    if workspace.policy.meta or workspace.settled.revision == head.revision:
+    if workspace.policy.meta or workspace.recovered.revision == head.revision:
         return head
     with suppress(StoreError):
-        named = {record.id for record in _held(head)}
-        if named - await workspace.project.index.ids(named):
-            head = await settle(workspace, head)
-        workspace.settled.revision = head.revision
+        held = {record.id for record in _list_held(head)}
+        if held - await workspace.project.index.ids(held):
+            head = await recover_head(workspace, head)
+        workspace.recovered.revision = head.revision
     return head
 
 
-async def settle(workspace: Workspace, head: Head) -> Head:
-    """Complete what a cut left between the head and its records: writes, finding and forgets.
+async def recover_head(workspace: Workspace, head: Head) -> Head:
+    """Write, index and erase what the head holds and a cut left undone; the head as it is then.
 
-    Returns the head as it is then. It keeps no text of a record that was erased meanwhile.
+    The returned head holds no text of a record that was erased meanwhile.
     """
-    if not _held(head):
+    if not _list_held(head):
         return head
     pool = workspace.project
     held = {record.id for record in head.with_last}
     if held and (erased := await pool.index.ordered(held)):
-        pruned = await _without(workspace, head, erased)
-        head = pruned or await settle(workspace, await workspace.heads.read() or head)
+        # another session moved the head if this fails: only its head can be recovered
+        pruned = await _commit_without(workspace, head, erased)
+        head = pruned or await recover_head(workspace, await workspace.heads.read() or head)
     written: list[Record] = []
     for record in head.with_last:
-        with suppress(StoreDamagedError, NewerSchemaError):  # it is there: the doctor names it
+        with suppress(StoreDamagedError, NewerSchemaError):  # there is a file: the doctor names it
             if await pool.records.get(record.id) is None:
                 await pool.keep(record)
                 written.append(record)
@@ -65,65 +67,46 @@ async def settle(workspace: Workspace, head: Head) -> Head:
         if await pool.index.own([head.last.id]):
             await pool.erase(set(head.last.erases))
     with suppress(StoreError):  # they are durable; the index catches up before its next answer
-        known = await pool.index.ids({record.id for record in _held(head)})
-        stored = pool.records.scan({record.id for record in _held(head)} - known)
-        if late := [record async for record in stored]:
+        held = {record.id for record in _list_held(head)}
+        missing = held - await pool.index.ids(held)
+        if late := [record async for record in pool.records.scan(missing)]:
             await pool.index.add(late)
-    await _given_up(workspace, written)
-    return await _let_go_of_all(workspace, head)
+    await _erase_forgotten(workspace, written)
+    return await _release_held(workspace, head)
 
 
-async def _let_go_of_all(workspace: Workspace, head: Head) -> Head:
-    """The head without what has its files now. It stands where it stood, at the same revision.
-
-    If one cannot be found yet, or the head cannot be written, the next look does it.
-    """
-    done = head.model_copy(update={"last": None, "with_last": ()})
-    named = {record.id for record in _held(head)}
+async def commit_head(workspace: Workspace, head: Head, new: Head) -> bool:
+    """Replace the head and write what it holds; False if another session was first."""
     try:
-        if (
-            named
-            - await workspace.project.index.ids(named)
-            - await workspace.project.index.erased()
-        ):
-            return head
-        await workspace.heads.replace(done, expected=head.revision)
-    except (ConflictError, StoreError):
-        return head
-    return done
-
-
-async def replaced(workspace: Workspace, head: Head, by: Head) -> bool:
-    """Make it the head, and write what came with it; False if another session was first."""
-    try:
-        await workspace.heads.replace(by, expected=head.revision)
+        await workspace.heads.replace(new, expected=head.revision)
     except ConflictError:
         return False
-    with suppress(StoreUnavailableError):  # it took place: the head holds them, see `settle`
-        for record in _held(by):
+    with suppress(StoreUnavailableError):  # committed: `recover_head` completes the rest
+        for record in _list_held(new):
             await workspace.project.keep(record)
-        await _given_up(workspace, by.with_last)
-        await _let_go_of_all(workspace, by)
+        await _erase_forgotten(workspace, new.with_last)
+        await _release_held(workspace, new)
     return True
 
 
-async def let_go(workspace: Workspace, record_ids: Collection[RecordId]) -> None:
-    """Have the head hold none of these records: what is about to be erased must leave no text.
+async def drop_from_head(workspace: Workspace, record_ids: Collection[RecordId]) -> None:
+    """Remove these records from the head before they are erased: no text of them may stay there.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
+        # always the newest head: another session may have committed these records meanwhile
         head = await workspace.heads.read()
         if head is None or all(record.id not in record_ids for record in head.with_last):
             return
-        if await _without(workspace, await settle(workspace, head), record_ids):
+        if await _commit_without(workspace, await recover_head(workspace, head), record_ids):
             return
-    raise ConflictError(CONFLICT)
+    raise ConflictError(HEAD_CONFLICT)
 
 
-async def forgotten_here(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
-    """The segments that a move of this machine's own gave up for good: they may be erased.
+async def find_forgotten_segments(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
+    """The segments that a move of this machine gave up for good, so that they may be erased.
 
     A move that came from the cloud gives them up too, but only hides them.
     """
@@ -133,12 +116,12 @@ async def forgotten_here(workspace: Workspace, head: Head) -> frozenset[SegmentI
     index = workspace.project.index
     moves = [r async for r in workspace.project.records.scan(await index.own(await index.moves()))]
     if head.last is not None and await index.own([head.last.id]):
-        moves.append(head.last)  # its own record may be yet to be written
+        moves.append(head.last)  # its own file may not be written yet
     ours = {segment for record in moves if record.move for segment in record.move.forgets}
     return forgotten & ours
 
 
-async def in_segments(pool: Pool, segments: Collection[SegmentId]) -> set[RecordId]:
+async def find_records_of_segments(pool: Pool, segments: Collection[SegmentId]) -> set[RecordId]:
     """The records of these segments, by their own files."""
     if not segments:
         return set()
@@ -146,35 +129,51 @@ async def in_segments(pool: Pool, segments: Collection[SegmentId]) -> set[Record
     return {record.id async for record in found if record.segment in segments}
 
 
-async def _given_up(workspace: Workspace, written: Iterable[Record]) -> None:
-    """Erase again what others completed before us, and gave up or forgot since."""
-    theirs = {record.id: record.segment for record in written}
-    if not theirs:
+async def _release_held(workspace: Workspace, head: Head) -> Head:
+    """The same head, at the same revision, without the records that have their files now.
+
+    If one is not indexed yet, or the head cannot be written, the next recovery does it.
+    """
+    released = head.model_copy(update={"last": None, "with_last": ()})
+    held = {record.id for record in _list_held(head)}
+    index = workspace.project.index
+    try:
+        if held - await index.ids(held) - await index.erased():
+            return head
+        await workspace.heads.replace(released, expected=head.revision)
+    except (ConflictError, StoreError):
+        return head
+    return released
+
+
+async def _erase_forgotten(workspace: Workspace, written: Iterable[Record]) -> None:
+    """Erase what another session forgot while it was being written here."""
+    segments = {record.id: record.segment for record in written}
+    if not segments:
         return
-    head = await workspace.heads.read()
+    head = await workspace.heads.read()  # only the newest head knows what was given up meanwhile
     late: set[RecordId] = set()
-    with suppress(StoreError):  # whoever catches up completes it
-        gone = await forgotten_here(workspace, head) if head else frozenset[SegmentId]()
-        late |= {id_ for id_, segment in theirs.items() if segment in gone}
-        late |= await workspace.project.index.ordered(theirs.keys())
+    with suppress(StoreError):  # the next catch-up completes it
+        gone = await find_forgotten_segments(workspace, head) if head else frozenset[SegmentId]()
+        late |= {id_ for id_, segment in segments.items() if segment in gone}
+        late |= await workspace.project.index.ordered(segments.keys())
     if late:
         await workspace.project.erase(late)
 
 
-async def _without(
+async def _commit_without(
     workspace: Workspace, head: Head, record_ids: Collection[RecordId]
 ) -> Head | None:
     """The head without these records; None if another session moved it first."""
-    kept = tuple(record for record in head.with_last if record.id not in record_ids)
-    if len(kept) == len(head.with_last):
+    rest = tuple(record for record in head.with_last if record.id not in record_ids)
+    if len(rest) == len(head.with_last):
         return head
-    left = head.model_copy(update={"revision": head.revision + 1, "with_last": kept})
-    try:
-        await workspace.heads.replace(left, expected=head.revision)
-    except ConflictError:
-        return None
-    return left
+    pruned = head.model_copy(update={"revision": head.revision + 1, "with_last": rest})
+    with suppress(ConflictError):
+        await workspace.heads.replace(pruned, expected=head.revision)
+        return pruned
+    return None
 
 
-def _held(head: Head) -> tuple[Record, ...]:
+def _list_held(head: Head) -> tuple[Record, ...]:
     return (*head.with_last, *([head.last] if head.last else []))

@@ -1,4 +1,4 @@
-"""The workspace of a request: the ports, whose memory it is, who calls, and how it is set up."""
+"""The workspace of a request: the ports, the caller, the policy, and the pools of records."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from memory_mcp.domain.record import Origin, Reach, Record, Scope
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.index_sync import HealedIndex
+from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.errors import StoreError
 from memory_mcp.ports import (
@@ -36,12 +36,19 @@ from memory_mcp.ports import (
 )
 from memory_mcp.text.secrets import hide_secret_name
 
+MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
+
+# what a server remembers at most; whatever was silent for longest is forgotten
+_CONVERSATIONS_MAX: Final = 1_000
+_SESSIONS_MAX: Final = 1_000
+_IDS_MAX: Final = 1_000
+
+K = TypeVar("K")
+V = TypeVar("V")
+
 
 class Changes:
-    """Counts what this process wrote. Shared by the pools of one process.
-
-    `shown` is how many of these the rendered files show.
-    """
+    """Counts the writes of this process; `shown` of them are in the rendered files."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -49,13 +56,12 @@ class Changes:
         self._news = asyncio.Event()
 
     def note(self) -> None:
-        """Something was written or erased."""
         self.count += 1
         self._news.set()
         self._news = asyncio.Event()
 
     async def after(self, count: int, seconds_max: float | None = None) -> int:
-        """How many there are, once there are more than `count`, or the time is up."""
+        """Wait until there are more than `count`, or the time is up; how many there are."""
         if self.count <= count:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds_max):
@@ -64,23 +70,16 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """The embedder that both pools share, and the vectors of this one.
-
-    `wake` is set when there is something to encode beside the calls.
-    """
+class SemanticIndex:
+    """The embedder of both pools, and the vectors of one; `wake` starts encoding."""
 
     embedder: Embedder
     vectors: VectorIndex
     wake: asyncio.Event
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _keep_newest(known: dict[K, V], key: K, value: V, most: int) -> V:
-    """Put this entry last, and let go of the first one if there are too many."""
+def _put_newest(known: dict[K, V], key: K, value: V, most: int) -> V:
+    """Put the entry last; drop the first one if there are too many."""
     known.pop(key, None)
     known[key] = value
     if len(known) > most:
@@ -88,13 +87,8 @@ def _keep_newest(known: dict[K, V], key: K, value: V, most: int) -> V:
     return value
 
 
-_SESSIONS_MAX: Final = 1_000
-"""How many a server remembers; one that was silent for longest is given things again."""
-_IDS_MAX: Final = 1_000
-
-
 class ShownMemories:
-    """What one session knows: the ids it was shown, and whether it has been greeted."""
+    """The ids that one session was shown, and whether it has been greeted."""
 
     def __init__(self) -> None:
         self.greeted = False
@@ -104,14 +98,13 @@ class ShownMemories:
         return record_id in self._ids
 
     def note(self, record_id: str) -> None:
-        """It has been shown."""
-        _keep_newest(self._ids, record_id, None, _IDS_MAX)
+        _put_newest(self._ids, record_id, None, _IDS_MAX)
 
 
 class Prompts:
-    """What the sessions of this server were given; `session` is the one that spoke last.
+    """What the sessions of this server were shown; `session` is the one that spoke last.
 
-    `came` is set by each prompt: then there may be news in the inbox.
+    Each prompt sets `came`: then the inbox may hold new events.
     """
 
     def __init__(self) -> None:
@@ -120,28 +113,16 @@ class Prompts:
         self._given: dict[str, ShownMemories] = {}
 
     def of(self, session: str) -> ShownMemories:
-        """What this session was given."""
         given = self._given.get(session) or ShownMemories()
-        return _keep_newest(self._given, session, given, _SESSIONS_MAX)
-
-
-_CONVERSATIONS_MAX: Final = 1_000
-"""How many a server remembers; one that was silent for longest would open again."""
-
-_INDEX_BATCH: Final = 500
-"""Records indexed in one transaction, as when the index is made anew."""
-
-MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
+        return _put_newest(self._given, session, given, _SESSIONS_MAX)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How the memory is set up for this session.
+    """The settings of this session.
 
-    `warnings` say what of it cannot be as it was asked for, and what to do. `weights` say what
-    counts for the order of what is found, `merging` when two memories are one fact, `pace` how
-    often a session leaves an episode, `opening` how much it opens with. `reminds`: receipts do,
-    where no hook does. `lost`: it cannot be told where the project's memory is.
+    `lost`: the project's memory cannot be located. `warnings` name settings that cannot be
+    honoured. `reminds`: receipts remind to consolidate, because no hook does.
     """
 
     enabled: bool = True
@@ -159,7 +140,7 @@ class Policy:
 
 
 class Opening:
-    """How a conversation opens: what it brings up, once its first context has asked."""
+    """The nudge that opens a conversation, once its first context has asked for one."""
 
     def __init__(self) -> None:
         self.taking = NudgeHandover()
@@ -168,11 +149,10 @@ class Opening:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls, and about what: made at the door, the same for the whole of a request.
+    """Who calls, and about what; the same for a whole request.
 
-    `branch` is the one that the request reads and writes. `client` names the program as
-    `name/version`, `conversation` the one of its conversations that calls: '' where one client has
-    the server to itself, None where nothing tells the requests of several apart.
+    `client` is `name/version`. `conversation` is '' where one client has the server to itself, and
+    None where the requests of several clients cannot be told apart.
     """
 
     scope: Scope
@@ -182,11 +162,7 @@ class Caller:
 
 
 class Conversations:
-    """What a server remembers of each conversation: its branch, and what it was told.
-
-    A server that several clients reach at once has a conversation with each. A request of none
-    (`conversation` is None) is not remembered.
-    """
+    """What a server remembers of each conversation; of None it remembers nothing."""
 
     def __init__(self, begun_on: BranchName) -> None:
         self.begun_on = begun_on
@@ -198,86 +174,84 @@ class Conversations:
         self._told: dict[tuple[object, ...], None] = {}
 
     def branch_of(self, conversation: str | None) -> BranchName | None:
-        """The branch that a conversation was put on, if it was."""
+        """The branch to which a conversation was switched, if it was."""
         if conversation is None or conversation not in self._branches:
             return None
-        # asking keeps it: no other conversation may take the branch of one that is still at work
+        # asking renews it: a conversation that is still at work must not lose its branch
         branch = self._branches[conversation]
-        return _keep_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
+        return _put_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
 
     @property
     def branches(self) -> tuple[BranchName, ...]:
-        """The branches that conversations are on, by name."""
+        """The branches of all conversations, sorted."""
         alone = "" in self._branches  # one client has the server to itself
         return tuple(sorted({*self._branches.values(), *([] if alone else [self.begun_on])}))
 
     def put_on(self, conversation: str, branch: BranchName) -> None:
-        """Let the conversation's next requests read and write this branch."""
-        _keep_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
+        """Switch the conversation to this branch."""
+        _put_newest(self._branches, conversation, branch, _CONVERSATIONS_MAX)
 
     def wrote(self, conversation: str | None) -> int:
-        """Count a call that wrote; how many there were since the last that handed something on."""
-        if conversation is None:  # nothing tells one request's work from another's
+        """Count a call that wrote; how many there were since the last summary."""
+        if conversation is None:
             return 0
         written = self._written.get(conversation, 0) + 1
-        return _keep_newest(self._written, conversation, written, _CONVERSATIONS_MAX)
+        return _put_newest(self._written, conversation, written, _CONVERSATIONS_MAX)
 
     def handed_on(self, conversation: str | None) -> None:
-        """What was written so far is summed up by a checkpoint or a consolidation."""
+        """Reset the count: a checkpoint or a consolidation sums up what was written."""
         if conversation is not None:
             self._written.pop(conversation, None)
 
     def opening(self, conversation: str | None) -> Opening:
-        """How this conversation opens. Without one (None) every request opens its own."""
+        """The opening of this conversation; None has a new one for each request."""
         if conversation is None:
             return self._unshown.pop() if self._unshown else Opening()
         opening = self._openings.get(conversation) or Opening()
-        return _keep_newest(self._openings, conversation, opening, _CONVERSATIONS_MAX)
+        return _put_newest(self._openings, conversation, opening, _CONVERSATIONS_MAX)
 
-    def first_told(self, about: tuple[object, ...]) -> bool:
-        """Whether this is said for the first time; from now on it was said."""
+    def is_first_time(self, about: tuple[object, ...]) -> bool:
+        """Whether this is asked for the first time."""
         if about in self._told:
             return False
-        _keep_newest(self._told, about, None, _CONVERSATIONS_MAX)
+        _put_newest(self._told, about, None, _CONVERSATIONS_MAX)
         return True
 
     def begin_anew(self, conversation: str) -> None:
-        """The client has begun another session in the same conversation (`/clear`)."""
+        """The client began another session in the same conversation (`/clear`)."""
         self._openings.pop(conversation, None)
 
-    def shown_later(self, opening: Opening) -> None:
-        """What a request of no conversation took and cannot show: the next one does."""
+    def return_opening(self, opening: Opening) -> None:
+        """Give a request's unshown opening to the next request of no conversation."""
         self._unshown.append(opening)
 
 
 @dataclass
 class RecoveredHead:
-    """At which revision of the head all that it holds was last known to be found."""
+    """The last revision of the head that needs no recovery."""
 
     revision: int = 0
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A place where records rest, with the index over them.
+    """A place where records rest, with the index over them; a cloud and vectors if set up.
 
-    The cloud and the vectors are there if they were set up. `writing` is held by whoever compares
-    what is to be stored with what is there; `changes` tells whoever shows what is there.
+    A call holds `writing` while it compares a new record with the existing ones and stores it.
     """
 
     records: RecordStore
-    index: HealedIndex
+    index: SelfHealingIndex
     mirror: Mirror | None = None
-    meaning: Meaning | None = None
+    meaning: SemanticIndex | None = None
     writing: CallLock = field(default_factory=CallLock)
     changes: Changes = field(default_factory=Changes)
 
     async def keep(self, record: Record) -> tuple[str, ...]:
-        """Make the record durable, then let it be found: never the other way round.
+        """Store the record durably, then index it; notes for the receipt.
 
-        What is to be mirrored is noted before that: no record that was acknowledged is missing in
-        the outbox. Returns what the caller should be told. A busy or broken index or outbox does
-        not undo the write.
+        The outbox has it first, so no acknowledged record is missing there. A busy or broken index
+        or outbox does not undo the write.
         """
         notes = await self.mirror.note(record) if self.mirror else ()
         await self.records.put(record)
@@ -286,7 +260,7 @@ class Pool:
         except StoreError as error:
             return (*notes, f"Stored, but not yet to be found: {error}")
         finally:
-            self.changes.note()  # now, not before: whoever hears of it looks into the index
+            self.changes.note()  # after indexing: listeners search at once
         if self.meaning:
             self.meaning.wake.set()
         return notes
@@ -294,18 +268,18 @@ class Pool:
     async def keep_all(
         self, records: Sequence[Record], advance: Callable[[int], None] = lambda _: None
     ) -> tuple[str, ...]:
-        """As `keep`, for many: all are durable before any of them can be found.
+        """Store many records durably, then index them; notes for the receipt.
 
-        What is to be mirrored is noted last: until then the cloud knows nothing of what may yet be
-        taken back. Whoever calls this makes sure that it is done whole, if it is cut short.
+        The outbox has them last, because an import that is cut short may be taken back. The caller
+        sees to it that a cut is completed.
         """
         for done, record in enumerate(records, 1):
             await self.records.put(record)
             advance(done)
         notes: tuple[str, ...] = ()
         try:
-            for start in range(0, len(records), _INDEX_BATCH):
-                await self.index.add(records[start : start + _INDEX_BATCH])
+            for start in range(0, len(records), INDEX_BATCH):
+                await self.index.add(records[start : start + INDEX_BATCH])
         except StoreError as error:
             notes = (f"Stored, but not yet to be found: {error}",)
         if self.mirror:
@@ -317,12 +291,12 @@ class Pool:
         return notes
 
     async def erase(self, record_ids: set[RecordId]) -> None:
-        """Leave nothing of these records, here or in the cloud, whatever brings them back."""
+        """Erase these records here and in the cloud, and again if anything brings them back."""
         await self.index.remember_erased(record_ids)
         await self.take_back(record_ids)
 
     async def take_back(self, record_ids: set[RecordId]) -> None:
-        """Leave nothing of these records, which may come again one day."""
+        """Erase these records here and in the cloud; they may come again."""
         if self.mirror:
             await self.mirror.note_erased(record_ids)
         await self.records.erase(record_ids)
@@ -333,10 +307,10 @@ class Pool:
 
 @dataclass
 class Strangers:
-    """What came with the repository and counts for nothing until the user trusts the project.
+    """The records that came with the repository, before the user trusts the project.
 
-    `timeline` and `count` (of its visible memories) are as of the last look. Where there are too
-    many they are not `searchable`, and all are counted.
+    `timeline` and `count` (of visible memories) are as of the last look. Too many of them are not
+    `searchable`; then all are counted.
     """
 
     pool: Pool
@@ -350,11 +324,10 @@ class Strangers:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The project's pool and timeline, the user's pool, and the world around them.
+    """Everything that a use case is given: the pools, the other ports, the caller and the policy.
 
-    `caller` is whose request this is: each request gets a copy of its own. `strangers` is what came
-    with the repository: a search finds it, and nothing else looks there. `language` judges and
-    composes where rules would; without one, or when it fails, they do.
+    Each request gets a copy with its own `caller`. Only a search reads `strangers`. Without
+    `language`, or when it fails, rules judge and compose.
     """
 
     project: Pool
@@ -372,45 +345,42 @@ class Workspace:
     conversations: Conversations
     language: LanguageModel | None = None
     strangers: Strangers | None = None
-    settled: RecoveredHead = field(default_factory=RecoveredHead)
+    recovered: RecoveredHead = field(default_factory=RecoveredHead)
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is."""
         return self.caller.scope
 
     def at(self, branch: BranchName) -> "Workspace":
-        """The same caller on another branch; nobody else is moved."""
+        """The same caller on another branch."""
         return replace(self, caller=replace(self.caller, branch=branch))
 
     def origin(self) -> Origin:
         """Who is writing, in which session, at which commit."""
         found = self.provenance.origin(self.caller.client)
-        origin = found.model_copy(
+        name = self.caller.conversation
+        if name == "":  # the only client may have begun another session
+            name = self.conversations.prompts.session
+        return found.model_copy(
             update={
                 "client": normalise_name(found.client),
-                "session": normalise_name(found.session),
+                "session": self.named(name or found.session),
                 "git_branch": normalise_name(found.git_branch),
             }
         )
-        name = self.caller.conversation
-        if name == "":  # one client has the server to itself: it may have begun another session
-            name = self.conversations.prompts.session
-        named = self.named(name or origin.session)
-        return origin if named == origin.session else origin.model_copy(update={"session": named})
 
     def named(self, session: str) -> str:
-        """The name of a session as it may be written."""
+        """The session's name without secrets."""
         return hide_secret_name(normalise_name(session), self.policy.secrets)
 
     @property
     def mirrored(self) -> bool:
-        """Whether there is a cloud behind the pools."""
+        """Whether the pools are mirrored to a cloud."""
         return self.project.mirror is not None
 
     @property
     def asks_elsewhere(self) -> bool:
-        """Whether a question leaves this machine: to the cloud, or to a server for vectors."""
+        """Whether a query leaves this machine: to the cloud, or to a remote embedder."""
         meaning = self.project.meaning
         return self.mirrored or (meaning is not None and not meaning.embedder.here)
 
@@ -419,7 +389,7 @@ class Workspace:
         return self.project, self.user
 
     def pools_of(self, reach: Reach | None) -> tuple[Pool, ...]:
-        """The pools that hold what is wanted; without a wish, both."""
+        """The pools within reach; None reaches both."""
         match reach:
             case None:
                 return self.pools
@@ -429,15 +399,15 @@ class Workspace:
                 return (self.user,)
 
 
-def reads_refused(workspace: Workspace) -> Skipped | None:
-    """Why nothing is read, if nothing is."""
+def refuse_reads(workspace: Workspace) -> Skipped | None:
+    """The outcome to return if this session may not read."""
     if not workspace.policy.enabled:
         return Skipped(MEMORY_OFF)
     return None
 
 
-def writes_refused(workspace: Workspace) -> Skipped | None:
-    """Why nothing is written, if nothing is."""
+def refuse_writes(workspace: Workspace) -> Skipped | None:
+    """The outcome to return if this session may not write."""
     if workspace.policy.lost:
         return Skipped(
             "Nothing was stored: it cannot be told where the memory is. The note says why, and "
@@ -448,4 +418,4 @@ def writes_refused(workspace: Workspace) -> Skipped | None:
             "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
             "project's memory without writing to it. Go on; this is no error."
         )
-    return reads_refused(workspace)
+    return refuse_reads(workspace)

@@ -14,15 +14,15 @@ from memory_mcp.domain.ids import ROOT, RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.head import absorb, current
+from memory_mcp.engine.head import absorb_moves, load_head
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.engine.recovery import settle
+from memory_mcp.engine.recovery import recover_head
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.import_memories import check_import
-from memory_mcp.trust.erasing import waiting_note, waiting_to_be_erased
+from memory_mcp.trust.erasing import describe_pending_erasures, list_pending_erasures
 
 _MENDS: Final = "`memory-mcp doctor --repair` mends it; so does the next start of the server."
 _RESTORE_MOVES: Final = (
@@ -96,7 +96,9 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
         return found  # the rest cannot be judged without a head
     found += await _check_head(workspace, records, repair=repair)
     found += _check_links(records)
-    found += [_finding("erasing-waits", note) for note in await waiting_note(workspace)]
+    found += [
+        _finding("erasing-waits", note) for note in await describe_pending_erasures(workspace)
+    ]
     found += await check_views(workspace, repair=repair)
     return found
 
@@ -151,7 +153,7 @@ async def _check_head(
 ) -> list[Finding]:
     """The head agrees with the moves, and each move has its record and its line of history."""
     # read as stored: `current` would complete it
-    head = await workspace.heads.read() or await current(workspace)
+    head = await workspace.heads.read() or await load_head(workspace)
     moves = [record for record in records if record.move is not None]
     found: list[Finding] = []
     known = {record.id for record in records}
@@ -160,17 +162,17 @@ async def _check_head(
         moves.append(head.last)
     found += await _check_held_records(workspace, head, records, repair=repair)
     if repair:
-        head = await settle(workspace, head)
+        head = await recover_head(workspace, head)
     if fresh := {move.id for move in moves} - head.timeline.moves:
         found.append(_finding("moves-unknown", len(fresh), repaired=repair))
         if repair:
-            await absorb(workspace)
-            head = await current(workspace)
+            await absorb_moves(workspace)
+            head = await load_head(workspace)
     found += await _check_timeline(workspace, head, [*records, *moves], repair=repair)
     found += await _check_history(workspace, moves, repair=repair)
     waiting: set[RecordId] = set()
     with suppress(StoreError):  # the check of the index reports it
-        waiting = {record.id for record in await waiting_to_be_erased(workspace)}
+        waiting = {record.id for record in await list_pending_erasures(workspace)}
     found += _check_segments(head.timeline, [r for r in records if r.id not in waiting])
     return found
 

@@ -21,8 +21,8 @@ from memory_mcp.domain.limits import (
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import PassageVectors
 from memory_mcp.engine.index_sync import Progress
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Workspace, writes_refused
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.ranking.analysis import make_encoder_text
@@ -42,7 +42,7 @@ _PAUSES_MAX: Final = 10
 async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Encode what any session writes, until this one ends. A meta session encodes nothing."""
     meanings = [pool.meaning for pool in workspace.pools if pool.meaning]
-    if writes_refused(workspace) or not meanings or not await _is_usable(meanings[0].embedder):
+    if refuse_writes(workspace) or not meanings or not await _is_usable(meanings[0].embedder):
         return
     while not leaving.is_set():
         done = 0
@@ -95,7 +95,7 @@ async def count_unencoded(workspace: Workspace) -> int:
     for pool in workspace.pools:
         if meaning := pool.meaning:
             ask = partial(meaning.vectors.missing, meaning.embedder.identity)
-            found += await pool.index.healed(ask)
+            found += await pool.index.run(ask)
     return found
 
 
@@ -105,7 +105,7 @@ async def _claim_records(workspace: Workspace, pool: Pool) -> list[RecordId]:
     now = workspace.clock.now()
     until = now + timedelta(seconds=LEASE_SECONDS)
     identity = meaning.embedder.identity
-    return await pool.index.healed(
+    return await pool.index.run(
         lambda: meaning.vectors.claim(identity, _CLAIM_RECORDS_MAX, now, until)
     )
 
@@ -115,11 +115,11 @@ async def _encode_claimed(pool: Pool, claimed: list[RecordId], leaving: asyncio.
     if (meaning := pool.meaning) is None:
         return 0
     done = 0
-    for batch in _split_batches(await load(pool, claimed)):
+    for batch in _split_batches(await load_records(pool, claimed)):
         if leaving.is_set():
             break
         made = await _encode_batch(meaning.embedder, batch)
-        await pool.index.healed(partial(meaning.vectors.keep, meaning.embedder.identity, made))
+        await pool.index.run(partial(meaning.vectors.keep, meaning.embedder.identity, made))
         done += len(made)
     return done
 

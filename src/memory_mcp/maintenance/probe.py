@@ -12,12 +12,12 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.head import view_of
-from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Meaning, Pool, Workspace
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.workspace import Pool, SemanticIndex, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.maintenance.encode import count_unencoded
-from memory_mcp.search.find import find_here
+from memory_mcp.search.local import find_local
 
 _QUESTION: Final = "Where does the kitten like to nap?"
 _ANSWER: Final = "Our cat sleeps on the warm windowsill."
@@ -64,13 +64,13 @@ async def probe_recall(workspace: Workspace) -> RecallProof:
 async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
     """Search for the newest memory by its own words."""
     try:
-        view = await view_of(workspace)
-        read = await newest(workspace, view, Filters(), 1)
+        view = await load_view(workspace)
+        read = await load_newest(workspace, view, Filters(), 1)
         if not read.records:
             return "There is no memory yet to look for.", []
         wanted = read.records[0]
         asked = " ".join(wanted.content.split()[:_QUERY_WORDS_MAX])
-        found = await find_here(workspace, asked, view, Filters())
+        found = await find_local(workspace, asked, view, Filters())
     except MemoryMcpError as error:
         return "", [Finding("search-failed", "must", str(error), "Run `memory-mcp reindex`.")]
     if not found.terms or wanted.id in found.home:
@@ -79,7 +79,7 @@ async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
     return "", [Finding("probe-failed", "must", what, "Run `memory-mcp reindex`.")]
 
 
-async def _prove_by_meaning(meaning: Meaning) -> str:
+async def _prove_by_meaning(meaning: SemanticIndex) -> str:
     """How near the two sentences are to the question; empty if the wrong one is nearer."""
     from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 

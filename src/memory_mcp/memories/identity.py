@@ -1,4 +1,4 @@
-"""What the project is: one durable sentence or two that open every session."""
+"""The project's identity: one or two durable sentences that open every session."""
 
 from dataclasses import replace
 from typing import Final
@@ -15,50 +15,45 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.cleaning import cleaned, own_words
-from memory_mcp.engine.head import view_of, view_on, write_together, writing
-from memory_mcp.engine.pending import pending_note
-from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
-from memory_mcp.memories.add import NOTHING_LEFT, RECALLED
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import load_view, make_view, make_writing, write_in_one_step
+from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.redaction import prepare_draft
+from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.text.drafts import build_record, check_draft
-from memory_mcp.text.secrets import Redacted
 
 _LOOKED_AT: Final = 20
 
 
-async def project_identity(workspace: Workspace) -> list[Record] | Skipped:
-    """What is known of the project itself, newest first."""
-    if skipped := reads_refused(workspace):
+async def load_identity(workspace: Workspace) -> list[Record] | Skipped:
+    """The memories that say what the project is, newest first."""
+    if skipped := refuse_reads(workspace):
         return skipped
-    return await _known(workspace, await view_of(workspace))
+    return await _load_known(workspace, await load_view(workspace))
 
 
 async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
-    """Say what the project is, in the place of whatever was said before.
+    """Say what the project is; this replaces every earlier identity.
 
-    What stood before is looked up in the same step that replaces it: of several sessions that say
-    it at once one stands, the last.
+    The earlier ones are looked up in the step that replaces them, so of several sessions that say
+    it at once the last one counts.
 
     Raises:
         InvalidRequestError: the text cannot be stored.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
-    draft, redactions = cleaned(workspace, Draft(text, kind="identity"))
-    if Redacted(draft.content).nothing_left:
-        return MemoryDeclined(NOTHING_LEFT)
-    own = await own_words(workspace, draft.content)
-    if not own and draft.content.strip():
-        return MemoryDeclined(RECALLED)
-    draft = replace(draft, content=own)
+    prepared = await prepare_draft(workspace, Draft(text, kind="identity"))
+    if isinstance(prepared, MemoryDeclined):
+        return prepared
+    draft, redactions = prepared
     check_draft(draft, workspace.clock.now())
-    planned: list[AddOutcome] = []  # the last one took place
+    planned: list[AddOutcome] = []  # the last plan is the one that was committed
 
     async def plan(head: Head) -> tuple[Record, ...]:
-        view = view_on(workspace, head.timeline)
-        known = await _known(workspace, view)
-        record = build_record(draft, writing(workspace, head.timeline, workspace.clock.now()))
+        view = make_view(workspace, head.timeline)
+        known = await _load_known(workspace, view)
+        record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
         tombstone = rejection(await twins(workspace, workspace.project, record, view))
         if tombstone is not None:
             planned.append(MemoryRejected(tombstone))
@@ -72,15 +67,15 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         return (record,)
 
     async with workspace.project.writing:
-        await write_together(workspace, plan)
+        await write_in_one_step(workspace, plan)
     outcome = planned[-1]
     if isinstance(outcome, MemoryAdded):
-        return replace(outcome, notes=await pending_note(workspace))
+        return replace(outcome, notes=await describe_pending(workspace))
     return outcome
 
 
-async def _known(workspace: Workspace, view: View) -> list[Record]:
+async def _load_known(workspace: Workspace, view: View) -> list[Record]:
     filters = Filters(kinds=frozenset({"identity"}), durable=True, reach="project")
-    read = await newest(workspace, view, filters, _LOOKED_AT)
+    read = await load_newest(workspace, view, filters, _LOOKED_AT)
     key = f"project:{workspace.scope.project or 'none'}:identity"
     return [record for record in read.records if record.key == key]

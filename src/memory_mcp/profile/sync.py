@@ -18,9 +18,9 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import PROFILE_CATEGORY, Profile, ProfileFact, field_of
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, Hit, View
-from memory_mcp.engine.head import view_of
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.text.profile import (
     PUT_IN,
@@ -80,9 +80,9 @@ async def read_profile(workspace: Workspace, view: View) -> Profile:
 
 async def user_profile(workspace: Workspace) -> Profile | Skipped:
     """What is known of the user, for whoever wants to see what it rests on."""
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    return await read_profile(workspace, await view_of(workspace))
+    return await read_profile(workspace, await load_view(workspace))
 
 
 async def standing_hits(workspace: Workspace, hits: Sequence[Hit], view: View) -> list[Hit]:
@@ -112,7 +112,7 @@ async def profile_again(
     notes: list[str] = []
     try:
         there = await pool.index.visible(record_ids, _now(workspace)) if record_ids else ()
-        for record in await load(pool, sorted(there)):
+        for record in await load_records(pool, sorted(there)):
             notes += await profile_sync(workspace, record, (record.id,))
         notes += await _from_others(workspace, before)
     except StoreError as error:
@@ -154,7 +154,7 @@ async def _brought_up_to_date(
         _REJECTED.format(f.line, t.created_at, t.content, t.id) for f, t in rejected.items()
     )
     kept = await _kept(pool, view)
-    before = [fact for old in await load(pool, list(replaced)) for fact in read_memory(old)]
+    before = [fact for old in await load_records(pool, list(replaced)) for fact in read_memory(old)]
     notes += await _carried_out(
         workspace, record, [f for f in known if f not in rejected], kept, before
     )
@@ -196,7 +196,7 @@ async def _from_others(workspace: Workspace, lost: Sequence[KeptFact]) -> tuple[
     lost = [k for k in lost if not any(_same(k, other) for other in kept if other.stands)]
     if not lost:
         return ()
-    found = await load(pool, await pool.index.find(view, _SAYING, _ASKED_AGAIN_MAX))
+    found = await load_records(pool, await pool.index.find(view, _SAYING, _ASKED_AGAIN_MAX))
     told = [(record, said) for record in found if (said := read_memory(record))]
     notes: tuple[str, ...] = ()
     for one in lost:
@@ -216,7 +216,7 @@ async def _rejected(
     for fact in said:
         if fact.holds:
             ids = await pool.index.find(view, Filters(statement=digest(fact.line)), _LOOKED_AT)
-            if tombstone := rejection(await load(pool, ids)):
+            if tombstone := rejection(await load_records(pool, ids)):
                 found[fact] = tombstone
     return found
 
@@ -226,7 +226,7 @@ async def _kept(pool: Pool, view: View) -> list[KeptFact]:
 
     One does not, for a moment, between a correction and what follows from it.
     """
-    records = await load(pool, await pool.index.find(view, _FACTS, _LOOKED_AT))
+    records = await load_records(pool, await pool.index.find(view, _FACTS, _LOOKED_AT))
     found = [(record, entry) for record in records if (entry := read_entry(record))]
     found.sort(key=lambda each: each[1].until is None)
     sources = {source for record, _ in found for source in record.derived_from}

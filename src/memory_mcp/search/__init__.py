@@ -1,4 +1,4 @@
-"""Finding what holds: here, in the cloud, and among what came with a repository."""
+"""Searches here, in the cloud, and among untrusted records of the repository."""
 
 from memory_mcp.search.search import search_memories
 

@@ -1,4 +1,4 @@
-"""Finding what holds."""
+"""Searches memories: locally, in the cloud, and among untrusted records of the repository."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,24 +9,30 @@ from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
 from memory_mcp.domain.sessions import ContextSettings
-from memory_mcp.engine.head import current, view_of, view_on
-from memory_mcp.engine.pending import kept_out, unseen
-from memory_mcp.engine.reading import beside, hits_of, newest, require_records, together
-from memory_mcp.engine.workspace import Workspace, reads_refused
+from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.cloud import describe_unseen, describe_untrusted_cloud
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import (
+    gather_all,
+    load_hits,
+    load_newest,
+    require_any_record,
+    run_beside,
+)
+from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.profile.sync import standing_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
-from memory_mcp.search.find import find_here
-from memory_mcp.search.recall import Recalled, recall
+from memory_mcp.search.cloud import CloudResults, search_cloud
+from memory_mcp.search.local import find_local
 from memory_mcp.text.drafts import check_phase, check_text
 from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
 from memory_mcp.trust.strangers import (
-    as_project,
-    mention_strangers,
-    present_strangers,
-    view_on_strangers,
-    with_strangers_hits,
+    describe_strangers_once,
+    find_strangers,
+    make_strangers_view,
+    mix_strangers_hits,
 )
 
 _UNPLACED = (
@@ -46,12 +52,12 @@ _NO_SUCH: Final = (
 _USUAL: Final = SelectionOptions()
 
 _LIKELY: Final = SelectionOptions(min_score=0.1)
-"""What is hardly meant by a task must not take the room of what always matters."""
+"""Weak matches of a task must not displace what always matters."""
 
 
 @dataclass(frozen=True)
-class _Question:
-    """One search: words, of which records, how many, and how they are chosen."""
+class _Query:
+    """The words of a search, which records it is about, how many, and how they are chosen."""
 
     text: str
     filters: Filters
@@ -67,84 +73,78 @@ async def search_memories(
 
     Raises:
         InvalidRequestError: `limit` is out of range, or a filter is nothing a record can hold.
-        UnknownTargetError: there is no such branch; the message names those there are.
-        IndexBusyError: the index does not answer; that is no statement about the memories.
-        StoreUnavailableError: nothing can be found because the records' folder is not there.
+        UnknownTargetError: there is no such branch; the message names the known ones.
+        IndexBusyError: the index does not answer; this says nothing about the memories.
+        StoreUnavailableError: nothing was found because the records' folder is gone.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    query = _said(workspace, query)
-    _check(query, filters, limit, wish)
-    timeline = (await current(workspace)).timeline
+    asked = _Query(_redact_query(workspace, query), filters, limit, wish)
+    _check_request(asked)
+    head = await load_head(workspace)
     if filters.branch is not None:
-        require_branch(timeline, filters.branch)
-    view = view_on(workspace, timeline)
-    if not query.strip():
-        read = await newest(workspace, view, filters, limit)
+        require_branch(head.timeline, filters.branch)
+    view = make_view(workspace, head.timeline)
+    if not asked.text.strip():
+        read = await load_newest(workspace, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
-        notes = await unseen(workspace)
+        notes = await describe_unseen(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
-        found = await _asked(workspace, _Question(query, filters, limit, wish), view)
-    found = await _with_strangers(workspace, found, _Question(query, filters, limit, wish))
+        found = await _find(workspace, asked, head)
+    found = await _add_strangers(workspace, found, asked)
     if filters.includes_profile:
         found = replace(found, hits=await standing_hits(workspace, found.hits, view))
     if not found.hits:
-        await require_records(workspace, view)
+        await require_any_record(workspace, view)
     return found
 
 
-async def recalled_for(
-    workspace: Workspace, task: str, kinds: frozenset[Kind], opening: ContextSettings
+async def search_for_task(
+    workspace: Workspace, head: Head, task: str, kinds: frozenset[Kind], opening: ContextSettings
 ) -> SearchResults:
-    """What is known of these kinds that a task needs, best first.
-
-    Of `topk` candidates that are ranked, `topn` at most.
+    """The memories of these kinds that a task needs, best first: `topn` of `topk` candidates.
 
     Raises:
-        InvalidRequestError: the task is nothing that could be looked for.
+        InvalidRequestError: the task cannot be searched for.
     """
-    task = _said(workspace, task)
+    task = _redact_query(workspace, task)
     filters = Filters(kinds=kinds)
     check_text("task", task[: limits.QUERY_CHARS_MAX], limits.QUERY_CHARS_MAX, required=False)
-    asked = _Question(task, filters, opening.topn, _LIKELY, ranked=opening.topk)
-    return await _asked(workspace, asked, await view_of(workspace))
+    asked = _Query(task, filters, opening.topn, _LIKELY, ranked=opening.topk)
+    return await _find(workspace, asked, head)
 
 
-def _said(workspace: Workspace, query: str) -> str:
-    """The question as others may see it, if it leaves this machine."""
+def _redact_query(workspace: Workspace, query: str) -> str:
+    """The query, without its secrets if it leaves this machine."""
     if workspace.asks_elsewhere and workspace.policy.secrets != "allow":
         return redact(normalised(query)).text
     return query
 
 
-async def _asked(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
-    look = _here_and_there if workspace.mirrored else _here
-    return await look(workspace, asked, view)
-
-
-async def _with_strangers(
-    workspace: Workspace, found: SearchResults, asked: _Question
+async def _add_strangers(
+    workspace: Workspace, found: SearchResults, asked: _Query
 ) -> SearchResults:
-    """What came with a repository that is not trusted is found too, and marked."""
-    notes = await mention_strangers(workspace)
-    strangers = await present_strangers(workspace)
+    """Add untrusted records that came with the repository, marked as such."""
+    notes = await describe_strangers_once(workspace)
+    strangers = await find_strangers(workspace)
     if strangers is None or not strangers.searchable or asked.filters.reach == "user":
         return replace(found, notes=(*found.notes, *notes))
-    there = as_project(workspace, strangers)
-    view = view_on_strangers(workspace, strangers)
+    view = make_strangers_view(workspace, strangers)
+    workspace = replace(workspace, project=strangers.pool)
     asked = replace(asked, filters=replace(asked.filters, reach="project", branch=None))
     if asked.text.strip():
-        theirs = (await _here(there, asked, view)).hits
+        theirs = (await _find_local(workspace, asked, view)).hits
     else:
-        read = await newest(there, view, asked.filters, asked.limit)
+        read = await load_newest(workspace, view, asked.filters, asked.limit)
         theirs = [Hit(record, 1.0) for record in read.records]
-    hits = with_strangers_hits(list(found.hits), list(theirs), asked.limit)
+    hits = mix_strangers_hits(list(found.hits), list(theirs), asked.limit)
     return replace(found, hits=hits, notes=(*found.notes, *notes))
 
 
-def _check(query: str, filters: Filters, limit: int, wish: SelectionOptions) -> None:
-    """Refuse what no record can hold: the index would choke on it, or find nothing."""
+def _check_request(asked: _Query) -> None:
+    """Refuse what no record can hold: the index would fail on it, or find nothing."""
+    filters, limit, wish = asked.filters, asked.limit, asked.wish
     if not 1 <= limit <= limits.RESULTS_MAX:
         raise InvalidRequestError(f"limit is {limit}; choose 1 to {limits.RESULTS_MAX}.")
     if not 0 <= wish.min_score <= 1:
@@ -156,8 +156,8 @@ def _check(query: str, filters: Filters, limit: int, wish: SelectionOptions) -> 
             f"since ({filters.since.isoformat()}) is not before until "
             f"({filters.until.isoformat()}): nothing can lie between."
         )
-    asked = query[: limits.QUERY_CHARS_MAX]
-    check_text("query", asked, limits.QUERY_CHARS_MAX, required=False)
+    query = asked.text[: limits.QUERY_CHARS_MAX]
+    check_text("query", query, limits.QUERY_CHARS_MAX, required=False)
     check_text("category", filters.category, limits.CATEGORY_CHARS_MAX, required=False)
     check_text("key", filters.key, limits.KEY_CHARS_MAX, required=False)
     if "*" in filters.key.removesuffix("*"):
@@ -174,8 +174,8 @@ def _check(query: str, filters: Filters, limit: int, wish: SelectionOptions) -> 
     check_phase(filters.phase)
 
 
-async def _here(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
-    matches = await find_here(workspace, asked.text, view, asked.filters, asked.ranked)
+async def _find_local(workspace: Workspace, asked: _Query, view: View) -> SearchResults:
+    matches = await find_local(workspace, asked.text, view, asked.filters, asked.ranked)
     if not matches.terms:
         return SearchResults([], mode="lexical", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
@@ -187,53 +187,54 @@ async def _here(workspace: Workspace, asked: _Question, view: View) -> SearchRes
         notes += (
             f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
         )
-    if not ranked and await _nothing_passes(workspace, asked.filters, view):
+    if not ranked and await _filters_match_nothing(workspace, asked.filters, view):
         notes += (_NO_SUCH,)
-    hits, unreadable = await hits_of(ranked, matches.home, view, asked.limit)
-    return SearchResults(
-        hits,
-        mode=matches.mode,
-        notes=notes,
-        unreadable=unreadable,
-        degraded=matches.degraded,
-    )
+    hits, unreadable = await load_hits(ranked, matches.home, view, asked.limit)
+    mode, degraded = matches.mode, matches.degraded
+    return SearchResults(hits, mode=mode, notes=notes, unreadable=unreadable, degraded=degraded)
 
 
-async def _nothing_passes(workspace: Workspace, filters: Filters, view: View) -> bool:
-    """Whether the filters alone leave nothing over: a mistyped one looks like that."""
+async def _filters_match_nothing(workspace: Workspace, filters: Filters, view: View) -> bool:
+    """Whether no memory passes the filters, as when one is misspelt."""
     if filters == Filters():
         return False
     pools = workspace.pools_of(filters.reach)
-    return not any(await together(pool.index.count(view, filters) for pool in pools))
+    return not any(await gather_all(pool.index.count(view, filters) for pool in pools))
 
 
-async def _here_and_there(workspace: Workspace, asked: _Question, view: View) -> SearchResults:
-    """Both start together. The cloud has its deadline; what is here never depends on it."""
-    shortened = asked.text[: limits.REMOTE_QUERY_CHARS_MAX]
+async def _find(workspace: Workspace, asked: _Query, head: Head) -> SearchResults:
+    """Search here and, if there is one, in the cloud at once; the cloud has a deadline."""
+    view = make_view(workspace, head.timeline)
+    if not workspace.mirrored:
+        return await _find_local(workspace, asked, view)
+    query = asked.text[: limits.REMOTE_QUERY_CHARS_MAX]
     more = replace(asked, limit=max(asked.limit, limits.RESULTS_MAX))
-    async with beside(recall(workspace, shortened, asked.filters, asked.limit)) as asking:
-        here = await _here(workspace, more, view)
-        there = await asking
-    if there.looked:  # another machine's moves may have come in
-        here = await _here(workspace, more, await view_of(workspace))
-    return _fused(here, there, asked, " ".join(kept_out(workspace)))
+    searching = search_cloud(workspace, head, query, asked.filters, asked.limit)
+    async with run_beside(searching) as task:
+        local = await _find_local(workspace, more, view)
+        cloud = await task
+    if cloud.head:  # records were pulled, so what was read before may not hold any more
+        local = await _find_local(workspace, more, make_view(workspace, cloud.head.timeline))
+    return _fuse(local, cloud, asked, " ".join(describe_untrusted_cloud(workspace)))
 
 
-def _fused(here: SearchResults, there: Recalled, asked: _Question, shut: str) -> SearchResults:
-    """One list by rank: scores of the two cannot be compared. Each hit keeps that of its source."""
-    remote = [hit for hit in there.hits if hit.score >= asked.wish.min_score]
-    hits = {hit.record.id: hit for hit in (*remote, *here.hits)}
-    order = fuse_ranks([h.record.id for h in here.hits], [h.record.id for h in remote])
+def _fuse(
+    local: SearchResults, cloud: CloudResults, asked: _Query, untrusted: str
+) -> SearchResults:
+    """Merge the two lists by rank: their scores cannot be compared, and each hit keeps its own."""
+    remote = [hit for hit in cloud.hits if hit.score >= asked.wish.min_score]
+    hits = {hit.record.id: hit for hit in (*remote, *local.hits)}
+    order = fuse_ranks([h.record.id for h in local.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}
     best = [replace(hits[id_], place=places.get(id_, "")) for id_ in order[: asked.limit]]
-    notes = tuple(note for note in here.notes if note != _NO_WORDS or not there.ran)
-    if there.unplaced:
-        said = _UNTRUSTED if shut else _UNPLACED
-        notes += (said.format(there.unplaced, shut),)
+    notes = tuple(note for note in local.notes if note != _NO_WORDS or not cloud.ran)
+    if cloud.unplaced:
+        note = _UNTRUSTED if untrusted else _UNPLACED
+        notes += (note.format(cloud.unplaced, untrusted),)
     return replace(
-        here,
+        local,
         hits=best,
-        mode=f"{here.mode}+supermemory" if there.ran else here.mode,
+        mode=f"{local.mode}+supermemory" if cloud.ran else local.mode,
         notes=notes,
-        degraded=" ".join(filter(None, (here.degraded, there.degraded))),
+        degraded=" ".join(filter(None, (local.degraded, cloud.degraded))),
     )

@@ -23,7 +23,7 @@ from memory_mcp.engine.workspace import Caller, Workspace
 from memory_mcp.render.outcomes import render_closeout, render_preview, render_trust_report
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.text.drafts import check_branch
-from memory_mcp.trust.strangers import present_strangers, trust_report
+from memory_mcp.trust.strangers import find_strangers, report_trust
 
 _NAME_DIGITS: Final = 32
 """Of a conversation: as many as those of a random UUID."""
@@ -181,6 +181,6 @@ async def ask_trust(ctx: Context[Workspace]) -> Elicit[TrustChoice] | NotAsked:
     strangers = workspace.strangers
     if strangers is None or strangers.asked or workspace.policy.meta or not can_ask(ctx):
         return NotAsked()
-    if await present_strangers(workspace) is None:
+    if await find_strangers(workspace) is None:
         return NotAsked()
-    return Elicit(render_trust_report(await trust_report(workspace)), TrustChoice)
+    return Elicit(render_trust_report(await report_trust(workspace)), TrustChoice)

@@ -48,9 +48,9 @@ from memory_mcp.domain.limits import COMPLETIONS_MAX
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.head import current, view_of
-from memory_mcp.engine.reading import newest
-from memory_mcp.engine.workspace import Workspace, reads_refused
+from memory_mcp.engine.head import load_head, load_view
+from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.calls import with_deadline
 from memory_mcp.server.elicitation import workspace_for
@@ -81,17 +81,17 @@ async def completion(
 ) -> Completion:
     """What may be meant, at most a hundred values."""
     typed = typed.strip()
-    if reads_refused(workspace):
+    if refuse_reads(workspace):
         return Completion(values=[], total=0, has_more=False)
     match ref, argument:
         case ResourceTemplateReference(uri=uri), "id" if uri == MEMORY:
             return await _complete_memory(workspace, typed)
         case ResourceTemplateReference(uri=uri), "id" if uri == CHECKPOINT:
-            found = _checkpoint_ids((await current(workspace)).timeline, workspace)
+            found = _checkpoint_ids((await load_head(workspace)).timeline, workspace)
         case PromptReference(name="review_backtrack"), "to":
-            found = _backtrack_targets((await current(workspace)).timeline, workspace)
+            found = _backtrack_targets((await load_head(workspace)).timeline, workspace)
         case PromptReference(name="close_phase"), "phase":
-            found = _phases((await current(workspace)).timeline, workspace)
+            found = _phases((await load_head(workspace)).timeline, workspace)
         case _:
             return Completion(values=[], total=0, has_more=False)
     return _as_completion([each for each in found if typed.casefold() in each.casefold()])
@@ -100,7 +100,7 @@ async def completion(
 async def _complete_memory(workspace: Workspace, typed: str) -> Completion:
     filters = Filters(kinds=MEMORY_KINDS)
     looked_at = _LOOKED_AT if typed else COMPLETIONS_MAX + 1
-    looked = await newest(workspace, await view_of(workspace), filters, looked_at)
+    looked = await load_newest(workspace, await load_view(workspace), filters, looked_at)
     words = typed.casefold().split()
     found = [r.id for r in looked.records if r.id.startswith(typed) or _has_words(r, words)]
     return _as_completion(found, more=len(looked.records) == looked_at)

@@ -196,7 +196,7 @@ async def _encode(workspace: Workspace, leaving: asyncio.Event) -> None:
 async def _work_off(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Work off what hooks left, beside the calls."""
     if workspace.policy.enabled and not workspace.policy.meta:
-        await sessions.keep_worked_off(workspace, leaving)
+        await sessions.keep_inbox_processed(workspace, leaving)
 
 
 def _is_not_sse_noise(record: logging.LogRecord) -> bool:

@@ -102,13 +102,13 @@ async def _session_start(workspace: Workspace, given: Given) -> str:
 
 
 async def _consolidate_session(workspace: Workspace, _given: Given) -> str:
-    if skipped := engine.writes_refused(workspace):
+    if skipped := engine.refuse_writes(workspace):
         return skipped.reason
     return _CONSOLIDATE
 
 
 async def _close_phase(workspace: Workspace, given: Given) -> str:
-    if skipped := engine.writes_refused(workspace):
+    if skipped := engine.refuse_writes(workspace):
         return skipped.reason
     phase = given.get("phase", "").strip() or _as_text(workspace.policy.phase)
     if phase and not phase.isdecimal():

@@ -32,7 +32,7 @@ from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams
 from pydantic import ValidationError
 
 from memory_mcp.domain.limits import WATCHED_MAX
-from memory_mcp.engine.workspace import Conversations, Workspace, reads_refused
+from memory_mcp.engine.workspace import Conversations, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ports import ChangeWatch
 from memory_mcp.server.resources import CONTEXT, list_resources, read_resource
@@ -204,7 +204,7 @@ class Telling:
 
     async def keep_telling(self, workspace: Workspace, leaving: asyncio.Event) -> None:
         """Beside the calls: tell what changes, until this server leaves."""
-        if reads_refused(workspace):
+        if refuse_reads(workspace):
             return
         try:
             await self.watch_of(workspace).keep_telling(workspace.views, leaving)

@@ -253,7 +253,7 @@ async def memory_head(
         case AcceptedElicitation(data=TrustChoice(choice="trust")):
             await trust.trust_project(workspace)
         case _:
-            trust.leave_untrusted(workspace)
+            trust.note_trust_declined(workspace)
     return prose(render_text(await branches.report_head(workspace)))
 
 
@@ -429,7 +429,7 @@ async def episodic_capture(
     and waits by itself if it is too early.
     """
     given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
-    outcome = await sessions.episodic_capture(workspace_for(ctx), given, turn, final=final)
+    outcome = await sessions.capture_episode(workspace_for(ctx), given, turn, final=final)
     return answer(render_fields(outcome))
 
 

@@ -1,25 +1,25 @@
-"""A session: its context, its prompts, nudges, hand-overs, episodes, and the inbox of hooks."""
+"""A session: context, prompts, nudges, consolidations, episodes, and the inbox of hooks."""
 
 from memory_mcp.sessions.catch_up import catch_up, reindex
 from memory_mcp.sessions.consolidate import consolidate, latest_consolidation
 from memory_mcp.sessions.context import memory_context
-from memory_mcp.sessions.episodes import episodic_capture
-from memory_mcp.sessions.inbox import keep_worked_off, work_off
-from memory_mcp.sessions.nudges import add_nudge, clear_nudges, waiting_nudges
+from memory_mcp.sessions.episodes import capture_episode
+from memory_mcp.sessions.inbox import keep_inbox_processed, process_inbox
+from memory_mcp.sessions.nudges import add_nudge, clear_nudges, list_nudges
 from memory_mcp.sessions.prompting import note_branch, prompt_context
 
 __all__ = [
     "add_nudge",
+    "capture_episode",
     "catch_up",
     "clear_nudges",
     "consolidate",
-    "episodic_capture",
-    "keep_worked_off",
+    "keep_inbox_processed",
     "latest_consolidation",
+    "list_nudges",
     "memory_context",
     "note_branch",
+    "process_inbox",
     "prompt_context",
     "reindex",
-    "waiting_nudges",
-    "work_off",
 ]

@@ -1,9 +1,9 @@
-"""What a long session hands on, written down while it runs and at its end."""
+"""Consolidates a long session: what happened, what is true now, and what was learnt."""
 
 import re
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Final
 
@@ -17,16 +17,14 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.cleaning import kept_text
-from memory_mcp.engine.head import view_of, view_on, write_together, writing
-from memory_mcp.engine.pending import pending_note
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.receipts import still_on_line
-from memory_mcp.engine.workspace import Workspace, reads_refused, writes_refused
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import load_view, make_view, make_writing, write_in_one_step
+from memory_mcp.engine.records import describe_line, find_moves_back, load_records
+from memory_mcp.engine.redaction import prepare_field
+from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.profile.sync import read_profile, zone_named
 from memory_mcp.ranking.dates import find_leading_date
-from memory_mcp.sessions.moved_back import GIVEN_UP, moved_back_since
 from memory_mcp.text.closeouts import (
     HISTORY,
     build_consolidation_records,
@@ -37,38 +35,41 @@ from memory_mcp.text.closeouts import (
 )
 
 _LOOKED_AT: Final = 20
-"""Of a session: what it handed on last, and the entries that it may be about to repeat."""
+"""Records of a session that are read to find its last consolidation and repeated entries."""
 
 _ALL: Final = 200
-"""Of all sessions together: many may have learnt something since one said what is true."""
+"""Summaries of all sessions that are read: many may be insights alone."""
 
 _NOT_FINAL: Final = (
     "This session never said what is true now (memory_update), so there is nothing to make final."
 )
 
 COMPACTED_BY: Final = "claude-code/hook"
-"""Who writes what hooks left. Of those events the inbox keeps the order."""
+"""The client that writes what hooks left in the inbox."""
+
+
+GIVEN_UP: Final = "it was said on a road that the branch has left since"
 
 
 async def consolidate(
     workspace: Workspace, given: ConsolidationDraft, *, compacted_at: datetime | None = None
 ) -> ConsolidationReceipt | Skipped:
-    """Write down what happened, what is true now and what was learnt; what is known is left.
+    """Write what happened, what is true now and what was learnt, except what is known already.
 
-    Given nothing to write, it only answers what was handed on last. The summary of a conversation
-    that was `compacted_at` some moment is no word of the agent: it gives way to what the agent has
-    consolidated since, and to a backtrack; and the agent's next reminder comes no later for it.
+    With nothing to write, it answers with the last consolidation. With `compacted_at` this is the
+    summary of a compaction at that time: it is skipped if the agent has consolidated or the branch
+    has moved back since, and it does not postpone the agent's next reminder.
 
     Raises:
         InvalidRequestError: it cannot be stored; the message says why.
     """
     if given.empty and not given.final:
-        return await _asked(workspace, given)
-    if skipped := writes_refused(workspace):
+        return await _answer_latest(workspace, given.session)
+    if skipped := refuse_writes(workspace):
         return skipped
     check_consolidation(given)
-    given, notes = await _cleaned(workspace, given)
-    check_consolidation(given)  # a marker may be longer than what it stands for
+    given, notes = await _prepare(workspace, given)
+    check_consolidation(given)  # again: a marker may be longer than the secret
     if given.session:
         workspace = replace(workspace, caller=replace(workspace.caller, conversation=given.session))
     given = replace(given, session=workspace.origin().session)
@@ -77,57 +78,59 @@ async def consolidate(
     async def plan(head: Head) -> tuple[Record, ...]:
         nonlocal ended
         now = workspace.clock.now()
-        view = view_on(workspace, head.timeline)
-        known = await _known(workspace, given.session, view)
-        said = finish_consolidation(given, known)
-        ended = bool(said.memory_update)
+        view = make_view(workspace, head.timeline)
+        known = await _load_known(workspace, given.session, view)
+        finished = finish_consolidation(given, known)
+        ended = bool(finished.memory_update)
         await _refuse_late(workspace, head, view, given.session, compacted_at)
         new = build_consolidation_records(
-            said,
+            finished,
             known,
-            day=await _day(workspace, view),
+            day=now.astimezone(await find_zone(workspace, view)).date(),
             dated=lambda text: find_leading_date(text)[0] is not None,
-            writing=partial(writing, workspace, head.timeline, now),
+            writing=partial(make_writing, workspace, head.timeline, now),
         )
         return tuple(new)
 
     try:
         async with workspace.project.writing:
-            written = await write_together(workspace, plan)
+            written = await write_in_one_step(workspace, plan)
     except _LateError as late:
         return Skipped(late.why)
-    await _reminded(workspace, given.session, compacted_at)
+    if compacted_at is None:
+        with suppress(MemoryMcpError):  # then the next reminder comes early
+            await workspace.inbox.note_consolidated(given.session)
     if given.empty and not ended:
         return ConsolidationReceipt(session=given.session, notes=(_NOT_FINAL,), nothing=True)
     if given.final and not ended:
         notes += (_NOT_FINAL,)
     if written:
-        notes += await still_on_line(workspace, written[0], frozenset(r.id for r in written))
+        notes += await describe_line(workspace, written[0], frozenset(r.id for r in written))
     return ConsolidationReceipt(
         session=given.session,
         written=written,
-        notes=(*notes, *await pending_note(workspace)),
-        latest=await latest_consolidation(workspace),
+        notes=(*notes, *await describe_pending(workspace)),
+        latest=await latest_consolidation(workspace),  # by the newest head: the line may be left
         due_turns=0 if given.final else workspace.policy.opening.interval,
     )
 
 
 async def latest_consolidation(workspace: Workspace, session: str = "") -> Consolidation | None:
-    """What was handed on last, by any session or by this one, and is visible from here.
+    """The last visible consolidation, of this session or of any.
 
-    None if nothing was. Of all sessions the one counts that said last what is true now: of what
-    another only learnt since, nobody can go on. Insights alone count while that is all there is.
+    Of all sessions, the one counts that last said what is true now; insights alone count only if
+    no session has said that.
     """
-    view = await view_of(workspace)
+    view = await load_view(workspace)
     if not session:
-        every = await _summaries(workspace, Filters(kinds=frozenset({"summary"})), view, _ALL)
-        last = next((r for r in every if find_role(r) != "insights"), None) or next(
-            iter(every), None
-        )
-        if last is None:
+        every = await _load_summaries(workspace, Filters(kinds=frozenset({"summary"})), view, _ALL)
+        if not every:
             return None
-        session = last.origin.session
-    own = await _summaries(workspace, Filters(kinds=frozenset({"summary"}), session=session), view)
+        stated = [record for record in every if find_role(record) != "insights"]
+        session = (stated or every)[0].origin.session
+    own = await _load_summaries(
+        workspace, Filters(kinds=frozenset({"summary"}), session=session), view
+    )
     if not own:
         return None
     summary = next((r for r in own if find_role(r) in ("checkpoint", "final")), None)
@@ -140,18 +143,19 @@ async def latest_consolidation(workspace: Workspace, session: str = "") -> Conso
 
 
 class _LateError(Exception):
-    """Carries out of a plan why the summary of a compaction is not written any more."""
+    """Carries the reason why a compaction's summary is too late out of a plan."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
         self.why = why
 
 
-async def _reminded(workspace: Workspace, session: str, compacted_at: datetime | None) -> None:
-    """The agent has said where it stands: the next reminder is due as many turns from now."""
-    if compacted_at is None:
-        with suppress(MemoryMcpError):  # then the next reminder comes early
-            await workspace.inbox.note_consolidated(session)
+async def _answer_latest(workspace: Workspace, session: str) -> ConsolidationReceipt | Skipped:
+    if skipped := refuse_reads(workspace):
+        return skipped
+    session = workspace.named(session)
+    latest = await latest_consolidation(workspace, session)
+    return ConsolidationReceipt(session=session, latest=latest, asked=True)
 
 
 async def _refuse_late(
@@ -159,91 +163,80 @@ async def _refuse_late(
 ) -> None:
     if at is None:
         return
-    if await moved_back_since(workspace, head, at):
+    if await find_moves_back(workspace, head, at):
         raise _LateError(GIVEN_UP)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
-    for record in await _summaries(workspace, mine, view):
+    for record in await _load_summaries(workspace, mine, view):
         by_agent = record.origin.client != COMPACTED_BY and find_role(record) != "insights"
         if by_agent and record.created_at >= at:
             raise _LateError("the agent has consolidated since")
 
 
-async def _asked(workspace: Workspace, given: ConsolidationDraft) -> ConsolidationReceipt | Skipped:
-    if skipped := reads_refused(workspace):
-        return skipped
-    session = workspace.named(given.session)
-    latest = await latest_consolidation(workspace, session)
-    return ConsolidationReceipt(session=session, latest=latest, asked=True)
-
-
-async def _cleaned(
+async def _prepare(
     workspace: Workspace, given: ConsolidationDraft
 ) -> tuple[ConsolidationDraft, tuple[str, ...]]:
-    """As it may be stored, and sentences about what was left out of it."""
-    history, notes = await kept_text(workspace, "history_entry", given.history_entry)
-    update, said = await kept_text(workspace, "memory_update", given.memory_update)
-    notes += said
+    """The texts without secrets and recalled text, and notes about what was taken out."""
+    history, notes = await prepare_field(workspace, "history_entry", given.history_entry)
+    update, more = await prepare_field(workspace, "memory_update", given.memory_update)
+    notes += more
     insights: list[str] = []
     for text in given.insights:
-        own, said = await kept_text(workspace, "insights", text)
-        notes += said
+        own, more = await prepare_field(workspace, "insights", text)
+        notes += more
         insights += [own] if own else []
-    cleaned = replace(
+    prepared = replace(
         given, history_entry=join_lines(history), memory_update=update, insights=tuple(insights)
     )
-    return cleaned, tuple(dict.fromkeys(notes))
+    return prepared, tuple(dict.fromkeys(notes))
 
 
-async def _known(workspace: Workspace, session: str, view: View) -> list[Record]:
-    """What the session handed on, and its last entries of the history, as far as it is visible."""
-    told = Filters(kinds=frozenset({"event"}), category=HISTORY, session=session)
+async def _load_known(workspace: Workspace, session: str, view: View) -> list[Record]:
+    """The session's visible consolidations and its last entries of the history."""
+    events = Filters(kinds=frozenset({"event"}), category=HISTORY, session=session)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
     pool = workspace.project
-    entries = await load(pool, await pool.index.find(view, told, _LOOKED_AT))
-    return [*entries, *await _summaries(workspace, mine, view)]
+    entries = await load_records(pool, await pool.index.find(view, events, _LOOKED_AT))
+    return [*entries, *await _load_summaries(workspace, mine, view)]
 
 
-async def _summaries(
+async def _load_summaries(
     workspace: Workspace, filters: Filters, view: View, most: int = _LOOKED_AT
 ) -> list[Record]:
     """The consolidations among the newest summaries, newest first."""
     pool = workspace.project
-    found = await load(pool, await pool.index.find(view, filters, most))
+    found = await load_records(pool, await pool.index.find(view, filters, most))
     return [record for record in found if find_role(record) is not None]
 
 
-async def _day(workspace: Workspace, view: View) -> date:
-    """Today, where the user is, if the profile knows that."""
+async def find_zone(workspace: Workspace, view: View) -> tzinfo:
+    """The user's time zone, or UTC if the profile does not tell."""
     try:
-        zone = zone_named((await read_profile(workspace, view)).zone) or UTC
+        return zone_named((await read_profile(workspace, view)).zone) or UTC
     except StoreError:
-        zone = UTC
-    return workspace.clock.now().astimezone(zone).date()
+        return UTC
 
 
-_THOUGHTS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
 _TAG: Final = re.compile(r"</?summary>")
 
 
-async def keep_compacted(workspace: Workspace, summary: str, at: datetime) -> str:
-    """Keep it, unless the session knows better by now; why not, if it is not kept.
-
-    It was made at that moment: what the agent has consolidated since is newer.
+async def write_compaction(workspace: Workspace, summary: str, at: datetime) -> str:
+    """Write the summary of a compaction at that time; why not, if it is skipped.
 
     Raises:
         InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse.
     """
-    plain = _TAG.sub("", _THOUGHTS.sub("", summary)).encode(errors="replace").decode()
-    text, _ = await kept_text(workspace, "compact_summary", plain)
+    plain = _TAG.sub("", _ANALYSIS.sub("", summary)).encode(errors="replace").decode()
+    text, _ = await prepare_field(workspace, "compact_summary", plain)
     if not text:
         return "the summary says nothing"
-    given = ConsolidationDraft(memory_update=_shortened(text), session=workspace.origin().session)
+    given = ConsolidationDraft(memory_update=_shorten(text), session=workspace.origin().session)
     outcome = await consolidate(workspace, given, compacted_at=at)
     return outcome.reason if isinstance(outcome, Skipped) else ""
 
 
-def _shortened(text: str) -> str:
-    """As much as one memory may hold, up to the end of a paragraph or a line."""
+def _shorten(text: str) -> str:
+    """The text, cut to what one memory may hold, at the end of a paragraph or line if possible."""
     if len(text) <= CONTENT_CHARS_MAX:
         return text
     cut = text[: CONTENT_CHARS_MAX - 1]

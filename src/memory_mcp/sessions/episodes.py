@@ -1,13 +1,13 @@
-"""An episode of a session: what happened in its last turns, if it is time to write that down.
+"""Captures an episode: what happened in the last turns of a session, if one is due.
 
-Nothing is kept but records: when the next episode is due follows from those there are. No lock is
-taken either. Each capture looks right before it writes, so that of captures that follow each other
-none is too early; those that overlap may each write one, and every later one sees them all.
+When the next episode is due follows from the existing records alone. There is no lock: each capture
+checks right before it writes. Captures that overlap may write one episode each; every later one
+sees them all.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain.ids import ROOT, parse_id_time
@@ -16,16 +16,15 @@ from memory_mcp.domain.record import EPISODE_PREFIX, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.cleaning import clean
-from memory_mcp.engine.head import current, view_on, writing
-from memory_mcp.engine.pending import pending_note
-from memory_mcp.engine.phases import phase_at_work
-from memory_mcp.engine.reading import load
-from memory_mcp.engine.recovery import forgotten_here
-from memory_mcp.engine.workspace import Workspace, writes_refused
-from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreError
-from memory_mcp.profile.sync import read_profile, zone_named
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.phases import find_phase_to_file
+from memory_mcp.engine.records import is_move_back, load_records, recheck_line
+from memory_mcp.engine.redaction import redact_text
+from memory_mcp.engine.workspace import Workspace, refuse_writes
+from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
 from memory_mcp.ranking.query import parse_query
+from memory_mcp.sessions.consolidate import find_zone
 from memory_mcp.text.episodes import (
     MergeInto,
     Moment,
@@ -53,96 +52,95 @@ from memory_mcp.text.episodes import (
 
 _TURN_MAX: Final = 999_999_999
 _TODAY_MAX: Final = 2_000
-"""More episodes than a day of a session may hold, with those of roads that were left."""
+"""More episodes than one session writes in a day, on all lines."""
 _MOVES_LOOKED_AT: Final = 20
-"""How many of the last moves may be the one that left a road since the last episode."""
+"""The newest moves, among which the last backtrack or restore is looked for."""
+_LINE_LEFT: Final = (
+    "Another session backtracked meanwhile: this was stored on the line that was left."
+)
 
 
-async def episodic_capture(
+async def capture_episode(
     workspace: Workspace, turns: Sequence[Turn], turn: int | None, *, final: bool = False
 ) -> EpisodeOutcome:
-    """Write down what the last turns were about, if it is time for it.
+    """Write an episode about the last turns, if one is due.
 
-    `turn` numbers the last of the turns, counted from the session's beginning. Without it those
-    that the last episode told are known again by their words, and the others are new. At the
-    session's end (`final`) no cooldown holds; the cap of the day does.
+    `turn` numbers the last of the turns, from the session's beginning. Without it, turns of the
+    last episode are recognised by their words. At the session's end (`final`) the cooldown does
+    not count; the day's maximum does.
 
     Raises:
-        InvalidRequestError: the number cannot be that of the last turn given, or a turn holds a
-            secret and MEMORY_SECRETS is refuse.
+        InvalidRequestError: `turn` cannot be the number of the last turn, or a turn holds a secret
+            and MEMORY_SECRETS is refuse.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     if turn is not None:
         _check_turn(turn, len(turns))
     pace = workspace.policy.episode_settings
     now = workspace.clock.now()
-    timeline = (await current(workspace)).timeline
-    past = await _past(workspace, timeline, now)
-    cleaned: list[Turn] | None = None
+    timeline = (await load_head(workspace)).timeline
+    past = await _load_past(workspace, timeline, now)
+    redacted: list[Turn] | None = None
     if turn is None:
-        cleaned = [_cleaned(workspace, each) for each in turns]
-        turn = min(number_last_turn(cleaned, past.last), _TURN_MAX)
+        redacted = [_redact_turn(workspace, each) for each in turns]
+        turn = min(number_last_turn(redacted, past.last), _TURN_MAX)
     moment = Moment(turn, now, final)
     if early := check_too_early(past, moment, pace):
         return EpisodePostponed(early.reason)
-    cleaned = cleaned or [_cleaned(workspace, each) for each in turns]
-    moment = replace(moment, mark=mark_turns(cleaned), zone=await _zone(workspace, timeline))
-    every = drop_recalled(cleaned)
-    left = await _road_left(workspace, past)
-    chosen = select_turns_since(select_new_turns(every.turns, past, moment, pace), left)
-    text, notes = await _told(workspace, OwnTurns(tuple(chosen), every.recalled))
-    moment = replace(moment, now=workspace.clock.now())  # a model takes its time
-    timeline = (await current(workspace)).timeline
-    past = await _past(workspace, timeline, moment.now)
-    match plan_episode(text, _novelty(text, past.open, moment.now), past, moment, pace):
+    redacted = redacted or [_redact_turn(workspace, each) for each in turns]
+    moment = replace(
+        moment,
+        mark=mark_turns(redacted),
+        zone=await find_zone(workspace, make_view(workspace, timeline)),
+    )
+    own = drop_recalled(redacted)
+    departure = await _find_last_departure(workspace, past)
+    chosen = select_turns_since(select_new_turns(own.turns, past, moment, pace), departure)
+    text, notes = await _summarise(workspace, OwnTurns(tuple(chosen), own.recalled))
+    moment = replace(moment, now=workspace.clock.now())
+    # The head is read again on purpose: a model may have taken its time, and of captures that
+    # overlap the later one must see what the earlier one wrote.
+    timeline = (await load_head(workspace)).timeline
+    past = await _load_past(workspace, timeline, moment.now)
+    match plan_episode(text, _measure_novelty(text, past.open, moment.now), past, moment, pace):
         case Wait(reason):
             return EpisodePostponed(reason)
         case Write() | MergeInto() as plan:
-            place = writing(workspace, timeline, moment.now)
-            record = build_episode(plan, moment, place, await phase_at_work(workspace, "project"))
+            place = make_writing(workspace, timeline, moment.now)
+            phase = await find_phase_to_file(workspace, timeline, "project")
+            record = build_episode(plan, moment, place, phase)
     notes += await workspace.project.keep(record)
-    gone = await _line_left(workspace, record)
-    if isinstance(gone, EpisodePostponed):
-        return gone
-    return EpisodeSaved(record, record.supersedes, (*notes, *gone, *await pending_note(workspace)))
+    line = await recheck_line(workspace, record)
+    if line == "given up":
+        return EpisodePostponed(
+            "Another session gave up this line for good: its episode went with it."
+        )
+    if line == "left":
+        notes += (_LINE_LEFT,)
+    return EpisodeSaved(record, record.supersedes, (*notes, *await describe_pending(workspace)))
 
 
-def _cleaned(workspace: Workspace, turn: Turn) -> Turn:
-    """The turn as it may be kept and sent: every text of an episode goes through here, whole.
-
-    Before anything is cut out of it: half a secret looks like none.
-
-    Raises:
-        InvalidRequestError: it holds a secret, and MEMORY_SECRETS is refuse.
-    """
+def _redact_turn(workspace: Workspace, turn: Turn) -> Turn:
+    """The turn without its secrets. It comes before any cut: half a secret is not recognised."""
     text = turn.content.encode(errors="replace").decode()  # half a character cannot be stored
-    return Turn(turn.role, clean(text, workspace.policy.secrets).text, turn.at)
+    return Turn(turn.role, redact_text(text, workspace.policy.secrets).text, turn.at)
 
 
-def _check_turn(turn: int, given: int) -> None:
+def _check_turn(turn: int, count: int) -> None:
     if not 0 <= turn <= _TURN_MAX:
         raise InvalidRequestError(f"turn is {turn}; it must be 0 to {_TURN_MAX:,}.")
-    if turn < given:
+    if turn < count:
         raise InvalidRequestError(
-            f"turn is {turn}, but {given} turns were given. It numbers the last of them, counted "
+            f"turn is {turn}, but {count} turns were given. It numbers the last of them, counted "
             "one by one (each message is a turn) from the beginning of the session."
         )
 
 
-async def _zone(workspace: Workspace, timeline: Timeline) -> tzinfo:
-    """Where the user is, if the profile knows it; a title is not worth an error."""
-    try:
-        known = await read_profile(workspace, view_on(workspace, timeline))
-    except StoreError:
-        return UTC
-    return zone_named(known.zone) or UTC
-
-
-async def _past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past:
-    """The session's episodes: on all roads, forgotten ones too, and what can be seen from here."""
+async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past:
+    """The session's episodes on all lines, with forgotten ones, and the one visible from here."""
     pool = workspace.project
-    here = view_on(workspace, timeline)
+    here = make_view(workspace, timeline)
     everywhere = View(chain=frozenset({ROOT, *timeline.segments}), now=here.now)
     origin = workspace.origin()
     mine = Filters(kinds=frozenset({"episode"}), session=origin.session)
@@ -151,65 +149,54 @@ async def _past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past
         kinds=frozenset({"tombstone"}),
         statement=f"{EPISODE_PREFIX}{name_series(workspace.scope, origin)}",
     )
-    last = await load(pool, await pool.index.find(everywhere, mine, 1))
-    there = await load(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
-    gone = await load(pool, await pool.index.find(everywhere, buried, _TODAY_MAX))
-    open_ = await load(pool, await pool.index.find(here, mine, 1))
-    return Past(find_last([*last, *gone]), (*there, *gone), next(iter(open_), None))
+    last = await load_records(pool, await pool.index.find(everywhere, mine, 1))
+    of_today = await load_records(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
+    gone = await load_records(pool, await pool.index.find(everywhere, buried, _TODAY_MAX))
+    open_ = await load_records(pool, await pool.index.find(here, mine, 1))
+    return Past(find_last([*last, *gone]), (*of_today, *gone), next(iter(open_), None))
 
 
-async def _road_left(workspace: Workspace, past: Past) -> datetime | None:
-    """When a road was last left on this branch since the last episode.
+async def _find_last_departure(workspace: Workspace, past: Past) -> datetime | None:
+    """When this branch was last moved back since the last episode.
 
-    Of a session without an episode it is not known when it began: only its own moves count.
+    Without an episode the session's beginning is unknown, so only its own moves count.
     """
     pool = workspace.project
     newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
     after = find_time(past.last) if past.last else None
-    moves = await load(pool, [id_ for id_ in newest if after is None or parse_id_time(id_) > after])
+    moves = await load_records(
+        pool, [id_ for id_ in newest if after is None or parse_id_time(id_) > after]
+    )
     left = [
         record.created_at
         for record in moves
-        if record.move is not None
-        and record.move.act in ("backtrack", "restore")
-        and record.move.branch == workspace.caller.branch
+        if is_move_back(workspace, record)
         and (after is not None or record.origin.session == workspace.origin().session)
     ]
     return max(left, default=None)
 
 
-async def _told(workspace: Workspace, heard: OwnTurns) -> tuple[str, tuple[str, ...]]:
-    """What the turns tell: a model's words if there is one that answers, else their own."""
-    own = summarise_turns(heard)
+async def _summarise(workspace: Workspace, turns: OwnTurns) -> tuple[str, tuple[str, ...]]:
+    """A summary by the language model if it answers, else by rules; and a note if it failed."""
+    own = summarise_turns(turns)
     if workspace.language is None or not own:
         return own, ()
     try:
-        said = await workspace.language.summarise(
-            [f"{turn.role}: {turn.content}" for turn in heard.turns]
+        answer = await workspace.language.summarise(
+            [f"{turn.role}: {turn.content}" for turn in turns.turns]
         )
     except ModelUnavailableError as error:
         return own, (f"Summed up without the language model: {error}",)
-    cleaned = _cleaned(workspace, Turn("assistant", said)).content
-    return clean_summary(cleaned, heard.recalled) or own, ()
+    redacted = _redact_turn(workspace, Turn("assistant", answer)).content
+    return clean_summary(redacted, turns.recalled) or own, ()
 
 
-def _novelty(text: str, known: Record | None, now: datetime) -> float:
-    return measure_novelty(_terms(text, now), _terms(known.content, now) if known else frozenset())
+def _measure_novelty(text: str, known: Record | None, now: datetime) -> float:
+    return measure_novelty(
+        _extract_terms(text, now), _extract_terms(known.content, now) if known else frozenset()
+    )
 
 
-def _terms(text: str, now: datetime) -> frozenset[str]:
-    """The words that carry a meaning, as the index knows them."""
+def _extract_terms(text: str, now: datetime) -> frozenset[str]:
+    """The terms of the text as the index has them."""
     return frozenset(term.text for term in parse_query(drop_speakers(text), now).terms)
-
-
-async def _line_left(workspace: Workspace, record: Record) -> tuple[str, ...] | EpisodePostponed:
-    """What to say if another session left this line while the episode was being written."""
-    head = await current(workspace)
-    if record.segment in await forgotten_here(workspace, head):
-        await workspace.project.erase({record.id})
-        return EpisodePostponed(
-            "Another session gave up this line for good: its episode went with it."
-        )
-    if record.segment in head.timeline.chain(workspace.caller.branch):
-        return ()
-    return ("Another session backtracked meanwhile: this was stored on the line that was left.",)

@@ -1,11 +1,11 @@
-"""Working off what hooks left: a session's end becomes an episode, a compaction a summary.
+"""Processes the events that hooks left: a session's end becomes an episode, a compaction a summary.
 
-The effect first, then the event is removed. Whoever is killed in between leaves the event, and the
-next one finds the effect there already: an episode knows its turns again by their words, a summary
-supersedes the one before it and is not written twice. One process works at a time.
+An event is removed after its effect. A process that is killed in between leaves the event, and the
+next one finds the effect: an episode recognises its turns, and a summary is not written twice. One
+process works at a time.
 
-What waited while its branch was moved back is dropped: it tells of a road that was given up, and
-would come back on the new one. So whoever moves back works the inbox off first.
+An event is entry if its branch was moved back since, because it tells of the line that was left.
+So a backtrack processes the inbox first.
 """
 
 import asyncio
@@ -24,26 +24,26 @@ from memory_mcp.domain.sessions import (
     InboxReport,
     SessionEnded,
 )
-from memory_mcp.engine.head import current
-from memory_mcp.engine.workspace import Caller, Workspace, writes_refused
+from memory_mcp.engine.head import load_head
+from memory_mcp.engine.records import find_moves_back
+from memory_mcp.engine.workspace import Caller, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.sessions.catch_up import catch_up
-from memory_mcp.sessions.consolidate import COMPACTED_BY, keep_compacted
-from memory_mcp.sessions.episodes import episodic_capture
-from memory_mcp.sessions.moved_back import GIVEN_UP, moved_back_since
+from memory_mcp.sessions.consolidate import COMPACTED_BY, GIVEN_UP, write_compaction
+from memory_mcp.sessions.episodes import capture_episode
 from memory_mcp.text.drafts import check_branch
 from memory_mcp.text.transcript import read_turns
 
 _LOG: Final = logging.getLogger("memory_mcp.inbox")
 _LOOK_SECONDS: Final = 30.0
-"""How often a server looks by itself; a prompt wakes it earlier."""
+"""How often a server looks into the inbox; a prompt wakes it earlier."""
 
 
-async def keep_worked_off(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Work off what hooks drop, until this session ends."""
+async def keep_inbox_processed(workspace: Workspace, leaving: asyncio.Event) -> None:
+    """Process the inbox now and then, until this session ends."""
     while not leaving.is_set():
         try:
-            await work_off(workspace)
+            await process_inbox(workspace)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
         came = workspace.conversations.prompts.came
@@ -54,52 +54,49 @@ async def keep_worked_off(workspace: Workspace, leaving: asyncio.Event) -> None:
         came.clear()
 
 
-async def work_off(workspace: Workspace) -> InboxReport:
-    """Work off what waits, if nobody else does; a session that leaves no trace works off nothing.
+async def process_inbox(workspace: Workspace) -> InboxReport:
+    """Process the waiting events, unless another process does; a meta session processes none.
 
-    What cannot be done now (the disk, the index) waits on; what never can is dropped with a note,
-    or moved aside where that is our own fault.
+    An event that cannot be processed now stays. One that never can be is dropped with a note, or
+    moved aside if it met a fault of ours.
 
     Raises:
         StoreUnavailableError: the inbox itself cannot be read.
     """
-    if writes_refused(workspace):
+    if refuse_writes(workspace):
         return InboxReport()
     waiting = await workspace.inbox.waiting()
     if all(
-        isinstance(dropped.event, ConversationRewound) and not _old(workspace, dropped)
-        for dropped in waiting
+        isinstance(entry.event, ConversationRewound) and not _is_too_old(workspace, entry)
+        for entry in waiting
     ):
         return InboxReport()
     done = 0
     notes: list[str] = []
     async with workspace.inbox.alone() as mine:
-        if mine:  # what a killed worker wrote may not be in the index yet: it is to be known again
+        if mine:  # what a killed process wrote may not be indexed yet, and must be recognised
             await catch_up(workspace)
-        for dropped in await workspace.inbox.waiting() if mine else ():
-            became = await _worked_off(workspace, dropped)
-            done += became.done
-            if became.note:
-                notes.append(f"{dropped.name}: {became.note}")
+        for entry in await workspace.inbox.waiting() if mine else ():
+            result = await _process_event(workspace, entry)
+            done += result.done
+            if result.note:
+                notes.append(f"{entry.name}: {result.note}")
                 _LOG.log(
-                    logging.WARNING if became.lost else logging.INFO,
-                    "dropped from the inbox: %s" if became.done else "%s",
+                    logging.WARNING if result.lost else logging.INFO,
+                    "dropped from the inbox: %s" if result.done else "%s",
                     notes[-1],
                 )
     return InboxReport(done, tuple(notes))
 
 
 async def inbox_findings(workspace: Workspace) -> list[Finding]:
-    """Work off all that can be, and name what is left."""
-    with suppress(MemoryMcpError):  # what waits is named below
-        while (await work_off(workspace)).done:
+    """Process all events that can be processed, and report the others."""
+    with suppress(MemoryMcpError):  # what still waits is reported below
+        while (await process_inbox(workspace)).done:
             pass
     found = list(await workspace.inbox.findings())
-    waiting = [
-        each
-        for each in await workspace.inbox.waiting()
-        if not isinstance(each.event, ConversationRewound)
-    ]
+    entries = await workspace.inbox.waiting()
+    waiting = [entry for entry in entries if not isinstance(entry.event, ConversationRewound)]
     if waiting:
         what = f"{len(waiting)} event(s) of hooks wait in the inbox, since {waiting[0].event.at}."
         remedy = "They are tried again with each command; the log says what keeps them."
@@ -107,84 +104,87 @@ async def inbox_findings(workspace: Workspace) -> list[Finding]:
     return found
 
 
-class _Became(NamedTuple):
-    """What became of an event: why it left nothing, and whether something was lost by that."""
+class _Result(NamedTuple):
+    """Whether an event is done, why it had no effect, and whether that lost something."""
 
     note: str = ""
     lost: bool = False
     done: bool = True
 
 
-_WAITS: Final = _Became(done=False)
+_WAITS: Final = _Result(done=False)
 
 
-async def _worked_off(workspace: Workspace, dropped: InboxEvent) -> _Became:
-    """Its effect, then its removal."""
+async def _process_event(workspace: Workspace, entry: InboxEvent) -> _Result:
     try:
-        became = await _effect(workspace, dropped)
+        result = await _apply_event(workspace, entry)
     except MemoryMcpError as error:
-        return _Became(f"waits on: {error}", done=False)
+        return _Result(f"waits on: {error}", done=False)
     except Exception:  # noqa: BLE001  # a fault of ours must not keep the others waiting
-        _LOG.exception("%s could not be worked off and was moved aside", dropped.name)
-        await workspace.inbox.aside(dropped)
+        _LOG.exception("%s could not be worked off and was moved aside", entry.name)
+        await workspace.inbox.aside(entry)
         return _WAITS
-    if became.done:
-        await workspace.inbox.done(dropped)
-    return became
+    if result.done:
+        await workspace.inbox.done(entry)
+    return result
 
 
-async def _effect(workspace: Workspace, dropped: InboxEvent) -> _Became:
-    event = dropped.event
-    if _old(workspace, dropped):
-        return _Became("it is too old", lost=True)
+async def _apply_event(workspace: Workspace, entry: InboxEvent) -> _Result:
+    event = entry.event
+    if _is_too_old(workspace, entry):
+        return _Result("it is too old", lost=True)
     try:
         match event:
             case SessionEnded():
-                return await _ended(_as_then(workspace, event), event)
+                return await _capture_session(_workspace_of_event(workspace, event), event)
             case ConversationCompacted():
-                then = _as_then(workspace, event)
-                return _Became(await keep_compacted(then, event.compact_summary, event.at))
+                then = _workspace_of_event(workspace, event)
+                return _Result(await write_compaction(then, event.compact_summary, event.at))
             case ConversationRewound():
                 return _WAITS  # the session's next prompt takes it
             case _:
                 assert_never(event)
-    except InvalidRequestError as error:  # a branch that is gone, a secret that is to be refused
-        return _Became(str(error), lost=True)
+    except InvalidRequestError as error:  # the branch is gone, or a secret is refused
+        return _Result(str(error), lost=True)
 
 
-async def _ended(workspace: Workspace, event: SessionEnded) -> _Became:
-    if await moved_back_since(workspace, await current(workspace), event.at):
-        return _Became(GIVEN_UP, lost=True)
+async def _capture_session(workspace: Workspace, event: SessionEnded) -> _Result:
+    if await find_moves_back(workspace, await load_head(workspace), event.at):
+        return _Result(GIVEN_UP, lost=True)
     data = await workspace.inbox.transcript(event)
     if data is None:
-        return _Became(f"no transcript of the session at {event.transcript_path!r}", lost=True)
+        return _Result(f"no transcript of the session at {event.transcript_path!r}", lost=True)
     turns = read_turns(data)
     if not turns:
-        return _Became("nothing was said")
-    outcome = await episodic_capture(workspace, turns, None, final=True)
+        return _Result("nothing was said")
+    outcome = await capture_episode(workspace, turns, None, final=True)
     if not isinstance(outcome, EpisodeSaved):
-        return _Became(outcome.reason)
-    head = await current(workspace)
-    if not await moved_back_since(workspace, head, event.at):
-        return _Became()
-    if outcome.record.segment in head.timeline.chain(workspace.caller.branch):  # it came too late
+        return _Result(outcome.reason)
+    # The head is read again on purpose: a backtrack during the capture outdates the episode.
+    head = await load_head(workspace)
+    if not await find_moves_back(workspace, head, event.at):
+        return _Result()
+    if outcome.record.segment in head.timeline.chain(workspace.caller.branch):
         await workspace.project.erase({outcome.record.id})
-    return _Became(GIVEN_UP, lost=True)
+    return _Result(GIVEN_UP, lost=True)
 
 
-def _as_then(workspace: Workspace, event: SessionEnded | ConversationCompacted) -> Workspace:
-    """The workspace as that session has it: its own branch, where we are that session."""
+def _workspace_of_event(
+    workspace: Workspace, event: SessionEnded | ConversationCompacted
+) -> Workspace:
+    """The workspace of the event's session, on its branch."""
     own = event.session == workspace.origin().session
     branch = workspace.caller.branch if own else check_branch(event.branch)
     caller = Caller(workspace.scope, branch, client=COMPACTED_BY, conversation=event.session)
     return replace(workspace, caller=caller)
 
 
-def _old(workspace: Workspace, dropped: InboxEvent) -> bool:
-    if isinstance(dropped.event, ConversationRewound):
-        kept = timedelta(hours=limits.REWOUND_HOURS_MAX)
-    elif isinstance(dropped.event, ConversationCompacted):
-        kept = timedelta(days=limits.COMPACTION_DAYS_MAX)
-    else:
-        kept = timedelta(days=limits.EVENT_DAYS_MAX)
-    return workspace.clock.now() - dropped.event.at > kept
+def _is_too_old(workspace: Workspace, entry: InboxEvent) -> bool:
+    match entry.event:
+        case ConversationRewound():
+            age_max = timedelta(hours=limits.REWOUND_HOURS_MAX)
+        case ConversationCompacted():
+            age_max = timedelta(days=limits.COMPACTION_DAYS_MAX)
+        case SessionEnded():
+            age_max = timedelta(days=limits.EVENT_DAYS_MAX)
+    return workspace.clock.now() - entry.event.at > age_max

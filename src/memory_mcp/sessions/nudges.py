@@ -1,7 +1,7 @@
-"""Leaving a nudge for the user, and bringing one up when a session begins.
+"""Leaves nudges for the user, and brings one up when a session begins.
 
-A nudge is another program's text. One that comes through a command is cleaned before it is written,
-and every one before it is shown: what lies in the queue may have come by another way.
+A nudge is another program's text. A command redacts it before it is written. Every nudge is
+redacted again before it is shown, because it may have reached the queue by another way.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from memory_mcp.domain.nudges import (
     WaitingNudges,
 )
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.cleaning import clean, cleaned_text
-from memory_mcp.engine.workspace import Opening, Workspace, reads_refused, writes_refused
+from memory_mcp.engine.redaction import redact_text, redact_with_note
+from memory_mcp.engine.workspace import Opening, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.text.drafts import check_nudge
@@ -37,16 +37,16 @@ _SLOW: Final = SessionNudge(
 async def add_nudge(
     workspace: Workspace, text: str, priority: int, expires_at: datetime | None
 ) -> NudgeReceipt | Skipped:
-    """Leave a nudge: it waits, durably, when this returns.
+    """Leave a nudge; it is durable when this returns.
 
     Raises:
         InvalidRequestError: it cannot be brought up; the message says why and what would do.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     now = workspace.clock.now()
-    text, notes = cleaned_text(workspace, text)
-    text = _one_line(text)
+    text, notes = redact_with_note(workspace, text)
+    text = _join_lines(text)
     check_nudge(text, priority, expires_at, now)
     nudge = Nudge(
         id=NudgeId(workspace.ids.new(now)),
@@ -61,47 +61,48 @@ async def add_nudge(
     return NudgeReceipt(nudge, notes)
 
 
-async def waiting_nudges(workspace: Workspace) -> WaitingNudges | Skipped:
-    """What waits for the user, best first; nothing is taken.
+async def list_nudges(workspace: Workspace) -> WaitingNudges | Skipped:
+    """The nudges that wait for the user, best first; none is taken.
 
-    Other programs wrote all of it, the names of files and of themselves as well.
+    Other programs wrote all of it, file names and program names included, so all is sanitised.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
     found = await workspace.nudges.waiting(workspace.scope.user, workspace.clock.now())
     shown = (
-        n.model_copy(update={"text": _shown(workspace, n), "by": _plain(workspace, n.by)})
+        n.model_copy(
+            update={"text": _sanitise_nudge(workspace, n), "by": _sanitise(workspace, n.by)}
+        )
         for n in found.nudges
     )
     return WaitingNudges(
         tuple(shown),
-        tuple(_plain(workspace, each) for each in found.unread),
-        tuple(_plain(workspace, each) for each in found.strange),
+        tuple(_sanitise(workspace, each) for each in found.unread),
+        tuple(_sanitise(workspace, each) for each in found.strange),
     )
 
 
 async def clear_nudges(workspace: Workspace, *, everything: bool = False) -> NudgeRemoval | Skipped:
-    """Remove all that waits for the user, unseen; with `everything` what is no nudge as well."""
-    if workspace.policy.meta and not reads_refused(workspace):
+    """Remove all nudges that wait for the user; with `everything` also files that are no nudge."""
+    if workspace.policy.meta and not refuse_reads(workspace):
         return Skipped(
             "Nothing was removed: this is a meta session (MEMORY_MODE=meta), which leaves "
             "everything as it is. `nudge list` shows what waits."
         )
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
     return await workspace.nudges.clear(workspace.scope.user, everything=everything)
 
 
-async def brought_up(
+async def bring_up_nudge(
     workspace: Workspace, before: Sequence[str], budget_tokens: int
 ) -> list[Section]:
     """The section with the conversation's icebreaker, the same in each of its calls.
 
-    The first call takes it, or the next one if the queue failed or was too slow. What has expired
-    since is not shown. A session that leaves no trace takes none, and nor does a call that might
-    have no room for it: then the next one does.
+    The first call takes it, or the next one if the queue failed or was too slow, or if the budget
+    had no room. It is not shown after it expired. A session that writes nothing takes none.
     """
-    if writes_refused(workspace):
+    if refuse_writes(workspace):
         return []
     fits = not render_context(before, [_LONGEST], budget_tokens).left_out
     if not fits and workspace.caller.conversation is None:
@@ -111,21 +112,22 @@ async def brought_up(
         if not fits:
             return []
         opening.taking = NudgeHandover()
-        opening.task = asyncio.create_task(_icebreaker(workspace, opening.taking))
+        opening.task = asyncio.create_task(_take_icebreaker(workspace, opening.taking))
     try:
-        found = await _found(opening, opening.task)
+        found = await _await_icebreaker(opening, opening.task)
     except asyncio.CancelledError:
         if workspace.caller.conversation is None:
-            workspace.conversations.shown_later(opening)
+            workspace.conversations.return_opening(opening)
         raise
-    said = {_HEADING: found.text_at(workspace.clock.now()), "Nudges": found.note}
-    return [Section(heading, facts=(fact,), firm=True) for heading, fact in said.items() if fact]
+    facts = {_HEADING: found.text_at(workspace.clock.now()), "Nudges": found.note}
+    return [Section(heading, facts=(fact,), firm=True) for heading, fact in facts.items() if fact]
 
 
-async def _found(opening: Opening, task: asyncio.Task[SessionNudge]) -> SessionNudge:
-    """What is brought up. Once the queue removes a nudge it is waited for: nobody else has it.
+async def _await_icebreaker(opening: Opening, task: asyncio.Task[SessionNudge]) -> SessionNudge:
+    """The icebreaker, or a note that the queue is slow.
 
-    The conversation keeps the task: what a cancelled call has taken is shown by the next one.
+    A nudge that the queue is removing is waited for, because nobody else has it. The conversation
+    keeps the task, so the next call shows what a cancelled one has taken.
     """
     done, _ = await asyncio.wait({task}, timeout=limits.NUDGE_SECONDS_MAX)
     found = _SLOW if not done and opening.taking.leaves() else await asyncio.shield(task)
@@ -134,28 +136,28 @@ async def _found(opening: Opening, task: asyncio.Task[SessionNudge]) -> SessionN
     return found
 
 
-async def _icebreaker(workspace: Workspace, taking: NudgeHandover) -> SessionNudge:
-    """What is brought up; a queue that fails is a note, never an error."""
+async def _take_icebreaker(workspace: Workspace, taking: NudgeHandover) -> SessionNudge:
+    """Take a nudge from the queue; a failure becomes a note."""
     try:
         nudge = await workspace.nudges.take(workspace.scope.user, workspace.clock.now(), taking)
     except MemoryMcpError as error:
         return SessionNudge(note=f"The queue could not be asked: {error}")
     if nudge is None:
         return _SLOW if taking.left else SessionNudge()
-    return SessionNudge(_shown(workspace, nudge), expires_at=nudge.expires_at)
+    return SessionNudge(_sanitise_nudge(workspace, nudge), expires_at=nudge.expires_at)
 
 
-def _shown(workspace: Workspace, nudge: Nudge) -> str:
-    """The nudge as it may be read. It is taken already: a secret in it cannot refuse it."""
-    return _plain(workspace, nudge.text)[: limits.NUDGE_CHARS_MAX]
+def _sanitise_nudge(workspace: Workspace, nudge: Nudge) -> str:
+    """The text without secrets: the nudge is taken already, so it cannot be refused."""
+    return _sanitise(workspace, nudge.text)[: limits.NUDGE_CHARS_MAX]
 
 
-def _plain(workspace: Workspace, text: str) -> str:
-    """On one line, without what cannot be seen, and without secrets unless they are wanted."""
+def _sanitise(workspace: Workspace, text: str) -> str:
+    """The text on one line, without invisible characters, and without secrets unless allowed."""
     secrets = "allow" if workspace.policy.secrets == "allow" else "redact"
     seen = text.encode(errors="replace").decode()  # a name may hold half a character
-    return _one_line(clean(seen, secrets).text)
+    return _join_lines(redact_text(seen, secrets).text)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

@@ -1,8 +1,7 @@
-"""What goes with a prompt of the user: the few memories that bear on it, and nothing else.
+"""Adds to a prompt of the user the few memories that bear on it.
 
-Called by hooks before the model sees the prompt, so it is looked for here alone: the cloud, and a
-server far away that makes vectors, are never asked. A session is given each memory once, and not
-what it has read when it began or wrote itself.
+A hook waits for it, so it searches locally: it asks neither the cloud nor a remote embedder. It
+gives a session each memory once, and none that the session has read or written itself.
 """
 
 import asyncio
@@ -16,21 +15,21 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import cut, normalised
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.reading import hits_of, newest
-from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, reads_refused
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import load_hits, load_newest
+from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
-from memory_mcp.search.find import find_here
-from memory_mcp.sessions.nudges import brought_up
+from memory_mcp.search.local import find_local
+from memory_mcp.sessions.nudges import bring_up_nudge
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
-"""From here on are the scripts that put no spaces between words."""
+"""The scripts from here on put no spaces between words."""
 _ASKS: Final = ("?", "？", "؟")  # noqa: RUF001  # the full-width one is meant
 _LEFT_MAX: Final = 8
-"""Memories of a road that was left, by name; the answer says how many more there are."""
+"""Memories that are named after a rewind; the answer says if there are more."""
 
 _WENT_BACK: Final = (
     "The user went back to an earlier point of this conversation (/rewind). Memory stays as it is "
@@ -40,35 +39,35 @@ _WENT_BACK: Final = (
 
 
 async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str:
-    """What to tell the model with this prompt; nearly always nothing."""
-    if reads_refused(workspace):
+    """The text to put before this prompt; nearly always empty."""
+    if refuse_reads(workspace):
         return ""
-    given = _of_session(workspace, session)
-    if workspace.caller.branch != workspace.conversations.begun_on and not given.greeted:
-        await note_branch(workspace)  # after `/clear` the session is another, and the branch is not
-    view = view_on(workspace, (await current(workspace)).timeline)
+    shown = _load_shown(workspace, session)
+    if workspace.caller.branch != workspace.conversations.begun_on and not shown.greeted:
+        await note_branch(workspace)  # `/clear` began another session on the same branch
+    view = make_view(workspace, (await load_head(workspace)).timeline)
     before: list[str] = []
     sections: list[Section] = []
-    if left := await _left(workspace, view, session):
+    if left := await _list_left(workspace, view, session):
         before.append(_WENT_BACK)
         sections.append(Section("Written on the way that was left", facts=left))
-    sections += await _greeting(workspace, given)
-    found = await _found(workspace, prompt, view, given, session)
+    sections += await _greet(workspace, shown)
+    found = await _find_likely(workspace, prompt, view, shown, session)
     budget = limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
     block = render_context((), [*sections, Section(_HEADING, found)], budget - 1)
     if not block.shown:
         return ""
-    told = [record.id for record in found if record.id in block.text]
-    for id_ in told:
-        given.note(id_)
-    if told and session and not workspace.policy.meta:
+    given = [record.id for record in found if record.id in block.text]
+    for id_ in given:
+        shown.note(id_)
+    if given and session and not workspace.policy.meta:
         with suppress(MemoryMcpError):  # then only this server knows
-            await workspace.inbox.note_given(session, told)
+            await workspace.inbox.note_given(session, given)
     return "\n".join([*before, block.text])
 
 
-def _of_session(workspace: Workspace, session: str) -> ShownMemories:
-    """What the session was given. Where one client has the server to itself, it is on now."""
+def _load_shown(workspace: Workspace, session: str) -> ShownMemories:
+    """What the session was shown. It becomes the current one if one client owns the server."""
     prompts = workspace.conversations.prompts
     prompts.came.set()
     if workspace.caller.conversation == "" and session != prompts.session:
@@ -79,89 +78,89 @@ def _of_session(workspace: Workspace, session: str) -> ShownMemories:
 
 
 async def note_branch(workspace: Workspace) -> None:
-    """Note where the session is: its hooks are other processes, and go where it goes."""
+    """Note the session's branch for its hooks, which are other processes."""
     session = workspace.origin().session
     if session and not workspace.policy.meta:
         with suppress(MemoryMcpError):  # then they stay where the session began
             await workspace.inbox.note_branch(session, workspace.caller.branch)
 
 
-async def _greeting(workspace: Workspace, given: ShownMemories) -> list[Section]:
-    """The nudge that waits, with the session's first prompt; a slow queue is asked again."""
-    if given.greeted:
+async def _greet(workspace: Workspace, shown: ShownMemories) -> list[Section]:
+    """The waiting nudge, with the session's first prompt; a slow queue is asked again later."""
+    if shown.greeted:
         return []
     try:
         async with asyncio.timeout(limits.PROMPT_NUDGE_SECONDS_MAX):
-            sections = await brought_up(workspace, (), limits.PROMPT_TOKENS_MAX)
+            sections = await bring_up_nudge(workspace, (), limits.PROMPT_TOKENS_MAX)
     except TimeoutError:
         return []
-    given.greeted = True
+    shown.greeted = True
     return sections
 
 
-async def _found(
-    workspace: Workspace, prompt: str, view: View, given: ShownMemories, session: str
+async def _find_likely(
+    workspace: Workspace, prompt: str, view: View, shown: ShownMemories, session: str
 ) -> Sequence[Record]:
-    """The memories that are more likely meant than not, best first."""
+    """The memories that the prompt more likely means than not, best first."""
     text = normalised(prompt[: limits.PROMPT_CHARS_MAX]).strip()
     if text.startswith(("/", "!", "#")):  # a command, a shell's line, a note for CLAUDE.md
         return ()
-    says = _says(text, view.now)
-    if says == "little":
+    words = _measure_prompt(text, view.now)
+    if words == "little":
         return ()
-    matches = await find_here(_here_alone(workspace), text, view, Filters())
-    shown = await workspace.inbox.shown(session) if session else frozenset[str]()
+    matches = await find_local(_without_remote_embedder(workspace), text, view, Filters())
+    read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
-    if says == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
+    if words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
-    likely = [place for place in fits if place.id not in given and place.id not in shown]
-    hits, _ = await hits_of(likely, matches.home, view, 2 * limits.PROMPT_HITS_MAX)
+    likely = [place for place in fits if place.id not in shown and place.id not in read]
+    hits, _ = await load_hits(likely, matches.home, view, 2 * limits.PROMPT_HITS_MAX)
     own = workspace.named(session) or workspace.origin().session
     records = [hit.record for hit in hits if not own or hit.record.origin.session != own]
-    records.sort(key=lambda record: record.kind == "episode")  # what holds says more than a story
+    records.sort(key=lambda record: record.kind == "episode")  # a fact says more than an episode
     return records[: limits.PROMPT_HITS_MAX]
 
 
-def _says(text: str, now: datetime) -> Literal["little", "few", "enough"]:
-    """Whether it has enough words that carry a meaning; a name may be several terms.
+def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enough"]:
+    """How many meaningful words the text has.
 
-    A whole question may have few of them, if what it asks for is one memory alone.
+    Few of them do for a whole question, if it matches one memory alone.
     """
     words = len(text.split()) >= limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
-    asked = parse_query(text, now)
-    if not words or asked.only_stop_words:
+    question = parse_query(text, now)
+    if not words or question.only_stop_words:
         return "little"
-    if len(asked.terms) >= limits.PROMPT_TERMS_MIN:
+    if len(question.terms) >= limits.PROMPT_TERMS_MIN:
         return "enough"
-    few = text.endswith(_ASKS) and len(asked.terms) >= limits.PROMPT_TERMS_FEW
+    few = text.endswith(_ASKS) and len(question.terms) >= limits.PROMPT_TERMS_FEW
     return "few" if few else "little"
 
 
-def _here_alone(workspace: Workspace) -> Workspace:
-    """The workspace without an embedder that is elsewhere."""
+def _without_remote_embedder(workspace: Workspace) -> Workspace:
+    """The workspace without an embedder on another machine."""
 
-    def here(pool: Pool) -> Pool:
-        there = pool.meaning is not None and not pool.meaning.embedder.here
-        return replace(pool, meaning=None) if there else pool
+    def keep_local(pool: Pool) -> Pool:
+        remote = pool.meaning is not None and not pool.meaning.embedder.here
+        return replace(pool, meaning=None) if remote else pool
 
-    return replace(workspace, project=here(workspace.project), user=here(workspace.user))
+    project, user = keep_local(workspace.project), keep_local(workspace.user)
+    return replace(workspace, project=project, user=user)
 
 
-async def _left(workspace: Workspace, view: View, session: str) -> list[str]:
-    """What the session wrote after the point that the user went back to; told once."""
+async def _list_left(workspace: Workspace, view: View, session: str) -> list[str]:
+    """Titles of what the session wrote after the point to which the user rewound; told once."""
     if not session or workspace.policy.meta:
         return []
     try:
         went = await workspace.inbox.went_back(session)
-    except MemoryMcpError:  # it is told with the next prompt
+    except MemoryMcpError:  # the next prompt tries again
         return []
     if went is None or not isinstance(went.since, datetime):
         return []
     mine = Filters(session=workspace.named(session), since=went.since)
-    records = (await newest(workspace, view, mine, limits.RESULTS_MAX)).records
-    named = [f"{_name(record)} [{record.id}]" for record in records[:_LEFT_MAX]]
+    records = (await load_newest(workspace, view, mine, limits.RESULTS_MAX)).records
+    named = [
+        f"{cut(record.title or ' '.join(record.content.split()), 60)} [{record.id}]"
+        for record in records[:_LEFT_MAX]
+    ]
     return [*named, "… and more"] if len(records) > _LEFT_MAX else named
-
-
-def _name(record: Record) -> str:
-    return cut(record.title or " ".join(record.content.split()), 60)  # to know it by

@@ -10,11 +10,11 @@ from memory_mcp.domain.cloud import Listing, Stored, Test
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.limits import LISTED_PAGES_MAX, LISTING_LAG_SECONDS_MAX
 from memory_mcp.domain.record import Record, format_time
-from memory_mcp.engine.head import absorb
+from memory_mcp.engine.cloud import accepts_cloud_records
+from memory_mcp.engine.head import absorb_moves
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.engine.pending import lets_in
-from memory_mcp.engine.reading import together
+from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteUnavailableError
 from memory_mcp.storage.supermemory.documents import record_of
@@ -72,7 +72,7 @@ async def pull(
     if mirror is None:
         return result
     mirror.looked()
-    if not lets_in(workspace, pool):
+    if not accepts_cloud_records(workspace, pool):
         return result
     since = "" if whole else await mirror.outbox.seen_until()
     # after a loss the index may still know what is gone
@@ -101,7 +101,7 @@ def describe_future_date(record: Record, now: datetime) -> str:
 async def apply_incoming(workspace: Workspace, pool: Pool) -> None:
     """Let incoming records move the head, and erase what this machine's own records erase."""
     if pool is workspace.project:
-        await absorb(workspace)
+        await absorb_moves(workspace)
     if await pool.index.erase_late():
         pool.changes.note()
     await note_deletes(pool)
@@ -196,4 +196,4 @@ async def _fetch_content(mirror: Mirror, documents: Sequence[Stored]) -> list[St
             return document
         return await mirror.remote.get(mirror.namespace, document.id) or document
 
-    return await together(fetch(document) for document in documents)
+    return await gather_all(fetch(document) for document in documents)

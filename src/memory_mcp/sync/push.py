@@ -38,7 +38,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.engine.reading import together
+from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import Pool
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteRejectedError, StoreError
 from memory_mcp.storage.supermemory.backoff import after_failure, confirm_in, may_ask, pause
@@ -285,7 +285,7 @@ async def _list_states(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[Record
 
 async def _fetch_states(mirror: Mirror, parcels: Sequence[Parcel]) -> dict[RecordId, State | None]:
     """The states, asked one by one, which is sure; None: the document is not there."""
-    found = await together(mirror.remote.get(mirror.namespace, p.record) for p in parcels)
+    found = await gather_all(mirror.remote.get(mirror.namespace, p.record) for p in parcels)
     return {
         parcel.record: document.state if document else None
         for parcel, document in zip(parcels, found, strict=True)

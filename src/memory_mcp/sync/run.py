@@ -11,14 +11,14 @@ from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.cloud import Letter, Tally, Test
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
+from memory_mcp.engine.cloud import count_outboxes, describe_untrusted_cloud
 from memory_mcp.engine.index_sync import Progress
-from memory_mcp.engine.pending import kept_out, tally_of
-from memory_mcp.engine.reading import together
+from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import MemoryMcpError, RemoteError
 from memory_mcp.sync.pull import PullResult, pull
 from memory_mcp.sync.push import deliver_claim, drain, note_deletes
-from memory_mcp.trust.erasing import PendingErasure, erase_waiting, waiting_to_be_erased
+from memory_mcp.trust.erasing import PendingErasure, erase_pending, list_pending_erasures
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
@@ -56,18 +56,18 @@ async def report_sync(
 ) -> SyncReport:
     """What is still to be delivered. Asks nothing of the cloud."""
     return SyncReport(
-        await tally_of(workspace),
+        await count_outboxes(workspace),
         sum([len(await _find_unmirrored(pool)) for pool in workspace.pools]),
         pulled or PullResult(),
         stopped,
-        tuple(await waiting_to_be_erased(workspace)),
-        kept_out=" ".join(kept_out(workspace)),
+        tuple(await list_pending_erasures(workspace)),
+        kept_out=" ".join(describe_untrusted_cloud(workspace)),
     )
 
 
 async def erase_forgotten_elsewhere(workspace: Workspace) -> SyncReport:
     """Erase what waits for the user's word. Asks nothing of the cloud."""
-    erased = await erase_waiting(workspace)
+    erased = await erase_pending(workspace)
     return replace(await report_sync(workspace), erased=tuple(erased))
 
 
@@ -91,7 +91,7 @@ async def sync(
             await drain(pool, advance)
     except RemoteError as error:
         return await report_sync(workspace, pulled, str(error))
-    tally = await tally_of(workspace)
+    tally = await count_outboxes(workspace)
     stopped = (tally.standing.reason or _HELD) if tally.pending else ""
     return await report_sync(workspace, pulled, stopped)
 
@@ -129,7 +129,7 @@ async def _wait_for_work(workspace: Workspace, leaving: asyncio.Event) -> None:
         return
     seconds = DELIVERY_IDLE_SECONDS_MAX
     with suppress(MemoryMcpError):
-        tally = await tally_of(workspace)
+        tally = await count_outboxes(workspace)
         if tally.next_due is not None:
             due = max(tally.next_due, tally.standing.paused_until) - mirror.now()
             seconds = min(seconds, max(due, _PAUSE_SECONDS_MIN))
@@ -161,7 +161,7 @@ async def _note_unmirrored(pool: Pool, advance: Progress) -> None:
         await mirror.outbox.mark(mirrored)
         missing = [id_ for id_ in ids if id_ not in mirrored]
         doubted = [id_ for id_ in missing if id_ in known]  # a listing may lag: ask one by one
-        found = await together(mirror.remote.get(mirror.namespace, id_) for id_ in doubted)
+        found = await gather_all(mirror.remote.get(mirror.namespace, id_) for id_ in doubted)
         lost = {id_ for id_, document in zip(doubted, found, strict=True) if document is None}
         await mirror.outbox.unmark(lost)
         await mirror.outbox.note([Letter(id_, "add") for id_ in missing], mirror.now())

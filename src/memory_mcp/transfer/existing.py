@@ -10,8 +10,8 @@ from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.reading import load
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.moves import fold_moves
@@ -95,7 +95,7 @@ class ExistingRecords:
 
 async def take_inventory(workspace: Workspace) -> Inventory:
     """What exists now."""
-    timeline = (await current(workspace)).timeline
+    timeline = (await load_head(workspace)).timeline
     ids: list[set[RecordId]] = []
     erased: set[RecordId] = set()
     for pool in workspace.pools:
@@ -104,7 +104,7 @@ async def take_inventory(workspace: Workspace) -> Inventory:
         if pool.mirror:
             erased |= await pool.mirror.outbox.gone()
     project_ids, user_ids = ids
-    view = view_on(workspace, timeline)
+    view = make_view(workspace, timeline)
     return Inventory(timeline, workspace.caller.branch, view, project_ids, user_ids, erased)
 
 
@@ -117,7 +117,7 @@ async def load_existing(
     visible: set[RecordId] = set()
     for pool, ids in _pools_with_ids(workspace, inventory):
         if some := wanted & ids:
-            same_id |= {record.id: record for record in await load(pool, sorted(some))}
+            same_id |= {record.id: record for record in await load_records(pool, sorted(some))}
             visible |= await pool.index.visible(some, inventory.view)
     hidden = wanted - visible
     successors = await _find_successors(workspace, hidden, inventory) if hidden else {}
@@ -153,7 +153,7 @@ async def _load_by_statement(
                 ids = await pool.index.find(inventory.view, filters, NO_LIMIT)
             except StoreError:
                 continue
-            for record in await load(pool, ids):
+            for record in await load_records(pool, ids):
                 of_user = (pool is workspace.user,)
                 for scope in (True, False) if record.kind == "tombstone" else of_user:
                     found[scope, record.statement].append(record)
@@ -240,7 +240,7 @@ async def _find_suppressed(
 async def _describe(touched: list[tuple[Pool, set[RecordId]]]) -> TouchedMemories:
     first: list[str] = []
     for pool, ids in touched:
-        first += [summarise_in_line(r) for r in await load(pool, sorted(ids)[:NAMED_MAX])]
+        first += [summarise_in_line(r) for r in await load_records(pool, sorted(ids)[:NAMED_MAX])]
     return TouchedMemories(sum(len(ids) for _, ids in touched), tuple(first[:NAMED_MAX]))
 
 

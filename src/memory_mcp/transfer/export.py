@@ -12,9 +12,9 @@ from memory_mcp.domain.profile import PROFILE_CATEGORY
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.transfer import ExportHeader
-from memory_mcp.engine.head import current, view_on
-from memory_mcp.engine.reading import require_records
-from memory_mcp.engine.workspace import Pool, Workspace, reads_refused
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import require_any_record
+from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads
 from memory_mcp.transfer.existing import NO_LIMIT
 
 
@@ -40,11 +40,11 @@ async def select_export(
     Raises:
         StoreUnavailableError: there should be records, and there is not one.
     """
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
-    head = await current(workspace)
-    view = view_on(workspace, head.timeline)
-    await require_records(workspace, view)
+    head = await load_head(workspace)
+    view = make_view(workspace, head.timeline)
+    await require_any_record(workspace, view)
     about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, pools, history)
     selected: list[tuple[Pool, Sequence[RecordId]]] = []
     last: Record | None = None

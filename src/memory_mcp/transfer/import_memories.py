@@ -16,9 +16,9 @@ from typing import Final
 from memory_mcp.domain.outcomes import Finding, Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.transfer import ImportReport, ParsedSource
-from memory_mcp.engine.head import current
-from memory_mcp.engine.recovery import forgotten_here
-from memory_mcp.engine.workspace import Pool, Workspace, reads_refused, writes_refused
+from memory_mcp.engine.head import load_head
+from memory_mcp.engine.recovery import find_forgotten_segments
+from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import (
     ConflictError,
     InvalidRequestError,
@@ -43,7 +43,7 @@ async def preview_import(
     advance: ReportProgress = _ignore_progress,
 ) -> ImportReport | Skipped:
     """What an import would do. Nothing is written."""
-    if skipped := reads_refused(workspace):
+    if skipped := refuse_reads(workspace):
         return skipped
     # as a meta session, which does not write a first head either
     meta = replace(workspace, policy=replace(workspace.policy, meta=True))
@@ -68,7 +68,7 @@ async def import_memories(
         StoreUnavailableError: another import is under way, or a write failed; nothing was kept.
         ConflictError: this line of the timeline was given up meanwhile; nothing was kept.
     """
-    if skipped := writes_refused(workspace):
+    if skipped := refuse_writes(workspace):
         return skipped
     with workspace.journal.alone() as alone:
         if not alone:
@@ -90,7 +90,7 @@ async def import_memories(
 
 async def complete_import(workspace: Workspace) -> int:
     """Complete an import that was cut short; returns how many records it has."""
-    if not workspace.journal.waiting() or writes_refused(workspace):
+    if not workspace.journal.waiting() or refuse_writes(workspace):
         return 0
     with workspace.journal.alone() as alone:
         return await _complete(workspace) if alone else 0
@@ -117,7 +117,7 @@ async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
 async def _complete(workspace: Workspace) -> int:
     records = await workspace.journal.noted()
     if records:
-        forgotten = await forgotten_here(workspace, await current(workspace))
+        forgotten = await find_forgotten_segments(workspace, await load_head(workspace))
         ids = {record.id for record in records}
         erased = {id_ for pool in workspace.pools for id_ in await pool.index.ordered(ids)}
         wanted = [
@@ -212,7 +212,7 @@ async def _refuse_forgotten_line(workspace: Workspace, records: Sequence[Record]
     Raises:
         ConflictError: one did.
     """
-    forgotten = (await current(workspace)).timeline.forgotten
+    forgotten = (await load_head(workspace)).timeline.forgotten
     if any(record.segment in forgotten for record in records if record.move is None):
         raise ConflictError(
             "Another session gave up this line for good during the import, so nothing of it was "

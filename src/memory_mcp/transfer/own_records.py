@@ -16,7 +16,7 @@ from memory_mcp.domain.deduplication import Secrets
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, derive_id, parse_id_time
 from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Scope
 from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
-from memory_mcp.engine.cleaning import clean
+from memory_mcp.engine.redaction import redact_text
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.secrets import Redacted
 from memory_mcp.timeline.moves import fold_moves
@@ -79,7 +79,7 @@ class RecordSelection:
         texts = {name: str(getattr(record, name)) for name in _TEXTS}
         texts |= {f"tag {number}": tag for number, tag in enumerate(record.tags)}
         texts |= {f"origin.{name}": str(getattr(record.origin, name)) for name in _ORIGIN_TEXTS}
-        cleaned = {name: clean(text, self.secrets, name) for name, text in texts.items()}
+        cleaned = {name: redact_text(text, self.secrets, name) for name, text in texts.items()}
         found = {name: text for name, text in cleaned.items() if text.redactions}
         if not found:
             return record
@@ -190,7 +190,7 @@ def _refuse_secret_names(records: list[Record], secrets: Secrets) -> None:
     for record in records:
         names |= {record.scope.user, record.scope.project or "", record.branch or ""}
         names |= {record.move.branch, *record.move.opens} if record.move else set()
-    if any(clean(name, secrets).redactions for name in names):
+    if any(redact_text(name, secrets).redactions for name in names):
         raise InvalidRequestError(
             "The name of a branch, a user or a project in the export holds what looks like a "
             "secret. Export without --history, and import that. Nothing was changed."

@@ -22,7 +22,7 @@ from memory_mcp.domain.transfer import (
     ParsedExport,
     ParsedSource,
 )
-from memory_mcp.engine.cleaning import clean
+from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
@@ -200,7 +200,7 @@ async def _plan_foreign(
     lineage = inventory.timeline.lineage(inventory.branch, tip)
     items: list[tuple[str, list[Record]]] = []
     for done, item in enumerate(parsed.memories, 1):
-        cleaned = cleaner.clean(item)
+        cleaned = cleaner.redact_item(item)
         advance(done, len(parsed.memories))
         if isinstance(cleaned, LeftOutItem):
             plan.left_out.append(cleaned)
@@ -257,7 +257,7 @@ class _ItemCleaner:
             notes.append(f"{self.ahead} item(s) were dated after today, and count as of now.")
         return notes
 
-    def clean(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:
+    def redact_text(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:
         """The item as it may be stored, or why it may not."""
         if len(item.content) > limits.ITEM_CHARS_MAX:
             return LeftOutItem(
@@ -294,7 +294,7 @@ class _ItemCleaner:
     def _make_draft(self, item: ForeignMemory, found: Counter[str]) -> Draft:
         def redact(text: str) -> str:
             try:
-                redacted = clean(text, self.secrets)
+                redacted = redact_text(text, self.secrets)
             except InvalidRequestError as error:
                 raise _SecretError from error
             found.update(redaction.rule for redaction in redacted.redactions)

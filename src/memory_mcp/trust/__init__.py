@@ -1,11 +1,17 @@
-"""What came with a repository, and whose word erases."""
+"""Untrusted records of a repository, and erasures that the cloud asks for."""
 
 from memory_mcp.trust.strangers import (
-    leave_untrusted,
+    describe_strangers,
+    note_trust_declined,
+    report_trust,
     revoke_trust,
-    strangers_note,
     trust_project,
-    trust_report,
 )
 
-__all__ = ["leave_untrusted", "revoke_trust", "strangers_note", "trust_project", "trust_report"]
+__all__ = [
+    "describe_strangers",
+    "note_trust_declined",
+    "report_trust",
+    "revoke_trust",
+    "trust_project",
+]

@@ -1,7 +1,7 @@
-"""Who may order that a record is erased: a record of this machine's own, read from its file.
+"""Erasures that came from the cloud and wait for the user's word.
 
-What came from the cloud hides at once, but what it would erase stays on the disk and waits here for
-the user's word. A row of the index only says where to look.
+Only a record of this machine, read from its file, orders an erasure. A record of the cloud hides at
+once, but what it would erase stays on this disk until the user agrees.
 """
 
 from collections.abc import Collection
@@ -14,12 +14,11 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.record import Record, Scope
-from memory_mcp.engine.head import current, writing
-from memory_mcp.engine.recovery import let_go
+from memory_mcp.domain.timeline import Timeline
+from memory_mcp.engine.head import load_head, make_writing
+from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
-
-_TITLE_CHARS: Final = 80
 
 _NOTE: Final = (
     "{} that another machine forgot {} hidden here, but still on this disk: the cloud erases "
@@ -29,64 +28,68 @@ _NOTE: Final = (
 
 @dataclass(frozen=True)
 class PendingErasure:
-    """A record that something from the cloud would erase."""
+    """A record that a record of the cloud would erase."""
 
     id: RecordId
     title: str
 
 
-async def waiting_to_be_erased(workspace: Workspace) -> list[PendingErasure]:
-    """What is hidden by the word of the cloud and still on the disk, oldest first."""
+async def list_pending_erasures(workspace: Workspace) -> list[PendingErasure]:
+    """The records that the cloud hides and that are still on this disk, oldest first."""
     found: list[PendingErasure] = []
     for pool in workspace.pools:
         found += [
-            PendingErasure(record.id, _title(record))
-            async for record in pool.records.scan(await _waiting(pool))
+            PendingErasure(record.id, cut(" ".join((record.title or record.content).split()), 80))
+            async for record in pool.records.scan(await _find_pending(pool))
         ]
     return sorted(found, key=lambda waiting: waiting.id)
 
 
-async def waiting_note(workspace: Workspace) -> tuple[str, ...]:
-    """A sentence for as long as something waits."""
-    with suppress(StoreError):  # whoever needs the index says so
-        if count := sum([len(await _waiting(pool)) for pool in workspace.pools]):
+async def describe_pending_erasures(workspace: Workspace) -> tuple[str, ...]:
+    """A note while an erasure waits."""
+    with suppress(StoreError):  # a call that needs the index reports it
+        if count := sum([len(await _find_pending(pool)) for pool in workspace.pools]):
             if count == 1:
                 return (_NOTE.format("1 memory", "is", "it"),)
             return (_NOTE.format(f"{count:,} memories", "are", "them"),)
     return ()
 
 
-async def erase_waiting(workspace: Workspace) -> list[PendingErasure]:
+async def erase_pending(workspace: Workspace) -> list[PendingErasure]:
     """Erase what waits, by the user's word; what that was.
 
-    The tombstones are this machine's own and durable before anything is erased: a cut in between
-    is completed by the next start.
+    This machine's own tombstones are durable first, so the next start completes a cut.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    done = await waiting_to_be_erased(workspace)
+    done = await list_pending_erasures(workspace)
+    if not done:
+        return done
+    timeline = (await load_head(workspace)).timeline
     for pool in workspace.pools:
         ids = sorted(await pool.records.ids() & {waiting.id for waiting in done})
-        await let_go(workspace, ids)
+        await drop_from_head(workspace, ids)
         for start in range(0, len(ids), BATCH_IDS_MAX):
             batch = ids[start : start + BATCH_IDS_MAX]
-            await pool.keep(await _tombstone(workspace, pool, batch))
+            await pool.keep(_build_tombstone(workspace, pool, timeline, batch))
             await pool.erase(set(batch))
         if ids:
             await render_after_removal(workspace, pool)
     return done
 
 
-async def _waiting(pool: Pool) -> set[RecordId]:
-    """What the other machine named: what was written here on a line that it gave up is ours."""
+async def _find_pending(pool: Pool) -> set[RecordId]:
+    """The existing ids that records of the cloud would erase and no own record erases."""
     waits = set(await pool.index.to_erase()) - await pool.index.ordered()
     return waits & await pool.records.ids()
 
 
-async def _tombstone(workspace: Workspace, pool: Pool, ids: Collection[RecordId]) -> Record:
-    """Outside the timeline, so that no road brings back what it names."""
-    place = writing(workspace, (await current(workspace)).timeline, workspace.clock.now())
+def _build_tombstone(
+    workspace: Workspace, pool: Pool, timeline: Timeline, ids: Collection[RecordId]
+) -> Record:
+    """A tombstone outside the timeline, so that no backtrack brings back what it names."""
+    place = make_writing(workspace, timeline, workspace.clock.now())
     mine = pool is workspace.user
     return Record(
         id=place.id,
@@ -98,7 +101,3 @@ async def _tombstone(workspace: Workspace, pool: Pool, ids: Collection[RecordId]
         origin=place.origin,
         created_at=place.at,
     )
-
-
-def _title(record: Record) -> str:
-    return cut(" ".join((record.title or record.content).split()), _TITLE_CHARS)

@@ -1,9 +1,8 @@
-"""What came with a repository: found by a search and marked, and counting for nothing else.
+"""Strangers: records that came with a repository which the user does not trust.
 
-It is a collection of its own, with an index of its own: a stranger's records stand in no context
-and no profile, and supersede, hide and erase nothing but each other, because nothing else looks
-here.
-Once the user trusts the project they belong to its collection, as a teammate's do.
+They lie in a pool of their own with its own index, which only a search reads and marks. So they
+enter no context and no profile, and supersede, hide and erase nothing but each other. Once the user
+trusts the project they belong to its pool.
 """
 
 from dataclasses import replace
@@ -16,15 +15,16 @@ from memory_mcp.domain.outcomes import TrustReport
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, Hit, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.head import follow_files, rebuild_head
+from memory_mcp.engine.head import follow_folder_changes, rebuild_head
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
 from memory_mcp.timeline.moves import fold_moves
 
-PLACE: Final = "this repository; not written on this machine and not trusted"
+STRANGERS_PLACE: Final = "this repository; not written on this machine and not trusted"
 
 _TITLES_MAX: Final = 20
-"""How many of them are named: enough to see whose they are."""
+"""Titles that a report names: enough to see whose they are."""
 
 _NOTE: Final = (
     "This repository brought {} that this machine did not write here: a search shows them, marked, "
@@ -48,60 +48,52 @@ _NAME: Final = (
 )
 
 
-async def present_strangers(workspace: Workspace) -> Strangers | None:
-    """The strangers' collection if it holds any visible memory; None if it does not.
-
-    What cannot be looked at is not there: it is not worth an error.
-    """
+async def find_strangers(workspace: Workspace) -> Strangers | None:
+    """The strangers if there is a visible memory among them; None also if they cannot be read."""
     strangers = workspace.strangers
     if strangers is None:
         return None
     try:
         if strangers.pool.records.changed():
-            await _look(workspace, strangers)
+            await _count_strangers(workspace, strangers)
     except StoreError:
         return None
     return strangers if strangers.count else None
 
 
-async def _look(workspace: Workspace, strangers: Strangers) -> None:
+async def _count_strangers(workspace: Workspace, strangers: Strangers) -> None:
     pool = strangers.pool
     strangers.timeline, strangers.count = Timeline(), len(await pool.records.ids())
     strangers.searchable = 0 < strangers.count <= STRANGERS_SEARCHED_MAX
     if not strangers.searchable:
-        await pool.index.reset()  # of those that are trusted by now nothing must stay here
+        await pool.index.reset()  # records that are trusted by now must not stay here
         return
     await pool.index.catch_up()
     moves = [record async for record in pool.records.scan(await pool.index.moves())]
     strangers.timeline = fold_moves(moves)
-    view = view_on_strangers(workspace, strangers)
+    view = make_strangers_view(workspace, strangers)
     strangers.count = await pool.index.count(view, Filters(kinds=MEMORY_KINDS))
 
 
-def view_on_strangers(workspace: Workspace, strangers: Strangers) -> View:
-    """What holds among the strangers' records, by their own moves."""
+def make_strangers_view(workspace: Workspace, strangers: Strangers) -> View:
+    """What is visible among the strangers' records, by their own moves."""
     return View(chain=strangers.timeline.chain(MAIN), now=workspace.clock.now())
 
 
-def as_project(workspace: Workspace, strangers: Strangers) -> Workspace:
-    """The workspace in which the strangers' collection stands in the project's place."""
-    return replace(workspace, project=strangers.pool)
-
-
-def with_strangers_hits(own: list[Hit], theirs: list[Hit], limit: int) -> list[Hit]:
-    """Own hits and marked ones of strangers by score, who take at most half of the places."""
+def mix_strangers_hits(own: list[Hit], theirs: list[Hit], limit: int) -> list[Hit]:
+    """Own hits and marked ones of strangers by score; strangers take at most half of the places."""
     share = max(1, limit // 2, limit - len(own))
-    marked = [replace(hit, place=PLACE) for hit in theirs[:share]]
+    marked = [replace(hit, place=STRANGERS_PLACE) for hit in theirs[:share]]
     return sorted([*own[: limit - len(marked)], *marked], key=lambda hit: -hit.score)
 
 
-async def strangers_note(workspace: Workspace) -> tuple[str, ...]:
-    """What is to be said of what came with the repository, as long as it makes a difference."""
+async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
+    """Notes on links, strangers, and what keeps the project from the cloud."""
     strangers = workspace.strangers
     if strangers is None:
         return ()
     notes = [_LINK.format(link) for link in strangers.trust.links()]
-    if await present_strangers(workspace):
+    if await find_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
         notes.append((_NOTE if strangers.searchable else _MANY).format(counted))
@@ -112,49 +104,48 @@ async def strangers_note(workspace: Workspace) -> tuple[str, ...]:
     return tuple(notes)
 
 
-async def mention_strangers(workspace: Workspace) -> tuple[str, ...]:
-    """The same, in the first answer of a session alone."""
+async def describe_strangers_once(workspace: Workspace) -> tuple[str, ...]:
+    """The same notes, in the first answer of a session alone."""
     strangers = workspace.strangers
     if strangers is None or strangers.mentioned:
         return ()
-    notes = await strangers_note(workspace)
+    notes = await describe_strangers(workspace)
     strangers.mentioned = bool(notes)
     return notes
 
 
-async def trust_report(workspace: Workspace) -> TrustReport:
+async def report_trust(workspace: Workspace) -> TrustReport:
     """Whether the project is trusted, and what waits for it.
 
     Raises:
-        InvalidRequestError: there is neither a project nor a cloud, so there is nothing to trust.
+        InvalidRequestError: there is neither a project nor a cloud.
     """
     mirror = workspace.user.mirror
     cloud = mirror.trust.address if mirror and not mirror.trust.trusted() else ""
     if workspace.strangers is None and mirror:
         return TrustReport(not cloud, "", 0, (), cloud=cloud)
-    strangers = _required(workspace)
-    await present_strangers(workspace)
+    strangers = _require_strangers(workspace)
+    await find_strangers(workspace)
     titles: list[str] = []
     if strangers.count and strangers.searchable:
-        view = view_on_strangers(workspace, strangers)
+        view = make_strangers_view(workspace, strangers)
         ids = await strangers.pool.index.find(view, Filters(kinds=MEMORY_KINDS), _TITLES_MAX)
-        found = {record.id: record async for record in strangers.pool.records.scan(ids)}
-        titles = [found[id_].title or found[id_].content for id_ in ids if id_ in found]
+        titles = [r.title or r.content for r in await load_records(strangers.pool, ids)]
     trust = strangers.trust
-    trusted, before = trust.trusted(), trust.trusted_as()
+    trusted = trust.trusted()
     return TrustReport(
         trusted,
         trust.remote,
         strangers.count,
         tuple(titles),
-        None if trusted else before,
-        tuple(await _would_erase(workspace, strangers)),
+        None if trusted else trust.trusted_as(),
+        tuple(await _find_erased_titles(workspace, strangers)),
         cloud,
     )
 
 
-async def _would_erase(workspace: Workspace, strangers: Strangers) -> list[str]:
-    """The titles of own memories that strangers' tombstones name: once trusted, they erase them."""
+async def _find_erased_titles(workspace: Workspace, strangers: Strangers) -> list[str]:
+    """Titles of own memories that the strangers' tombstones would erase once trusted."""
     theirs, own = strangers.pool.records, workspace.project.records
     erased: set[RecordId] = set()
     async for record in theirs.scan(await theirs.ids()):
@@ -164,42 +155,42 @@ async def _would_erase(workspace: Workspace, strangers: Strangers) -> list[str]:
 
 
 async def trust_project(workspace: Workspace) -> TrustReport:
-    """Let every valid record of the project count from now on, and of the cloud, if there is one.
+    """Trust the project's records from now on, and the cloud's if there is one.
 
     Raises:
         InvalidRequestError: there is neither a project nor a cloud.
-        StoreUnavailableError: it could not be written down.
+        StoreUnavailableError: it could not be written.
     """
     if workspace.user.mirror:
         workspace.user.mirror.trust.grant()
     if workspace.strangers or not workspace.user.mirror:
-        _required(workspace).trust.grant()
-    await follow_files(workspace)
+        _require_strangers(workspace).trust.grant()
+    await follow_folder_changes(workspace)
     await render_views(workspace)
-    return await trust_report(workspace)
+    return await report_trust(workspace)
 
 
-def leave_untrusted(workspace: Workspace) -> None:
-    """The user was asked and did not say yes: this session does not ask again."""
+def note_trust_declined(workspace: Workspace) -> None:
+    """Note that the user did not agree, so that this session does not ask again."""
     if workspace.strangers:
         workspace.strangers.asked = True
 
 
 async def revoke_trust(workspace: Workspace) -> bool:
-    """Let only what this machine wrote count from now on; whether it was otherwise.
+    """Trust only what this machine wrote from now on; whether that is a change.
 
     Raises:
         InvalidRequestError: there is no project.
-        StoreUnavailableError: it could not be written down.
+        StoreUnavailableError: it could not be written.
     """
-    revoked = _required(workspace).trust.revoke()
-    await follow_files(workspace)
+    revoked = _require_strangers(workspace).trust.revoke()
+    await follow_folder_changes(workspace)
     await rebuild_head(workspace)
     await render_views(workspace)
     return revoked
 
 
-def _required(workspace: Workspace) -> Strangers:
+def _require_strangers(workspace: Workspace) -> Strangers:
     if workspace.strangers is None:
         raise InvalidRequestError(
             "There is no project here, so nothing came with one. Run this in a project's folder."

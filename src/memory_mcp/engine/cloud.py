@@ -1,0 +1,66 @@
+"""What has yet to reach the cloud or to come from it, as receipts and the head report it."""
+
+from functools import reduce
+from typing import Final
+
+from memory_mcp.domain.cloud import Tally
+from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.errors import StoreError
+
+_NOT_PULLED: Final = (
+    "What other machines wrote to Supermemory may not be here yet (memory-mcp sync --pull)."
+)
+_UNTRUSTED: Final = (
+    "Nothing that other machines wrote to the cloud at {} comes in here until the user has run "
+    "`memory-mcp trust`."
+)
+
+
+def accepts_cloud_records(workspace: Workspace, pool: Pool) -> bool:
+    """Whether the user trusts the cloud and, for the project's pool, the project.
+
+    Records of another machine supersede and hide, so only the user can let them in.
+    """
+    if pool.mirror is None or not (pool.mirror.trust.trusted() and pool.mirror.vouched()):
+        return False
+    return (
+        pool is workspace.user or workspace.strangers is None or workspace.strangers.trust.trusted()
+    )
+
+
+def describe_untrusted_cloud(workspace: Workspace) -> tuple[str, ...]:
+    """A note while records of the cloud are not accepted."""
+    for pool in workspace.pools:
+        if pool.mirror and not accepts_cloud_records(workspace, pool):
+            return (_UNTRUSTED.format(pool.mirror.trust.address),)
+    return ()
+
+
+async def count_outboxes(workspace: Workspace) -> Tally:
+    """The sum of what the outboxes of both pools hold."""
+    tallies = [await pool.mirror.outbox.tally() for pool in workspace.pools if pool.mirror]
+    return reduce(lambda one, other: one + other, tallies, Tally())
+
+
+async def describe_pending(workspace: Workspace) -> tuple[str, ...]:
+    """A note while something has yet to be delivered."""
+    if not workspace.mirrored:
+        return ()
+    try:
+        pending = (await count_outboxes(workspace)).pending
+    except StoreError as error:
+        return (f"The outbox for Supermemory cannot be read: {error}",)
+    return (f"sync pending ({pending})",) if pending else ()
+
+
+async def describe_unseen(workspace: Workspace) -> tuple[str, ...]:
+    """A note while records of other machines may be missing: a short list may be incomplete."""
+    if notes := describe_untrusted_cloud(workspace):
+        return notes
+    outboxes = [pool.mirror.outbox for pool in workspace.pools if pool.mirror]
+    try:
+        if all([await outbox.seen_until() for outbox in outboxes]):
+            return ()
+    except StoreError:  # a call that needs the outbox reports it
+        return ()
+    return (_NOT_PULLED,)

@@ -1,0 +1,262 @@
+"""Reads records by id, by filter and by rank, for every use case.
+
+A record that is indexed and cannot be read is named; it never passes for one that does not exist.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+from typing import Any, Final, Literal, TypeVar
+
+from memory_mcp.domain.ids import RecordId, explain_short_part, parse_id_time
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View
+from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.head import load_head
+from memory_mcp.engine.index_sync import RECORDS_GONE
+from memory_mcp.engine.recovery import find_forgotten_segments
+from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.errors import (
+    AmbiguousIdError,
+    ConflictError,
+    InvalidRequestError,
+    StoreUnavailableError,
+    UnknownMemoryError,
+)
+
+T = TypeVar("T")
+
+_NAMED_MAX: Final = 20
+"""Memories that one part of an id fits and that are looked up; a message names fewer."""
+
+_LINE_LEFT: Final = (
+    "Another session backtracked while this was being written: it was stored on the line that was "
+    "left and is hidden. If it still holds, add it again."
+)
+_LINE_GIVEN_UP: Final = (
+    "Another session gave up this line for good while the memory was being written, so it was "
+    "erased with it. If it still holds, add it again."
+)
+
+
+async def gather_all(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """The answers in order. A failure is raised only when every call is over."""
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return [answer for answer in answers if not isinstance(answer, BaseException)]
+
+
+@asynccontextmanager
+async def run_beside(call: Coroutine[Any, Any, T]) -> AsyncGenerator[asyncio.Task[T]]:
+    """Runs the call as a task within the block; the task is over when the block is left."""
+    task = asyncio.create_task(call)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+@dataclass(frozen=True)
+class RecordsRead:
+    """The records that could be read, and the ids of those that are indexed but could not."""
+
+    records: Sequence[Record]
+    unreadable: frozenset[RecordId]
+
+
+async def load_records(pool: Pool, record_ids: list[RecordId]) -> list[Record]:
+    """The records of these ids that can be read, in the order of the ids."""
+    found = {record.id: record async for record in pool.records.scan(record_ids)}
+    return [found[id_] for id_ in record_ids if id_ in found]
+
+
+async def load_newest(
+    workspace: Workspace, view: View, filters: Filters, limit: int, *, best: bool = False
+) -> RecordsRead:
+    """The newest visible records that pass the filters; with `best`, pinned and important first."""
+
+    def rank(record: Record) -> tuple[bool, int, RecordId]:
+        return best and record.pinned, best * record.importance, record.id
+
+    pools = workspace.pools_of(filters.reach)
+    reads = await gather_all(_load_first(pool, view, filters, limit, best=best) for pool in pools)
+    records = sorted((r for read in reads for r in read.records), key=rank, reverse=True)
+    unreadable = frozenset[RecordId]().union(*(read.unreadable for read in reads))
+    return RecordsRead(records[:limit], unreadable)
+
+
+async def load_hits(
+    ranked: Sequence[RankedCandidate], home: Mapping[RecordId, Pool], view: View, limit: int
+) -> tuple[list[Hit], frozenset[RecordId]]:
+    """The best hits, and the ids of better ones that could not be read."""
+    hits: list[Hit] = []
+    lost: set[RecordId] = set()
+    while ranked and len(hits) < limit:
+        wanted, ranked = ranked[: limit - len(hits)], ranked[limit - len(hits) :]
+        records: dict[RecordId, Record] = {}
+        for pool in dict.fromkeys(home[place.id] for place in wanted):
+            ids = [place.id for place in wanted if home[place.id] is pool]
+            records.update({record.id: record async for record in pool.records.scan(ids)})
+        for place in wanted:
+            if place.id in records:
+                hits.append(Hit(records[place.id], place.score, parts=place.parts))
+            else:
+                lost.add(place.id)
+    unreadable = [
+        await _find_unreadable(pool, {id_ for id_ in lost if home[id_] is pool}, view)
+        for pool in dict.fromkeys(home[id_] for id_ in lost)
+    ]
+    return hits, frozenset[RecordId]().union(*unreadable)
+
+
+async def require_any_record(workspace: Workspace, view: View) -> None:
+    """Refuse an empty answer when the records' folder is gone: renamed, or not mounted.
+
+    Raises:
+        StoreUnavailableError: the index knows memories, and there is not one record.
+    """
+    for pool in workspace.pools:
+        known = await pool.index.find(view, Filters(), 1)
+        if known and not await load_records(pool, known) and not await pool.records.ids():
+            raise StoreUnavailableError(RECORDS_GONE)
+
+
+async def require_memory(workspace: Workspace, memory_id: str, view: View) -> Record:
+    """The visible memory of that id, or the only one whose id has this part.
+
+    Raises:
+        UnknownMemoryError: no visible memory has it; names the nearest ids.
+        AmbiguousIdError: several have this part.
+    """
+    wanted = RecordId(memory_id.strip().casefold())
+    for pool in workspace.pools:
+        if await pool.index.visible([wanted], view):
+            record = await pool.records.get(wanted)
+            if record is not None:
+                return record
+    if record := await find_memory(workspace, wanted, view):
+        return record
+    near = [id_ for pool in workspace.pools for id_ in await pool.index.nearest(wanted, view)]
+    near.sort(key=lambda id_: (-_count_common_prefix(wanted, id_), id_))
+    raise UnknownMemoryError(memory_id, nearest=near[:3], needed=explain_short_part(wanted, near))
+
+
+async def find_memory(workspace: Workspace, part: str, view: View | None) -> Record | None:
+    """The only memory whose id has this part; without a view, hidden ones count too.
+
+    Raises:
+        AmbiguousIdError: several have it.
+    """
+    found = {
+        id_: pool
+        for pool in workspace.pools
+        for id_ in await pool.index.named(part, view, _NAMED_MAX)
+    }
+    if len(found) > 1:
+        raise AmbiguousIdError("memories", part, sorted(found))
+    for id_, pool in found.items():
+        return await pool.records.get(id_)
+    return None
+
+
+async def find_moves_back(workspace: Workspace, head: Head, since: datetime) -> list[Record]:
+    """The backtracks and restores of the caller's branch since then; a forget is a backtrack."""
+    later = [id_ for id_ in head.timeline.moves if parse_id_time(id_) >= since]
+    records = await load_records(workspace.project, later)
+    if head.last is not None and head.last.id in later:  # its own file may not be written yet
+        records.append(head.last)
+    return [record for record in records if is_move_back(workspace, record)]
+
+
+def is_move_back(workspace: Workspace, record: Record) -> bool:
+    """Whether this is a backtrack or a restore of the caller's branch."""
+    move = record.move
+    return (
+        move is not None
+        and move.act in ("backtrack", "restore")
+        and move.branch == workspace.caller.branch
+    )
+
+
+def choose_pool(workspace: Workspace, record: Record) -> Pool:
+    """The pool of a record: the user's if its scope has no project."""
+    return workspace.user if record.scope.project is None else workspace.project
+
+
+def refuse_checkpoint(record: Record) -> None:
+    """Refuse to replace or forget a checkpoint by itself.
+
+    Raises:
+        InvalidRequestError: the record is a checkpoint; says what to do instead.
+    """
+    if record.kind == "checkpoint":
+        raise InvalidRequestError(
+            f"{record.id} is a checkpoint, which is part of the timeline. To leave what came after "
+            "it, use backtrack; to correct its summary, seal another checkpoint."
+        )
+
+
+async def recheck_line(
+    workspace: Workspace, record: Record, written: frozenset[RecordId] = frozenset()
+) -> Literal["holds", "left", "given up"]:
+    """What became of the record's line while the record was being written.
+
+    If the line was given up for good, the record and the other `written` ones are erased with it.
+    """
+    if record.segment is None:
+        return "holds"
+    # The head is read again on purpose. A record is stored without the head's lock, so a session
+    # that forgot the line meanwhile could not see it: nobody else would erase it.
+    head = await load_head(workspace)
+    if record.segment in await find_forgotten_segments(workspace, head):
+        await workspace.project.erase({record.id, *written})
+        return "given up"
+    return "holds" if record.segment in head.timeline.chain(workspace.caller.branch) else "left"
+
+
+async def describe_line(
+    workspace: Workspace, record: Record, written: frozenset[RecordId] = frozenset()
+) -> tuple[str, ...]:
+    """Recheck the line; a note if another session left it meanwhile.
+
+    Raises:
+        ConflictError: the line was given up for good, so the records were erased with it.
+    """
+    match await recheck_line(workspace, record, written):
+        case "holds":
+            return ()
+        case "left":
+            return (_LINE_LEFT,)
+        case "given up":
+            raise ConflictError(_LINE_GIVEN_UP)
+
+
+async def _load_first(
+    pool: Pool, view: View, filters: Filters, limit: int, *, best: bool
+) -> RecordsRead:
+    wanted = limit
+    while True:
+        ids = await pool.index.find(view, filters, wanted, best=best)
+        records = await load_records(pool, ids)
+        lost = set(ids) - {record.id for record in records}
+        if len(records) >= limit or len(ids) < wanted or not lost:
+            return RecordsRead(records, await _find_unreadable(pool, lost, view))
+        wanted = limit + 2 * len(lost)  # unreadable records must not crowd out readable ones
+
+
+async def _find_unreadable(pool: Pool, lost: set[RecordId], view: View) -> frozenset[RecordId]:
+    """Those of the lost records that should exist; a moment ago forgotten ones should not."""
+    if not lost:
+        return frozenset()
+    return frozenset(await pool.index.visible(lost, view) - set(await pool.index.to_erase()))
+
+
+def _count_common_prefix(one: str, other: str) -> int:
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)

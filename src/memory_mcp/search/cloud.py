@@ -1,0 +1,252 @@
+"""Searches the cloud. Every hit is checked here: only what is visible from the head is shown."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memory_mcp.domain.cloud import RemoteHit, Standing, Test
+from memory_mcp.domain.ids import ROOT, BranchName, RecordId
+from memory_mcp.domain.limits import (
+    REMOTE_EXCLUDED_MAX,
+    REMOTE_HITS_MAX,
+    REMOTE_OVERFETCH,
+)
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, Hit
+from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.cloud import accepts_cloud_records
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.mirror import Mirror
+from memory_mcp.engine.records import gather_all
+from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
+from memory_mcp.ranking.query import matches_filters
+from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
+from memory_mcp.sync.pull import pull
+
+_CHECK_SECONDS: Final = 0.2
+"""Part of the deadline that is kept for checking the hits."""
+
+
+@dataclass(frozen=True)
+class CloudResults:
+    """Visible hits of the cloud, best first, and why there are not more of them.
+
+    `ran` says that the cloud answered. `unplaced` counts hits of other machines that were not
+    pulled in time or lie on an unknown line. `head` is the newest head if records were pulled
+    meanwhile: what was searched on an older head must be searched again.
+    """
+
+    hits: Sequence[Hit] = ()
+    degraded: str = ""
+    ran: bool = False
+    unplaced: int = 0
+    head: Head | None = None
+
+
+async def search_cloud(
+    workspace: Workspace, head: Head, query: str, filters: Filters, limit: int
+) -> CloudResults:
+    """Search the cloud of both pools within the deadline. It never raises for the cloud's sake.
+
+    A record that is here is returned as it is here. A record that another machine wrote is pulled
+    first.
+    """
+    answers = await gather_all(
+        _CloudQuery(workspace, pool, pool.mirror, query, filters, limit).search(head)
+        for pool in workspace.pools_of(filters.reach)
+        if pool.mirror and pool.mirror.vouched()
+    )
+    degraded = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
+    hits = [hit for answer in answers for hit in answer.hits]
+    hits.sort(key=lambda hit: (-hit.score, hit.record.id))
+    heads = [answer.head for answer in answers if answer.head]
+    return CloudResults(
+        hits,
+        degraded=" ".join(degraded),
+        ran=any(answer.ran for answer in answers),
+        unplaced=sum(answer.unplaced for answer in answers),
+        head=max(heads, key=lambda newer: newer.revision, default=None),
+    )
+
+
+async def load_cloud_profile(workspace: Workspace, timeline: Timeline) -> list[str]:
+    """The facts that the cloud derives from the memories, the project's first.
+
+    They are in the cloud's words and cannot be checked here, so the question excludes what is not
+    visible. There are none where that is too much to name, where something has yet to be removed
+    from the cloud, or when the cloud fails or is too slow.
+    """
+
+    async def load_facts(pool: Pool) -> list[str]:
+        mirror = pool.mirror
+        if mirror is None or not mirror.extract or not accepts_cloud_records(workspace, pool):
+            return []
+        with suppress(StoreError):
+            hidden = await _build_hidden_tests(workspace, pool, timeline)
+            if hidden is None or not may_ask(await mirror.outbox.standing(), mirror.now()):
+                return []
+            try:
+                async with asyncio.timeout(mirror.search_seconds):
+                    tests = [*_exclude_left_segments(timeline, workspace.caller.branch), *hidden]
+                    found = await mirror.remote.profile(mirror.namespace, tests)
+                    return [*found.static, *found.dynamic]
+            except TimeoutError:
+                seconds = mirror.search_seconds
+                await _pause_cloud(mirror, RemoteUnavailableError(f"No answer in {seconds:g} s."))
+            except RemoteError as error:
+                await _pause_cloud(mirror, error)
+        return []
+
+    answers = await gather_all(load_facts(pool) for pool in workspace.pools)
+    return list(dict.fromkeys(fact for facts in answers for fact in facts))
+
+
+async def _build_hidden_tests(
+    workspace: Workspace, pool: Pool, timeline: Timeline
+) -> list[Test] | None:
+    """Tests that exclude every hidden record; None if they cannot."""
+    if pool.mirror is None or (await pool.mirror.outbox.tally()).pending:
+        return None
+    every = await pool.index.ids() - set(await pool.index.moves())
+    hidden = sorted(every - await pool.index.visible(every, make_view(workspace, timeline)))
+    if len(hidden) > REMOTE_EXCLUDED_MAX // 2:
+        return None
+    return [Test("memory_id", hidden, unlike=True)] if hidden else []
+
+
+async def _pause_cloud(mirror: Mirror, error: RemoteError) -> None:
+    """Let the next calls not wait for a cloud that is down."""
+    standing = await mirror.outbox.standing()
+    if standing.paused_until <= mirror.now():
+        chance = random.random()  # noqa: S311
+        standing = after_failure(standing, error, now=mirror.now(), chance=chance)
+        await mirror.outbox.stand(standing)
+
+
+def _exclude_left_segments(timeline: Timeline, branch: BranchName) -> list[Test]:
+    """Tests that keep abandoned records from crowding out others; visibility is checked later."""
+    chain = timeline.chain(branch)
+    left = sorted({ROOT, *timeline.segments} - chain, reverse=True)[:REMOTE_EXCLUDED_MAX]
+    return [Test("segment", left, unlike=True)] if left else []
+
+
+@dataclass(frozen=True)
+class _CloudQuery:
+    """One search of one pool's namespace."""
+
+    workspace: Workspace
+    pool: Pool
+    mirror: Mirror
+    query: str
+    filters: Filters
+    limit: int
+
+    async def search(self, head: Head) -> CloudResults:
+        """The visible hits, or why there are none."""
+        mirror = self.mirror
+        try:
+            try:
+                async with asyncio.timeout(mirror.search_seconds) as deadline:
+                    return await self._search(head, deadline)
+            except TimeoutError:
+                error = RemoteUnavailableError(f"No answer within {mirror.search_seconds:g} s.")
+            except RemoteError as raised:
+                error = raised
+            await _pause_cloud(mirror, error)
+        except StoreError as raised:  # the hits could not be pulled or checked
+            return CloudResults(degraded=f"Supermemory: {raised}")
+        return CloudResults(degraded=f"Supermemory: {error}")
+
+    async def _search(self, head: Head, deadline: asyncio.Timeout) -> CloudResults:
+        mirror = self.mirror
+        outboxes = [pool.mirror.outbox for pool in self.workspace.pools if pool.mirror]
+        for standing in [await outbox.standing() for outbox in outboxes]:  # it is one cloud
+            if standing.paused_until > mirror.now():  # after the pause this search tries again
+                reason = f"Supermemory is left alone for now. {standing.reason}"
+                return CloudResults(degraded=reason)
+        tests = _build_tests(self.filters)
+        if self.pool is self.workspace.project:
+            tests += _exclude_left_segments(head.timeline, self.workspace.caller.branch)
+        wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
+        mirror.look_soon()
+        found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)
+        if await mirror.outbox.standing() != Standing():
+            await mirror.outbox.stand(Standing())
+        results = await self._check_hits(found, head, deadline)
+        if len(results.hits) < self.limit and len(found) == wanted < REMOTE_HITS_MAX:
+            found = await mirror.remote.search(mirror.namespace, self.query, tests, REMOTE_HITS_MAX)
+            more = await self._check_hits(found, results.head or head, deadline)
+            results = replace(more, head=more.head or results.head)
+        return results
+
+    async def _check_hits(
+        self, found: Sequence[RemoteHit], head: Head, deadline: asyncio.Timeout
+    ) -> CloudResults:
+        """The hits that are visible and pass the filters: one for each memory, its best."""
+        index, records = self.pool.index, self.pool.records
+        best: dict[RecordId, float] = {}
+        for hit in found:
+            best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
+        named = best.keys() - await index.erased() - self.mirror.strangers
+        unknown = named - await index.ids()
+        newer: Head | None = None
+        accepts = accepts_cloud_records(self.workspace, self.pool)
+        if unknown and accepts and not self.workspace.policy.meta:
+            await self._pull(deadline)
+            newer = head = await load_head(self.workspace)  # moves may have been pulled too
+        timeline = head.timeline
+        seen = await index.visible(named, make_view(self.workspace, timeline))
+        hits = [
+            Hit(
+                record,
+                round(best[record.id], 4),
+                _describe_origin(record, timeline) if record.id in unknown else "",
+            )
+            async for record in records.scan(seen)
+            if matches_filters(record, self.filters)
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.record.id))
+        placed = {ROOT, None, *timeline.segments}
+        known = {r.id async for r in records.scan(unknown) if r.segment in placed}
+        unplaced = len(unknown - self.mirror.strangers - known)
+        return CloudResults(hits, ran=True, unplaced=unplaced, head=newer)
+
+    async def _pull(self, deadline: asyncio.Timeout) -> None:
+        """Pull what other machines wrote, as far as there is time; the rest follows beside.
+
+        What hides a memory is pulled before the memory, so nothing abandoned elsewhere is shown.
+        """
+        left = (deadline.when() or 0.0) - asyncio.get_running_loop().time() - _CHECK_SECONDS
+        look = self.mirror.looking(lambda: pull(self.workspace, self.pool))
+        await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
+        self.mirror.waited(in_vain=not look.done())
+        if look.done() and not look.cancelled():
+            look.exception()  # what could not be pulled is counted, not raised
+
+
+def _describe_origin(record: Record, timeline: Timeline) -> str:
+    """What is known about where another machine wrote the record."""
+    if record.segment is None:
+        return "another machine, outside the timeline"
+    before = timeline.ancestors([record.segment]) - {record.segment}
+    sealed = [c.id for c in timeline.decided() if before.issuperset(c.seals)]
+    after = f", after {sealed[-1]}" if sealed else ""
+    return f"another machine, branch {record.branch}{after}"
+
+
+def _build_tests(filters: Filters) -> list[Test]:
+    """The filters as the cloud knows them; its answers are filtered again here."""
+    tests = [Test("recalled", [True])]
+    if filters.category:
+        tests.append(Test("category", [filters.category.casefold()]))
+    if filters.tags:
+        tests.append(Test("tags", [tag.casefold() for tag in filters.tags], contains=True))
+    if filters.kinds:
+        tests.append(Test("kind", sorted(filters.kinds)))
+    if filters.phase is not None:
+        tests.append(Test("phase", [filters.phase]))
+    return tests

@@ -1,0 +1,238 @@
+"""Searches the local indexes, by words and by vectors, and ranks both results as one list."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import CANDIDATES_MAX
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    Neighbour,
+    QueryVectors,
+    RankedCandidate,
+    SearchFields,
+    SemanticScores,
+    StoredVectors,
+    View,
+)
+from memory_mcp.engine.records import gather_all, run_beside
+from memory_mcp.engine.workspace import Pool, SemanticIndex, Workspace
+from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.ranking.order import rank_candidates
+from memory_mcp.ranking.query import (
+    Query,
+    expand_query,
+    keep_rarest_terms,
+    parse_query,
+    suggest_terms,
+)
+
+_NEIGHBOURS_OF_MAX: Final = 20
+"""Best candidates whose neighbours are read too."""
+
+_CANDIDATES_MIN: Final = 20
+"""Candidates of a small pool beside a large one."""
+
+_UNKNOWN_TERMS_MAX: Final = 8
+"""Unknown terms of a question for which similar spellings are looked up."""
+
+_DAMAGED: Final = "{} damaged row(s) of vectors were left out: run `memory-mcp reindex`."
+_NOTHING_ENCODED: Final = (
+    "Nothing of what was found is encoded yet: it was looked for by its words only. A session "
+    "does that beside its work, `memory-mcp reindex` at once."
+)
+_MISSING: Final = "{} record(s) are not encoded yet and were looked for by their words only."
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The ranked records, and how they were found.
+
+    `home` is the pool of each record. `wholes` are the pooled vectors of the encoded records.
+    `degraded` says why the search was by words alone, if an embedder is set up.
+    """
+
+    terms: Sequence[str]
+    ranked: Sequence[RankedCandidate]
+    home: Mapping[RecordId, Pool]
+    fields: Mapping[RecordId, SearchFields]
+    wholes: Mapping[RecordId, bytes]
+    mode: str
+    degraded: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _PoolCandidates:
+    """The candidates of one pool, and the neighbours of the best of them."""
+
+    pool: Pool
+    candidates: Sequence[Candidate]
+    around: Sequence[Neighbour] = ()
+
+    @property
+    def by_id(self) -> dict[RecordId, Candidate | Neighbour]:
+        return {one.id: one for one in (*self.around, *self.candidates)}
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """How near the candidates are in meaning, and their pooled vectors."""
+
+    nearness: SemanticScores
+    wholes: Mapping[RecordId, bytes]
+    notes: tuple[str, ...]
+
+
+async def find_local(
+    workspace: Workspace, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
+) -> Matches:
+    """The visible records that match, best first; at most `most` candidates are ranked."""
+    pools = workspace.pools_of(filters.reach)
+    semantic = next((pool.meaning for pool in pools if pool.meaning), None)
+    async with run_beside(_encode_query(semantic, query)) as encoding:
+        question, corpora = await _expand_question(pools, parse_query(query, view.now), view)
+        shares = _share_out(corpora, most)
+        by_words = await gather_all(
+            pool.index.match(question.every, corpus, view, filters, share)
+            for pool, corpus, share in zip(pools, corpora, shares, strict=True)
+        )
+        encoded = await encoding
+    vectors = encoded if isinstance(encoded, QueryVectors) else None
+    degraded = encoded if isinstance(encoded, str) else ""
+    measured: _Measured | None = None
+    try:
+        found = await gather_all(
+            _collect_candidates(pool, words, vectors, view=view, filters=filters, share=share)
+            for pool, words, share in zip(pools, by_words, shares, strict=True)
+        )
+        measured = await _measure_nearness(found, vectors) if vectors else None
+    except StoreError as error:  # the vectors failed: words alone
+        degraded = str(error)
+        found = [_PoolCandidates(pool, words) for pool, words in zip(pools, by_words, strict=True)]
+    notes = measured.notes if measured else ()
+    if measured and not measured.nearness.pooled and any(each.candidates for each in found):
+        measured, degraded = None, _NOTHING_ENCODED
+    ranked = rank_candidates(
+        question,
+        _add_corpora(corpora),
+        [candidate for each in found for candidate in each.candidates],
+        [neighbour for each in found for neighbour in each.around],
+        measured.nearness if measured else None,
+        weights=workspace.policy.weights,
+        now=view.now,
+    )
+    return Matches(
+        terms=question.every,
+        ranked=ranked[:most],
+        home={id_: each.pool for each in found for id_ in each.by_id},
+        fields={id_: one.fields for each in found for id_, one in each.by_id.items()},
+        wholes=measured.wholes if measured else {},
+        mode="semantic" if measured else "lexical",
+        degraded=degraded,
+        notes=notes,
+    )
+
+
+async def _encode_query(semantic: SemanticIndex | None, query: str) -> QueryVectors | str | None:
+    """The query's vectors, or why there are none; None if no embedder is set up."""
+    if semantic is None:
+        return None
+    try:
+        return await semantic.embedder.question(query)
+    except ModelUnavailableError as error:
+        return str(error)
+
+
+async def _expand_question(
+    pools: Sequence[Pool], question: Query, view: View
+) -> tuple[Query, Sequence[CorpusStatistics]]:
+    """The question with substitutes for terms that no memory holds, and the counts of all terms."""
+    corpora = await gather_all(pool.index.corpus(question.every, view) for pool in pools)
+    counts = _add_corpora(corpora).counts
+    question = keep_rarest_terms(question, counts)
+    unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
+    substitutes = {term: await _find_substitutes(pools, term, view) for term in unknown}
+    if not any(substitutes.values()):
+        return question, corpora
+    question = expand_query(question, substitutes)
+    return question, await gather_all(pool.index.corpus(question.every, view) for pool in pools)
+
+
+async def _find_substitutes(pools: Sequence[Pool], term: str, view: View) -> Sequence[str]:
+    """Similar terms that a visible record holds."""
+    lists = await gather_all(pool.index.spellings(term) for pool in pools)
+    names = {name for each in lists for name, _ in each}
+    corpora = await gather_all(pool.index.corpus(names, view) for pool in pools)
+    return suggest_terms(term, [(name, n) for name, n in _add_corpora(corpora).counts.items() if n])
+
+
+async def _collect_candidates(
+    pool: Pool,
+    words: Sequence[Candidate],
+    vectors: QueryVectors | None,
+    *,
+    view: View,
+    filters: Filters,
+    share: int,
+) -> _PoolCandidates:
+    near: Sequence[Candidate] = ()
+    if vectors and pool.meaning:
+        find_near = pool.meaning.vectors.near
+        identity = pool.meaning.embedder.identity
+        near = await pool.index.run(
+            lambda: find_near(identity, vectors.pooled, view, filters, share)
+        )
+    # taken in turn from both lists, because their scores cannot be compared
+    turns = (one for turn in zip_longest(words, near) for one in turn if one is not None)
+    candidates = list({candidate.id: candidate for candidate in turns}.values())[:share]
+    if not candidates:
+        return _PoolCandidates(pool, ())
+    best = {candidate.id for candidate in candidates[:_NEIGHBOURS_OF_MAX]}
+    return _PoolCandidates(pool, candidates, await pool.index.around(best, view, filters))
+
+
+async def _measure_nearness(found: Sequence[_PoolCandidates], query: QueryVectors) -> _Measured:
+    """Compare all candidates and neighbours with the query, token by token."""
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
+
+    reads = await gather_all(_load_vectors(each) for each in found)
+    passages = {id_: each for read, _ in reads for id_, each in read.passages.items()}
+    damaged = sum(read.damaged for read, _ in reads)
+    missing = sum(missing for _, missing in reads)
+    notes = [(_DAMAGED, damaged), (_MISSING, missing)]
+    return _Measured(
+        await asyncio.to_thread(measure_nearness, query, passages),
+        {id_: passage[0].pooled for id_, passage in passages.items()},
+        tuple(note.format(number) for note, number in notes if number),
+    )
+
+
+async def _load_vectors(found: _PoolCandidates) -> tuple[StoredVectors, int]:
+    """The vectors of one pool's candidates, and how many records of the pool have none yet."""
+    if (semantic := found.pool.meaning) is None:
+        return StoredVectors({}), 0
+    identity = semantic.embedder.identity
+    ids = found.by_id.keys()
+    read = await found.pool.index.run(lambda: semantic.vectors.vectors(identity, ids))
+    return read, await semantic.vectors.missing(identity)
+
+
+def _share_out(corpora: Sequence[CorpusStatistics], most: int) -> list[int]:
+    """How many candidates each pool may offer: in proportion to its size, and always a few."""
+    total = sum(corpus.records for corpus in corpora) or 1
+    few = min(_CANDIDATES_MIN, most)
+    return [max(few, round(most * corpus.records / total)) for corpus in corpora]
+
+
+def _add_corpora(corpora: Sequence[CorpusStatistics]) -> CorpusStatistics:
+    counts: dict[str, int] = {}
+    for corpus in corpora:
+        for term, count in corpus.counts.items():
+            counts[term] = counts.get(term, 0) + count
+    return CorpusStatistics(sum(corpus.records for corpus in corpora), counts)
