@@ -47,7 +47,7 @@ from memory_mcp.ranking.query import (
     parse_query,
     suggest_terms,
 )
-from memory_mcp.storage.sqlite.queries import trigrams
+from memory_mcp.storage.sqlite.index import split_trigrams
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 
@@ -135,7 +135,7 @@ class Store:
                 self._postings[term].append((place, times))
         self._spelled: dict[str, list[str]] = defaultdict(list)
         for term in self._postings:
-            for part in trigrams(term):
+            for part in split_trigrams(term):
                 self._spelled[part].append(term)
         self._passages = (
             [vectors.passage(make_encoder_text(each)) for each in records] if vectors else []
@@ -176,7 +176,9 @@ class Store:
         return expand_query(question, {term: self._instead(term) for term in unknown})
 
     def _instead(self, term: str) -> Sequence[str]:
-        shared = Counter(other for part in trigrams(term) for other in self._spelled.get(part, ()))
+        shared = Counter(
+            other for part in split_trigrams(term) for other in self._spelled.get(part, ())
+        )
         order = sorted(shared, key=lambda other: (-shared[other] / (len(other) + len(term)), other))
         return suggest_terms(term, [*self._counts(order[:_SPELLINGS_MAX]).items()])
 

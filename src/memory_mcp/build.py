@@ -36,11 +36,17 @@ from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
-from memory_mcp.storage.files.imports import LocalJournal
+from memory_mcp.storage.files.imports import LocalImportJournal
 from memory_mcp.storage.files.inbox import LocalInbox
 from memory_mcp.storage.files.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
-from memory_mcp.storage.files.trust import Ledger, LocalErased, Owned, TrustedCloud, TrustedProjects
+from memory_mcp.storage.files.trust import (
+    Ledger,
+    LocalErasedLog,
+    ProjectOwnership,
+    TrustedCloud,
+    TrustedProjects,
+)
 from memory_mcp.storage.files.views import LocalViews
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.outbox import OUTBOX_FILE, SqliteOutbox, SqlitePulledRecords
@@ -59,7 +65,7 @@ class BuiltWorkspace:
 
     workspace: Workspace
     places: ProjectFolders
-    owned: Owned | None
+    owned: ProjectOwnership | None
     heads: LocalHeads
     records: tuple[LocalRecords, LocalRecords]
     indexes: tuple[SqliteIndex, SqliteIndex]
@@ -111,7 +117,7 @@ def build_workspace(
     wake = asyncio.Event()
     meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
-    logs = [LocalErased(each, writer) for each in folders]
+    logs = [LocalErasedLog(each, writer) for each in folders]
     pools = [
         Pool(
             store,
@@ -132,7 +138,7 @@ def build_workspace(
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, writer),
         inbox=LocalInbox(places.machine_dir, writer, trees),
-        journal=LocalJournal(places.machine_dir, writer),
+        journal=LocalImportJournal(places.machine_dir, writer),
         clock=SystemClock(),
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
@@ -160,7 +166,11 @@ def build_workspace(
 
 
 def _build_mirrors(
-    settings: Settings, source: KeySource, places: ProjectFolders, owned: Owned | None, disk: Disk
+    settings: Settings,
+    source: KeySource,
+    places: ProjectFolders,
+    owned: ProjectOwnership | None,
+    disk: Disk,
 ) -> tuple[Mirror | None, Mirror | None]:
     """The cloud behind the project's pool and the user's: one client, an outbox and namespace each.
 
@@ -191,7 +201,7 @@ def _build_mirrors(
     user, project = places.scope.user, places.scope.project
 
     def is_vouched() -> bool:
-        return owned is None or owned.vouched() or bool(settings.container_tag)
+        return owned is None or owned.may_use_cloud() or bool(settings.container_tag)
 
     def mirror(state: Path, namespace: str, vouched: Callable[[], bool]) -> Mirror:
         address = f"{settings.base_url}/ns/{namespace}"
@@ -203,7 +213,7 @@ def _build_mirrors(
             clock=clock,
             wake=wake,
             trust=trust,
-            vouched=vouched,
+            may_use_cloud=vouched,
             search_seconds=settings.remote_timeout,
             extract=settings.extraction,
         )
@@ -213,13 +223,13 @@ def _build_mirrors(
     return own, mirror(places.user_state_dir, namespace_of(user, None), lambda: True)
 
 
-def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Owned | None:
+def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> ProjectOwnership | None:
     """What tells this machine's files from a stranger's; without a project all are its own."""
     if places.project_dir is None:
         return None
     projects = TrustedProjects(find_home_folder(settings), disk)
     ledger = Ledger(places.machine_dir, disk)
-    return Owned(
+    return ProjectOwnership(
         places.machine_dir,
         ledger,
         projects,
@@ -237,7 +247,7 @@ def _build_index(path: Path, disk: Disk) -> SqliteIndex:
 
 
 def _build_strangers(
-    places: ProjectFolders, folder: RecordFolder, owned: Owned | None, disk: Disk
+    places: ProjectFolders, folder: RecordFolder, owned: ProjectOwnership | None, disk: Disk
 ) -> Strangers | None:
     """What came with the repository, silent until the user trusts the project."""
     if owned is None:

@@ -1,8 +1,8 @@
 """The one place that writes files.
 
 A file appears whole or not at all: temporary name in the same folder, write, fsync, rename, fsync
-of the folder (where the platform can). Each of these is a named step, so that tests can cut the
-power at every one of them. No other module opens a file for writing.
+of the folder (where the platform can). Each of these is a named step, at which tests cut the power.
+No other module opens a file for writing.
 """
 
 import errno
@@ -21,26 +21,28 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+from filelock import FileLock, Timeout
+
 from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
 LITTER: Final = ".tmp"
-"""Suffix of temporary files. One that is left over is litter of a cut, never a record."""
+"""Suffix of temporary files. One that a cut left over is litter, never a record."""
 
 ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
-"""What an error names where nobody knows the setting that moves a path."""
+"""What an error names where the setting that moves a path is unknown."""
 
 Verb = Literal["store", "read", "erase"]
 
 _WINDOWS: Final = sys.platform == "win32"
 _REPLACE_TRIES: Final = 20
-"""Windows refuses to replace a file that another process is just reading: a matter of moments."""
+"""Windows refuses to replace a file for the moment that another process reads it."""
 _REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
 class Access(NamedTuple):
-    """Whose a file is, and who may read and write it."""
+    """The owner of a file, and who may read and write it."""
 
     mode: int
     owner: int | None = None
@@ -48,27 +50,24 @@ class Access(NamedTuple):
 
 
 class Disk:
-    """Durable writes. Subclassed by tests, which override `step`.
+    """Writes durably. Tests override `step`.
 
-    Below each of its `roots`, folders that may hold what a stranger put there, it follows no link;
-    and it makes no root anew that was renamed or removed while this process ran.
+    Below each of its `roots`, folders that may hold a stranger's files, it follows no link. It does
+    not make a root again that was renamed or removed while this process ran. What the file system
+    refuses raises `StoreUnavailableError`; a file that could not be written is what it was.
     """
 
     roots: tuple[Path, ...] = ()
     private: tuple[Path, ...] = ()
-    """Folders that nobody else may enter, and all that is made below them."""
+    """Folders that only this user may enter, as all folders made below them."""
     settings: tuple[tuple[Path, str], ...] = ()
-    """Folders, each with the setting that moves it: errors name the one of the innermost folder."""
+    """Folders, each with the setting that moves it. Errors name that of the innermost folder."""
 
     def step(self, name: str) -> None:
-        """Called before each step that could be the last one."""
+        """Called before each step, any of which a power cut could make the last."""
 
     def write(self, path: Path, data: bytes, access: Access | None = None) -> None:
-        """Make `path` hold exactly `data`, durably; `access` says whose it is and who may read it.
-
-        Raises:
-            StoreUnavailableError: the file system refused; `path` is what it was.
-        """
+        """Write `data` to `path`, durably."""
         with self.writing(path, access) as put:
             put(data)
 
@@ -76,16 +75,12 @@ class Disk:
     def writing(
         self, path: Path, access: Access | None = None
     ) -> Generator[Callable[[bytes], None]]:
-        """Make `path` hold, durably, what is put within the block; left by an error, it stays.
-
-        Raises:
-            StoreUnavailableError: the file system refused; `path` is what it was.
-        """
+        """Write to `path`, durably, what is put within the block; an error leaves it as it was."""
         temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{LITTER}")
         try:
             self._refuse_links(path)
             self.folder(path.parent)
-            with self._written_through(temporary, access) as put:
+            with self._temporary(temporary, access) as put:
                 yield put
             self.step("rename")
             self._replace(temporary, path)
@@ -98,11 +93,7 @@ class Disk:
             raise
 
     def append(self, path: Path, line: bytes) -> None:
-        """Add one line to a log, durably. A line cut short is completed by the next one's newline.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+        """Add one line to a log, durably. If the last line is torn, a newline ends it first."""
         try:
             self._refuse_links(path)
             self.folder(path.parent)
@@ -124,43 +115,24 @@ class Disk:
             raise self.unavailable(error, path, "store") from error
 
     def remove(self, path: Path) -> None:
-        """Make `path` not exist, durably.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
-        try:
-            self._refuse_links(path.parent)
-            self.step("unlink")
-            path.unlink(missing_ok=True)
-            if path.parent.is_dir():
-                self._sync_folder(path.parent)
-        except OSError as error:
-            raise self.unavailable(error, path, "erase") from error
+        """Remove a file, if it is there, durably."""
+        self.remove_all([path], path.parent)
 
     def remove_all(self, paths: Collection[Path], folder: Path) -> None:
-        """Make these files of one folder not exist, durably: as `remove`, with one fsync for all.
-
-        Raises:
-            StoreUnavailableError: the file system refused; those before that one are gone.
-        """
-        path = folder
+        """Remove files of one folder, durably, with one fsync for all."""
+        path = next(iter(paths), folder)
         try:
             self._refuse_links(folder)
             for path in paths:
                 self.step("unlink")
                 path.unlink(missing_ok=True)
-            if paths:
+            if paths and folder.is_dir():
                 self._sync_folder(folder)
         except OSError as error:
             raise self.unavailable(error, path, "erase") from error
 
-    def remove_old(self, litter: Path) -> None:
-        """Make a temporary file not exist, unless it may belong to a write that is under way.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+    def remove_litter(self, litter: Path) -> None:
+        """Remove a temporary file, unless it may belong to a write that is under way."""
         try:
             young = time.time() - litter.stat().st_mtime < TEMPORARY_FILE_SECONDS_MAX
         except FileNotFoundError:  # the write was under way, and is done now
@@ -171,7 +143,7 @@ class Disk:
             self.remove(litter)
 
     def folder(self, path: Path) -> None:
-        """Make the folder exist, durably, parents included."""
+        """Make the folder and its parents, durably; `OSError` says why not."""
         if path.is_dir():
             return
         if path.parent == path or path in self.roots:  # a drive, or a project that is gone
@@ -188,29 +160,40 @@ class Disk:
         self._sync_folder(path.parent)
 
     def prepare(self, path: Path) -> None:
-        """Make the folder exist as `folder` does, for what does its own writing there.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+        """Make the folder as `folder` does, for a library that writes there itself."""
         try:
             self.folder(path)
         except OSError as error:
             raise self.unavailable(error, path, "store") from error
 
+    @contextmanager
+    def try_lock(self, path: Path) -> Generator[bool]:
+        """Hold a lock within the block, and yield whether it was free. Its folder is made."""
+        lock = FileLock(path, timeout=0)
+        try:
+            self.folder(path.parent)
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise self.unavailable(error, path, "store") from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
     def setting_of(self, path: Path) -> str:
-        """The setting by which this path could be elsewhere."""
+        """The setting that moves this path."""
         found = [(len(f.parts), name) for f, name in self.settings if path.is_relative_to(f)]
         return max(found)[1] if found else ANY_SETTING
 
     def unavailable(self, error: OSError, path: Path, verb: Verb) -> StoreUnavailableError:
-        """What the file system refused, why, and what to do."""
+        """The error that says what the file system refused, why, and what to do."""
         return unavailable(error, path, verb, self.setting_of(path))
 
     @contextmanager
-    def _written_through(
-        self, path: Path, access: Access | None
-    ) -> Generator[Callable[[bytes], None]]:
+    def _temporary(self, path: Path, access: Access | None) -> Generator[Callable[[bytes], None]]:
         self.step("create")
         mode = 0o600 if access else 0o644
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
@@ -222,8 +205,8 @@ class Disk:
                 rest = rest[os.write(descriptor, rest) :]
 
         try:
-            if access and not _WINDOWS:  # a file takes its folder's rights along there
-                _give(descriptor, access)
+            if access and not _WINDOWS:  # there a file inherits the rights of its folder
+                _set_access(descriptor, access)
             yield put
             self.step("fsync")
             _sync(descriptor)
@@ -235,16 +218,16 @@ class Disk:
             refuse_links(str(root), str(path))
 
     def _discard(self, temporary: Path) -> None:
-        with suppress(OSError):  # what kept us from writing may keep us from tidying up too
+        with suppress(OSError):  # the disk that refused the write may refuse this too
             self.step("discard")
             temporary.unlink()
 
     def _replace(self, source: Path, target: Path) -> None:
-        for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
+        for tries_left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
             try:
                 source.replace(target)
             except PermissionError:
-                if not left:
+                if not tries_left:
                     raise
                 time.sleep(_REPLACE_PAUSE_SECONDS)
             else:
@@ -264,13 +247,12 @@ class Disk:
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 _PLAIN: Final[int] = _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
-
 _FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
-"""macOS: there, fsync leaves the bytes in the drive's own cache."""
+"""Set on macOS, where fsync leaves the bytes in the drive's own cache."""
 
 
 def _sync(descriptor: int) -> None:
-    """What was written to the file rests on the medium."""
+    """Bring what was written to the file onto the medium."""
     if fcntl is not None and _FULL_SYNC is not None:
         try:
             fcntl.fcntl(descriptor, _FULL_SYNC)
@@ -283,7 +265,7 @@ def _sync(descriptor: int) -> None:
 
 
 def _refuse_shared(descriptor: int, path: Path) -> None:
-    """What is written in place must be a regular file, and of this name alone."""
+    """Require a regular file without a second name: it is written in place."""
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         raise UnsafeFileError(str(path), "it is no regular file")
@@ -291,7 +273,7 @@ def _refuse_shared(descriptor: int, path: Path) -> None:
         raise UnsafeFileError(str(path), "the same file has another name elsewhere (a hard link)")
 
 
-def _give(descriptor: int, access: Access) -> None:
+def _set_access(descriptor: int, access: Access) -> None:
     made = os.fstat(descriptor)
     owner = made.st_uid if access.owner is None else access.owner
     group = made.st_gid if access.group is None else access.group
@@ -340,13 +322,13 @@ _REFUSALS: Final[dict[int, tuple[str, str]]] = {
     errno.ENOTDIR: _IN_THE_WAY,
     errno.EEXIST: _IN_THE_WAY,
 }
-"""Why the file system refuses, and what helps."""
+"""Why the file system refuses, and what helps, by error number."""
 
 
 def unavailable(
     error: OSError, path: Path, verb: Verb, setting: str = ANY_SETTING
 ) -> StoreUnavailableError:
-    """What the file system refused, why, and what to do; `setting` would move the path."""
+    """The error that says what the file system refused, why, and what to do."""
     if isinstance(error, UnsafeFileError):
         where = "" if error.filename == str(path) else f"{error.filename}: "
         return StoreUnavailableError(
@@ -354,19 +336,34 @@ def unavailable(
             "folder that is meant; it is left as it is."
         )
     unknown = (error.strerror or str(error), "Mend that and try again")
-    why, then = _REFUSALS.get(error.errno or 0, unknown)
+    why, remedy = _REFUSALS.get(error.errno or 0, unknown)
     if error.errno == errno.ENOENT and verb == "store":
-        why, then = (
+        why, remedy = (
             "its project was renamed or removed, or is not mounted",
             "Bring it back, or start again where it is now",
         )
-    if then is _RIGHTS and verb == "read":
+    if remedy is _RIGHTS and verb == "read":
         why = "it may not be touched"
-    stands: dict[Verb, str] = {
+    consequence: dict[Verb, str] = {
         "store": "nothing was changed",
         "read": "nothing is lost",
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",
     }
     return StoreUnavailableError(
-        f"Cannot {verb} {path}: {why}. {then.format(setting=setting)}; {stands[verb]}."
+        f"Cannot {verb} {path}: {why}. {remedy.format(setting=setting)}; {consequence[verb]}."
     )
+
+
+def list_visible_names(folder: Path) -> list[str]:
+    """The names in a folder below MEMORY_HOME that begin with no dot, sorted; none without it.
+
+    Raises:
+        StoreUnavailableError: the file system refused.
+    """
+    try:
+        names = [entry.name for entry in os.scandir(folder)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
+    return sorted(name for name in names if not name.startswith("."))

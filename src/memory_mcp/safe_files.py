@@ -1,9 +1,9 @@
-"""The one way in which files below a folder that may come from somebody else are opened.
+"""How files are opened below a folder that may come from somebody else.
 
 A repository can bring a link in place of any file or folder, a pipe that never answers, or a file
-without an end. So what lies below a `root` is read only if nothing on the way to it is a link, it
-is a regular file, and it is no larger than its limit; and is written only if no folder on the way
-is a link. What does not pass is left as it is: never followed, never deleted.
+without an end. So a file below a `root` is read only if nothing on the way to it is a link, it is a
+regular file, and it is no larger than its limit. It is written only if no folder on the way is a
+link. What does not pass is left as it is: never followed, never deleted.
 
 Standard library only, and none of its slower parts: hooks use it too.
 """
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Final
 
 _REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
-_HOW: Final[int] = (
+_OPEN_FLAGS: Final[int] = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
@@ -25,7 +25,7 @@ _HOW: Final[int] = (
 )
 _READ_AT_ONCE: Final = 1_048_576
 _NAMES_MAX: Final = 500_000
-"""More names in one folder than ten years of a busy project leave there."""
+"""More names than a busy project leaves in one folder in ten years."""
 
 
 class UnsafeFileError(OSError):
@@ -53,21 +53,21 @@ def refuse_links(root: str, path: str) -> None:
         at = os.path.join(at, name)
         try:
             found = os.lstat(at)
-        except (FileNotFoundError, NotADirectoryError):  # whoever opens it says which
+        except (FileNotFoundError, NotADirectoryError):  # opening it will say which
             return
         if _is_link(found):
             raise UnsafeFileError(at, "it is a link, which is not followed")
 
 
 def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
-    """All of a regular file of at most that size, reached from `root` without a link.
+    """Read a regular file of at most that size, reached from `root` without a link.
 
     Raises:
         FileNotFoundError: there is none.
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    with _opened(path, root) as descriptor:
+    with _open_regular(path, root) as descriptor:
         found = os.fstat(descriptor)
         parts: list[bytes] = []  # mostly one: a large file is not to be in memory twice
         size, at_once = 0, max(_READ_AT_ONCE, found.st_size + 1)
@@ -81,19 +81,19 @@ def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
 
 
 def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
-    """The first so many bytes of a regular file of any size, reached from `root` without a link.
+    """Read the first bytes of a regular file of any size, reached from `root` without a link.
 
     Raises:
         FileNotFoundError: there is none.
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    with _opened(path, root) as descriptor:
+    with _open_regular(path, root) as descriptor:
         return os.read(descriptor, bytes_max)
 
 
 def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
-    """What is in a folder that is reached from `root` without a link, in no promised order.
+    """List a folder that is reached from `root` without a link, in no promised order.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -111,11 +111,13 @@ def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
 
 
 @contextmanager
-def _opened(path: str, root: str) -> Generator[int]:
-    """The descriptor of a regular file, for as long as it is needed."""
+def _open_regular(path: str, root: str) -> Generator[int]:
+    """Open a regular file, and close it at the end of the block."""
     refuse_links(root, path)
     try:
-        descriptor = os.open(path, _HOW if root else _HOW & ~getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(
+            path, _OPEN_FLAGS if root else _OPEN_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
+        )
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):  # a link that came after we looked
             raise UnsafeFileError(path, "it is a link, which is not followed") from error

@@ -156,11 +156,11 @@ async def test_the_history_holds_every_move_once(heads: HeadStore) -> None:
     first, elsewhere = a_checkpoint(scribe), a_checkpoint(scribe)
     head = after(None, first)
     await heads.replace(head, expected=0)
-    assert await heads.unlogged([first, elsewhere]) == [elsewhere]
+    assert await heads.find_unlogged([first, elsewhere]) == [elsewhere]
 
     await heads.log([elsewhere])
 
-    assert await heads.unlogged([first, elsewhere]) == []
+    assert await heads.find_unlogged([first, elsewhere]) == []
 
 
 async def test_joining_another_clones_moves_does_not_log_the_last_move_again(

@@ -10,14 +10,18 @@ from stores_in_memory import MemoryJournal
 from memory_mcp.disk import Disk
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import ImportJournal
-from memory_mcp.storage.files.imports import JOURNAL_FILE, LocalJournal
+from memory_mcp.storage.files.imports import JOURNAL_FILE, LocalImportJournal
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["file", "memory"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> ImportJournal:
-    return LocalJournal(tmp_path / ".state", Disk()) if request.param == "file" else MemoryJournal()
+    return (
+        LocalImportJournal(tmp_path / ".state", Disk())
+        if request.param == "file"
+        else MemoryJournal()
+    )
 
 
 async def test_what_was_noted_is_there_until_it_is_cleared(journal: ImportJournal) -> None:
@@ -47,7 +51,7 @@ async def test_only_one_at_a_time_holds_it(journal: ImportJournal) -> None:
 
 async def test_it_is_gone_from_the_disk_once_it_is_cleared(tmp_path: Path) -> None:
     """It holds texts: what is forgotten later must not rest in it."""
-    journal = LocalJournal(tmp_path / ".state", Disk())
+    journal = LocalImportJournal(tmp_path / ".state", Disk())
     await journal.note([Scribe().record("a text")])
     await journal.clear()
 
@@ -83,7 +87,7 @@ async def test_a_journal_that_cannot_be_read_stays_and_is_named(
     tmp_path: Path, change: Callable[[str], str], error: type[Exception]
 ) -> None:
     """Half of an import must not be completed as the whole of it."""
-    journal = LocalJournal(tmp_path, Disk())
+    journal = LocalImportJournal(tmp_path, Disk())
     scribe = Scribe()
     await journal.note([scribe.record("one"), scribe.record("two")])
     path = tmp_path / JOURNAL_FILE

@@ -106,8 +106,8 @@ async def test_what_cannot_be_worked_off_is_kept_for_a_person(door: Door) -> Non
     door.drop(compacted("one"))
     door.drop(compacted("two"))
     first, _ = await door.inbox.waiting()
-    await door.inbox.aside(first)
-    await door.inbox.aside(first)
+    await door.inbox.put_aside(first)
+    await door.inbox.put_aside(first)
 
     assert await texts(door.other) == ["two"]
     assert len(await door.inbox.findings()) == 1
@@ -140,11 +140,11 @@ async def test_that_a_session_went_back_is_told_once_and_to_that_session(door: D
     door.drop(went_back())
     door.drop(went_back("2026-11-21T11:00:00Z"))
     door.drop(went_back(session=other))
-    found = await door.inbox.went_back(SESSION)
+    found = await door.inbox.take_went_back(SESSION)
 
     assert found == ConversationRewound.model_validate(went_back())
-    assert await door.inbox.went_back(SESSION) is None
-    assert await door.other.went_back(other) is not None
+    assert await door.inbox.take_went_back(SESSION) is None
+    assert await door.other.take_went_back(other) is not None
     assert [each.event.event for each in await door.inbox.waiting()] == ["post-compact"]
 
 

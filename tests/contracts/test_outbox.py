@@ -15,23 +15,23 @@ from outboxes import LEASE, Doors, claim, delivered, left, named, note, settle, 
 
 from memory_mcp.domain.cloud import (
     Accepted,
-    Dead,
-    Done,
+    CircuitState,
+    Confirmed,
+    DeadLetter,
+    DeadLettered,
+    DeliveryOutcome,
     Dropped,
-    Fate,
-    Later,
-    Letter,
-    Lost,
-    Standing,
-    Tally,
-    Undelivered,
+    NewEntry,
+    OutboxCounts,
+    RetryLater,
+    Vanished,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import Outbox
 from memory_mcp.storage.sqlite import database
-from memory_mcp.storage.sqlite.outbox import OUTBOX, SqliteOutbox
+from memory_mcp.storage.sqlite.outbox import OUTBOX_DATABASE, SqliteOutbox
 
 pytestmark = pytest.mark.anyio
 
@@ -46,9 +46,9 @@ async def test_an_empty_outbox_has_nothing_to_do_and_knows_nothing(outbox: Outbo
 
     assert await outbox.claim(0, 60) is None
     assert await outbox.known() == await outbox.gone() == set()
-    assert await outbox.tally() == Tally()
-    assert await outbox.standing() == Standing()
-    assert await outbox.seen_until() == ""
+    assert await outbox.counts() == OutboxCounts()
+    assert await outbox.circuit() == CircuitState()
+    assert await outbox.load_pull_cursor() == ""
 
 
 async def test_a_note_is_there_for_every_process_and_after_the_next_start(
@@ -65,11 +65,11 @@ async def test_a_note_is_there_for_every_process_and_after_the_next_start(
 
 async def test_a_note_twice_is_one_parcel(outbox: Outbox, other: Outbox) -> None:
     """A write that is repeated must not be sent twice, nor begin again where it stands."""
-    await outbox.note([Letter(A, "add"), Letter(A, "add")], 1)
+    await outbox.note([NewEntry(A, "add"), NewEntry(A, "add")], 1)
     await note(other, A, now=2)
-    assert (await outbox.tally()).pending == 1
+    assert (await outbox.counts()).pending == 1
     claimed = await claim(outbox, 3)
-    assert (named(claimed), claimed.parcels[0].noted_at) == ([A], 1)
+    assert (named(claimed), claimed.entries[0].noted_at) == ([A], 1)
 
     await note(outbox, A, now=4)
     assert await other.claim(4, 60) is None
@@ -84,7 +84,7 @@ async def test_a_note_twice_is_one_parcel(outbox: Outbox, other: Outbox) -> None
 
 async def test_a_set_of_notes_is_noted_whole_or_not_at_all(outbox: Outbox) -> None:
     """A forget of many must not be carried out by half."""
-    letters = [Letter(record, "add") for record in (A, RecordId("\ud800"), B)]
+    letters = [NewEntry(record, "add") for record in (A, RecordId("\ud800"), B)]
     with pytest.raises(UnicodeEncodeError):
         await outbox.note(letters, 0)
 
@@ -110,7 +110,7 @@ async def test_a_deletion_takes_back_what_was_never_sent(outbox: Outbox, quiet: 
 async def test_what_the_cloud_refused_unseen_counts_as_never_sent(outbox: Outbox) -> None:
     """After a 429 nothing is there, so nothing need be deleted."""
     await note(outbox, A)
-    await settle(outbox, await claim(outbox), Later(5, "429", unsent=True))
+    await settle(outbox, await claim(outbox), RetryLater(5, "429", unsent=True))
     await note(outbox, A, op="delete", now=5)
 
     assert await left(outbox, 9) == set()
@@ -119,15 +119,17 @@ async def test_what_the_cloud_refused_unseen_counts_as_never_sent(outbox: Outbox
 
 @pytest.mark.parametrize(
     "fate",
-    [Later(5), Accepted(5), Lost(5, "gone"), Dead("no")],
+    [RetryLater(5), Accepted(5), Vanished(5, "gone"), DeadLettered("no")],
     ids=["answer lost", "accepted", "lost", "dead"],
 )
-async def test_a_deletion_follows_what_may_have_been_sent(outbox: Outbox, fate: Fate) -> None:
+async def test_a_deletion_follows_what_may_have_been_sent(
+    outbox: Outbox, fate: DeliveryOutcome
+) -> None:
     """What might be in the cloud has to be removed from it, after whatever is still under way."""
     await note(outbox, A)
     await settle(outbox, await claim(outbox), fate)
     await note(outbox, A, op="delete", now=1)
-    under_way = not isinstance(fate, Dead)
+    under_way = not isinstance(fate, DeadLettered)
 
     assert A in await outbox.gone()
     assert await outbox.known() == ({A} if under_way else set())
@@ -135,27 +137,27 @@ async def test_a_deletion_follows_what_may_have_been_sent(outbox: Outbox, fate: 
         first = await claim(outbox, 9)
         assert first.op == "add"
         assert await outbox.claim(9, 60) is None
-        await settle(outbox, first, Done())
+        await settle(outbox, first, Confirmed())
     assert await left(outbox, 9) == {(A, "delete")}
 
 
 @pytest.mark.parametrize(
-    "fate", [Later(50, "429", unsent=True), Later(50, unsent=True, alone=True)]
+    "fate", [RetryLater(50, "429", unsent=True), RetryLater(50, unsent=True, alone=True)]
 )
-async def test_unsent_takes_back_only_the_last_try(outbox: Outbox, fate: Fate) -> None:
+async def test_unsent_takes_back_only_the_last_try(outbox: Outbox, fate: DeliveryOutcome) -> None:
     """A first answer was lost, and a second try was refused unseen: the first may be there.
 
     Taken for never sent, it would be forgotten here and stay in the cloud for good.
     """
     await note(outbox, A)
-    await settle(outbox, await claim(outbox), Later(1))
+    await settle(outbox, await claim(outbox), RetryLater(1))
     again = await claim(outbox, 1)
     await settle(outbox, again, fate)
     assert again.stage == "sent"
 
     await note(outbox, A, op="delete", now=2)
     assert (await claim(outbox, 60)).stage == "sent"
-    assert (await outbox.tally()).pending == 2
+    assert (await outbox.counts()).pending == 2
 
 
 async def test_a_try_of_a_process_that_was_killed_counts_as_sent(
@@ -164,7 +166,7 @@ async def test_a_try_of_a_process_that_was_killed_counts_as_sent(
     """Whoever takes over may be refused unseen; the one before may not have been."""
     await note(outbox, A)
     await claim(outbox, 0, 10)
-    await settle(other, await claim(other, 10), Later(11, "429", unsent=True))
+    await settle(other, await claim(other, 10), RetryLater(11, "429", unsent=True))
     await note(other, A, op="delete", now=11)
 
     assert (await claim(other, 11)).stage == "sent"
@@ -207,26 +209,26 @@ async def test_the_dead_are_kept_and_shown_until_a_new_note_revives_them(outbox:
     """`memory-mcp sync --push-all` tries once more, with all the patience of a first time."""
     await note(outbox, A, B)
     claimed = await claim(outbox)
-    await settle(outbox, claimed, Lost(0, "gone"))
-    await settle(outbox, await claim(outbox), Dead("too blue"))
-    told = await outbox.tally()
+    await settle(outbox, claimed, Vanished(0, "gone"))
+    await settle(outbox, await claim(outbox), DeadLettered("too blue"))
+    told = await outbox.counts()
     assert (told.dead, told.pending, told.next_due) == (2, 0, None)
-    assert set(told.undelivered) == {Undelivered(id_, "add", "too blue") for id_ in (A, B)}
+    assert set(told.dead_letters) == {DeadLetter(id_, "add", "too blue") for id_ in (A, B)}
     assert await outbox.claim(10**9, 10**9 + 1) is None
     assert await outbox.known() == set()
 
     await note(outbox, A, now=7)
     claimed = await claim(outbox, 7)
     assert named(claimed) == [A]
-    assert (claimed.parcels[0].attempts, claimed.parcels[0].lost, claimed.stage) == (1, 0, "sent")
-    assert (await outbox.tally()).dead == 1
+    assert (claimed.entries[0].attempts, claimed.entries[0].lost, claimed.stage) == (1, 0, "sent")
+    assert (await outbox.counts()).dead == 1
 
 
 async def test_a_dead_deletion_is_not_gone_and_is_revived_by_a_note(outbox: Outbox) -> None:
     """What the cloud would not delete is still there: whoever looks for it must find it missing."""
     await delivered(outbox, A)
     await note(outbox, A, op="delete")
-    await settle(outbox, await claim(outbox), Dead("forbidden"))
+    await settle(outbox, await claim(outbox), DeadLettered("forbidden"))
     assert await outbox.gone() == set()
 
     await note(outbox, A, op="delete")
@@ -237,18 +239,18 @@ async def test_a_deletion_takes_back_the_dead_whenever_they_die(outbox: Outbox) 
     """Else a memory that was forgotten would be reported as undeliverable for ever, or revived."""
     await note(outbox, A, B)
     first = await claim(outbox)
-    await settle(outbox, first, Dead("no"))
+    await settle(outbox, first, DeadLettered("no"))
     await note(outbox, A, op="delete")
-    assert [dead.record for dead in (await outbox.tally()).undelivered] == [B]
+    assert [dead.record for dead in (await outbox.counts()).dead_letters] == [B]
 
     await note(outbox, C)
     under_way = await claim(outbox)
     assert under_way.op == "delete"
     under_way = await claim(outbox)
     await note(outbox, C, op="delete")
-    await settle(outbox, under_way, Dead("no"))
+    await settle(outbox, under_way, DeadLettered("no"))
     await note(outbox, C)
-    assert [dead.record for dead in (await outbox.tally()).undelivered] == [B]
+    assert [dead.record for dead in (await outbox.counts()).dead_letters] == [B]
     assert await left(outbox) == {(C, "delete")}
 
 
@@ -262,7 +264,7 @@ async def test_the_oldest_go_first_as_many_as_one_request_takes(outbox: Outbox) 
     first = await claim(outbox)
     assert named(first) == records[:BATCH_ADDS_MAX]
     assert (first.op, first.stage) == ("add", "new")
-    await settle(outbox, first, Later(1))
+    await settle(outbox, first, RetryLater(1))
     for _ in range((len(records) - 1) // BATCH_ADDS_MAX):
         await settle(outbox, await claim(outbox), Accepted(1))
 
@@ -272,7 +274,7 @@ async def test_the_oldest_go_first_as_many_as_one_request_takes(outbox: Outbox) 
     assert (looked.stage, named(looked)) == (
         "accepted", records[BATCH_ADDS_MAX : BATCH_ADDS_MAX + BATCH_IDS_MAX],
     )  # fmt: skip
-    assert len((await claim(outbox, 1)).parcels) == 5
+    assert len((await claim(outbox, 1)).entries) == 5
     assert await outbox.claim(1, 2) is None
 
 
@@ -287,7 +289,7 @@ async def test_deletes_go_by_the_hundred(outbox: Outbox) -> None:
 
 async def test_a_claim_is_of_one_op_and_stage(outbox: Outbox) -> None:
     """One claim is one request."""
-    for record, fate in ((A, Accepted(9)), (B, Later(9))):
+    for record, fate in ((A, Accepted(9)), (B, RetryLater(9))):
         await note(outbox, record)
         await settle(outbox, await claim(outbox), fate)
     await note(outbox, C, op="delete")
@@ -301,14 +303,14 @@ async def test_a_claim_is_of_one_op_and_stage(outbox: Outbox) -> None:
         ("add", "new", [D]),
     ]
     assert len({c.token for c in found}) == 4
-    assert [p.stage for c in found for p in c.parcels] == ["accepted", "sent", "new", "new"]
+    assert [p.stage for c in found for p in c.entries] == ["accepted", "sent", "new", "new"]
 
 
 async def test_nothing_is_claimed_before_it_is_due(outbox: Outbox) -> None:
     """A pause is a promise."""
     await note(outbox, A, now=5)
     assert await outbox.claim(4.9, 60) is None
-    await settle(outbox, await claim(outbox, 5), Later(10))
+    await settle(outbox, await claim(outbox, 5), RetryLater(10))
     assert await outbox.claim(9.9, 60) is None
     assert named(await outbox.claim(10, 60)) == [A]
 
@@ -320,12 +322,12 @@ async def test_a_record_is_never_overtaken_by_itself(outbox: Outbox, other: Outb
     await note(other, A, op="delete", now=1)
     await note(other, C, op="delete", now=2)
     assert named(await claim(other, 5)) == [C], "leased, so it waits; others need not"
-    for waits in (Later(50), Later(51, unsent=True), Accepted(52), Lost(53, "lost")):
+    for waits in (RetryLater(50), RetryLater(51, unsent=True), Accepted(52), Vanished(53, "lost")):
         await settle(outbox, adds, waits)
         assert (A, "delete") not in await left(other, 49)
         adds = await claim(outbox, waits.due)
         assert set(named(adds)) == {A, B}
-    await settle(outbox, adds, Done())
+    await settle(outbox, adds, Confirmed())
 
     assert await left(other, 54) == {(A, "delete")}
 
@@ -335,7 +337,7 @@ async def test_the_dead_keep_nothing_back(outbox: Outbox) -> None:
     await note(outbox, A)
     adds = await claim(outbox)
     await note(outbox, A, op="delete")
-    await settle(outbox, adds, Dead("no"))
+    await settle(outbox, adds, DeadLettered("no"))
 
     assert await left(outbox) == {(A, "delete")}
 
@@ -346,13 +348,13 @@ async def test_quiet_parcels_go_only_along_with_others(outbox: Outbox) -> None:
     await note(outbox, B, op="delete", now=1)
     assert named(await claim(outbox, 1)) == [B], "of another op"
     assert await outbox.claim(9, 60) is None
-    assert (await outbox.tally()).next_due == 1 + LEASE
+    assert (await outbox.counts()).next_due == 1 + LEASE
 
     await note(outbox, C, now=2)
     await note(outbox, D, quiet=True, now=3)
     assert named(await claim(outbox, 2)) == [A, C]
     assert await outbox.claim(9, 60) is None
-    assert (await outbox.tally()).quiet == 1
+    assert (await outbox.counts()).quiet == 1
 
 
 async def test_many_quiet_ones_go_first_and_in_order(outbox: Outbox) -> None:
@@ -370,10 +372,10 @@ async def test_what_was_claimed_once_is_quiet_no_more(outbox: Outbox) -> None:
     await note(outbox, A, quiet=True)
     await note(outbox, B)
     claimed = await claim(outbox)
-    first, second = claimed.parcels
-    await outbox.settle(claimed, {first.seq: Later(3), second.seq: Done()})
+    first, second = claimed.entries
+    await outbox.record_outcomes(claimed, {first.seq: RetryLater(3), second.seq: Confirmed()})
 
-    assert (await outbox.tally()).next_due == 3
+    assert (await outbox.counts()).next_due == 3
     assert named(await claim(outbox, 3)) == [A]
 
 
@@ -383,9 +385,9 @@ async def test_hurry_makes_everything_due(outbox: Outbox) -> None:
     await note(outbox, B, quiet=True, now=100)
     await note(outbox, C)
     leased = await claim(outbox)
-    await outbox.hurry(7)
+    await outbox.make_all_due(7)
 
-    assert (await outbox.tally()).quiet == 0
+    assert (await outbox.counts()).quiet == 0
     assert named(await claim(outbox, 7)) == [A, B]
     assert named(leased) == [C]
     assert await outbox.claim(7, 60) is None, "a lease is kept"
@@ -395,14 +397,14 @@ async def test_a_parcel_whose_batch_was_refused_travels_alone(outbox: Outbox) ->
     """Else one document that the cloud does not take would keep nineteen others back."""
     await note(outbox, A, B, C)
     claimed = await claim(outbox)
-    await settle(outbox, claimed, Later(0, "400", unsent=True, alone=True))
+    await settle(outbox, claimed, RetryLater(0, "400", unsent=True, alone=True))
     await note(outbox, D)
 
     found = [await claim(outbox) for _ in range(4)]
     assert [named(c) for c in found] == [[A], [B], [C], [D]]
-    assert [p.alone for c in found for p in c.parcels] == [True, True, True, False]
-    await settle(outbox, found[0], Later(1, "busy"))
-    assert (await claim(outbox, 1)).parcels[0].alone
+    assert [p.alone for c in found for p in c.entries] == [True, True, True, False]
+    await settle(outbox, found[0], RetryLater(1, "busy"))
+    assert (await claim(outbox, 1)).entries[0].alone
 
 
 async def test_a_lease_keeps_others_away_until_it_ends(outbox: Outbox, other: Outbox) -> None:
@@ -411,15 +413,15 @@ async def test_a_lease_keeps_others_away_until_it_ends(outbox: Outbox, other: Ou
     mine = await claim(outbox, 0, 10)
     assert await other.claim(9.9, 60) is None
     theirs = await claim(other, 10)
-    assert (named(theirs), theirs.stage, theirs.parcels[0].attempts) == ([A], "sent", 2)
+    assert (named(theirs), theirs.stage, theirs.entries[0].attempts) == ([A], "sent", 2)
 
-    for fate in (Done(), Accepted(0), Later(0), Lost(0, "x")):
+    for fate in (Confirmed(), Accepted(0), RetryLater(0), Vanished(0, "x")):
         await settle(outbox, mine, fate)
         assert await outbox.claim(11, 60) is None
-    assert (await outbox.tally()).delivered == 0
-    await settle(other, theirs, Done())
-    assert (await outbox.tally()).delivered == 1
-    await settle(other, theirs, Later(0))
+    assert (await outbox.counts()).delivered == 0
+    await settle(other, theirs, Confirmed())
+    assert (await outbox.counts()).delivered == 1
+    await settle(other, theirs, RetryLater(0))
     assert await other.claim(99, 999) is None
 
 
@@ -427,10 +429,10 @@ async def test_a_lease_that_ran_out_and_nobody_took_over_still_settles(outbox: O
     """A slow answer is an answer."""
     await note(outbox, A)
     mine = await claim(outbox, 0, 10)
-    await settle(outbox, mine, Done())
+    await settle(outbox, mine, Confirmed())
 
     assert await outbox.claim(99, 999) is None
-    assert (await outbox.tally()).delivered == 1
+    assert (await outbox.counts()).delivered == 1
 
 
 async def test_a_claim_settles_its_own_parcels_only(outbox: Outbox, other: Outbox) -> None:
@@ -439,9 +441,9 @@ async def test_a_claim_settles_its_own_parcels_only(outbox: Outbox, other: Outbo
     mine = await claim(outbox)
     await note(outbox, B)
     theirs = await claim(other)
-    await other.settle(theirs, {mine.parcels[0].seq: Done(), 999: Done()})
+    await other.record_outcomes(theirs, {mine.entries[0].seq: Confirmed(), 999: Confirmed()})
 
-    assert (await outbox.tally()).delivered == 0
+    assert (await outbox.counts()).delivered == 0
 
 
 # The contract of `ports.Outbox`: the file, what may happen to it, and what is said then.
@@ -450,12 +452,12 @@ async def test_a_claim_settles_its_own_parcels_only(outbox: Outbox, other: Outbo
 _KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from memory_mcp.domain.cloud import Letter
+from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.storage.sqlite.outbox import SqliteOutbox
 
 async def main():
     outbox = SqliteOutbox(Path(sys.argv[1]), lambda: None)
-    await outbox.note([Letter(record, "add") for record in sys.argv[2:]], 0)
+    await outbox.note([NewEntry(record, "add") for record in sys.argv[2:]], 0)
     await outbox.claim(0, 10)
     os._exit(3)
 
@@ -496,13 +498,13 @@ async def test_a_healthy_outbox_has_no_findings_and_the_undeliverable_are_some(
     await note(outbox, A, B)
     assert await outbox.findings(repair=False) == []
     claimed = await claim(outbox)
-    await settle(outbox, claimed, Dead("too blue"))
+    await settle(outbox, claimed, DeadLettered("too blue"))
 
     found = await outbox.findings(repair=True)
     assert [f.code for f in found] == ["undelivered", "undelivered"]
     assert all("too blue" in f.what for f in found)
     assert {word for f in found for word in f.what.split()} >= {A, B}
-    assert (await outbox.tally()).dead == 2
+    assert (await outbox.counts()).dead == 2
 
 
 def overwrite(path: Path) -> None:
@@ -540,7 +542,7 @@ async def test_a_damaged_file_says_so_and_is_begun_anew_by_a_repair(
     (found,) = await outbox.findings(repair=False)
     assert (found.code, found.repaired) == ("outbox-damaged", False)
     with pytest.raises(StoreDamagedError):
-        await outbox.tally()
+        await outbox.counts()
 
     (found,) = await outbox.findings(repair=True)
     assert (found.code, found.repaired) == ("outbox-damaged", True)
@@ -571,7 +573,7 @@ async def test_a_file_of_a_newer_version_is_left_as_it_is(doors: Doors) -> None:
     (found,) = await outbox.findings(repair=True)
     assert (found.code, found.repaired) == ("outbox-unusable", False)
     with closing(sqlite3.connect(doors.path)) as db:
-        db.execute(f"PRAGMA user_version = {OUTBOX.version}")
+        db.execute(f"PRAGMA user_version = {OUTBOX_DATABASE.version}")
 
     assert await outbox.known() == {A}
 
@@ -584,14 +586,14 @@ async def test_what_is_known_of_one_cloud_says_nothing_of_another(tmp_path: Path
     await here.mark([A])
     await note(here, B)
     await claim(here)
-    await here.see_until("1")
-    await here.stand(Standing(failures=3))
+    await here.save_pull_cursor("1")
+    await here.save_circuit(CircuitState(failures=3))
     await here.aclose()
 
     assert await there.known() == {B}
-    assert await there.seen_until() == ""
-    assert await there.standing() == Standing()
-    (parcel,) = (await claim(there)).parcels
+    assert await there.load_pull_cursor() == ""
+    assert await there.circuit() == CircuitState()
+    (parcel,) = (await claim(there)).entries
     assert parcel.stage == "new"
     await there.aclose()
     assert await here.known() == {B}
@@ -620,7 +622,7 @@ async def test_a_file_that_is_locked_for_too_long_is_said_to_be(
     await outbox.known()
     with closing(sqlite3.connect(doors.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        for call in (note(outbox, B), outbox.claim(0, 60), outbox.hurry(0)):
+        for call in (note(outbox, B), outbox.claim(0, 60), outbox.make_all_due(0)):
             with pytest.raises(StoreUnavailableError, match="try again"):
                 await call
         assert await outbox.known() == {A}, "readers need not wait"
@@ -669,12 +671,12 @@ async def test_known_and_gone_follow_a_record_through_its_life(outbox: Outbox) -
     assert await both() == (True, False)
     await settle(outbox, await claim(outbox), Accepted(0))
     assert await both() == (True, False)
-    await settle(outbox, await claim(outbox), Done())
+    await settle(outbox, await claim(outbox), Confirmed())
     assert await both() == (True, False)
     await note(outbox, A, op="delete")
     assert await both() == (True, True)
     await settle(outbox, await claim(outbox), Accepted(0))
-    await settle(outbox, await claim(outbox), Done())
+    await settle(outbox, await claim(outbox), Confirmed())
     assert await both() == (False, True)
     await outbox.mark([A])
     assert await both() == (False, True), "a listing that lags brings nothing back"
@@ -685,14 +687,17 @@ async def test_each_fate_does_what_it_says(outbox: Outbox) -> None:
     records = some(6)
     await note(outbox, *records)
     claimed = await claim(outbox)
-    fates: list[Fate] = [
-        Accepted(10), Done(), Later(20, "busy"), Lost(30, "vanished"), Dead("no"), Dropped(),
+    fates: list[DeliveryOutcome] = [
+        Accepted(10), Confirmed(), RetryLater(20, "busy"), Vanished(30, "vanished"),
+        DeadLettered("no"), Dropped(),
     ]  # fmt: skip
-    await outbox.settle(claimed, {p.seq: f for p, f in zip(claimed.parcels, fates, strict=True)})
+    await outbox.record_outcomes(
+        claimed, {p.seq: f for p, f in zip(claimed.entries, fates, strict=True)}
+    )
 
-    told = await outbox.tally()
+    told = await outbox.counts()
     assert (told.pending, told.checking, told.delivered, told.dead) == (2, 1, 1, 1)
-    assert told.undelivered == (Undelivered(records[4], "add", "no"),)
+    assert told.dead_letters == (DeadLetter(records[4], "add", "no"),)
     assert await outbox.known() == set(records[:4])
     assert await outbox.gone() == set()
     await note(outbox, records[5])
@@ -701,15 +706,15 @@ async def test_each_fate_does_what_it_says(outbox: Outbox) -> None:
     again = [(await claim(outbox, at)) for at in (10, 20, 30)]
     assert [named(found) for found in again] == [[records[0]], [records[2]], [records[3]]]
     assert [found.stage for found in again] == ["accepted", "sent", "new"]
-    parcels = [found.parcels[0] for found in again]
+    parcels = [found.entries[0] for found in again]
     assert [(p.attempts, p.lost) for p in parcels] == [(1, 0), (2, 0), (2, 1)]
 
 
 async def test_how_far_was_seen_is_known_to_all(outbox: Outbox, other: Outbox) -> None:
     """A look goes on where the last whole one, whoever's it was, began."""
     for at in ("0", "2026-11-21T08:00:00.000Z", "2026-11-21T08:00:00.000Z", ""):
-        await outbox.see_until(at)
-        assert await other.seen_until() == at
+        await outbox.save_pull_cursor(at)
+        assert await other.load_pull_cursor() == at
 
 
 async def test_what_is_no_longer_known_to_be_there_can_be_noted_again(outbox: Outbox) -> None:
@@ -725,11 +730,11 @@ async def test_what_is_no_longer_known_to_be_there_can_be_noted_again(outbox: Ou
 
 async def test_the_standing_is_one_for_all(outbox: Outbox, other: Outbox) -> None:
     """A pause that one session was asked for is a pause of all of them."""
-    first = Standing(failures=2, paused_until=99.5, blocked="no credit", reason="402")
-    await outbox.stand(first)
-    assert await other.standing() == (await other.tally()).standing == first
-    await other.stand(Standing())
-    assert await outbox.standing() == Standing()
+    first = CircuitState(failures=2, paused_until=99.5, blocked="no credit", reason="402")
+    await outbox.save_circuit(first)
+    assert await other.circuit() == (await other.counts()).circuit == first
+    await other.save_circuit(CircuitState())
+    assert await outbox.circuit() == CircuitState()
 
 
 async def test_the_tally_counts_everything_once(outbox: Outbox) -> None:
@@ -738,26 +743,26 @@ async def test_the_tally_counts_everything_once(outbox: Outbox) -> None:
     await delivered(outbox, *records[:3])
     await note(outbox, records[3], now=5)
     await note(outbox, records[4], quiet=True, now=1)
-    assert await outbox.tally() == Tally(pending=1, quiet=1, delivered=3, next_due=5)
+    assert await outbox.counts() == OutboxCounts(pending=1, quiet=1, delivered=3, next_due=5)
 
     await settle(outbox, await claim(outbox, 5), Accepted(40))
     await note(outbox, records[0], op="delete", now=6)
-    assert await outbox.tally() == Tally(pending=1, checking=2, delivered=3, next_due=6)
+    assert await outbox.counts() == OutboxCounts(pending=1, checking=2, delivered=3, next_due=6)
     claimed = await claim(outbox, 6, 20)
-    assert (await outbox.tally()).next_due == 26, "leased"
-    await settle(outbox, claimed, Later(30))
-    assert (await outbox.tally()).next_due == 30
+    assert (await outbox.counts()).next_due == 26, "leased"
+    await settle(outbox, claimed, RetryLater(30))
+    assert (await outbox.counts()).next_due == 30
 
 
 async def test_of_many_dead_the_newest_are_named_and_all_are_counted(outbox: Outbox) -> None:
     """A list is to be read; the number says how long it would be."""
     records = some(12)
     await note(outbox, *records)
-    await settle(outbox, await claim(outbox), Dead("no"))
+    await settle(outbox, await claim(outbox), DeadLettered("no"))
 
-    told = await outbox.tally()
+    told = await outbox.counts()
     assert told.dead == 12
-    assert [dead.record for dead in told.undelivered] == records[:1:-1]
+    assert [dead.record for dead in told.dead_letters] == records[:1:-1]
 
 
 async def test_what_waits_for_another_parcel_wakes_nobody(outbox: Outbox) -> None:
@@ -767,7 +772,7 @@ async def test_what_waits_for_another_parcel_wakes_nobody(outbox: Outbox) -> Non
     await note(outbox, A, op="delete", now=1)
 
     assert await outbox.claim(2, 62) is None
-    assert (await outbox.tally()).next_due == 60
+    assert (await outbox.counts()).next_due == 60
 
 
 # The contract of `ports.Outbox`: many at once, in one process and in several.
@@ -800,15 +805,17 @@ async def test_a_batch_that_fails_takes_nothing_else_with_it(
     for _ in range(turns):
         await asyncio.sleep(0)
     claimed, *_ = await asyncio.gather(
-        outbox.claim(0, 60), outbox.stand(Standing(failures=3)), outbox.see_until("1")
+        outbox.claim(0, 60),
+        outbox.save_circuit(CircuitState(failures=3)),
+        outbox.save_pull_cursor("1"),
     )
     with pytest.raises(UnicodeEncodeError):
         await noting
 
     assert named(claimed) == [A]
     assert await other.claim(1, 61) is None
-    assert (await other.standing()).failures == 3
-    assert await other.seen_until() == "1"
+    assert (await other.circuit()).failures == 3
+    assert await other.load_pull_cursor() == "1"
 
 
 async def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
@@ -825,7 +832,7 @@ async def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) ->
             await note(outbox, *mine[start : start + 7])
             await once(outbox)
         await note(outbox, *mine[::3], op="delete", now=0)
-        while (await outbox.tally()).next_due is not None:
+        while (await outbox.counts()).next_due is not None:
             await once(outbox)
         await doors.aclose()
 
@@ -834,8 +841,8 @@ async def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) ->
         if found is None:
             return
         with lock:
-            claimed.update((p.record, f"{p.op} {p.stage}") for p in found.parcels)
-        await settle(outbox, found, Done() if found.stage == "accepted" else Accepted(0))
+            claimed.update((p.record, f"{p.op} {p.stage}") for p in found.entries)
+        await settle(outbox, found, Confirmed() if found.stage == "accepted" else Accepted(0))
 
     def process(number: int) -> None:
         asyncio.run(work(number))
@@ -868,7 +875,7 @@ async def test_tasks_of_one_process_share_an_outbox(outbox: Outbox) -> None:
             found = await outbox.claim(0, LEASE)
             if found:
                 done += named(found)
-                await settle(outbox, found, Done())
+                await settle(outbox, found, Confirmed())
             elif len(await outbox.known()) == len(records):
                 break
         return done
@@ -880,4 +887,4 @@ async def test_tasks_of_one_process_share_an_outbox(outbox: Outbox) -> None:
     assert len(found) == len(set(found))
     await delivered(outbox)
     assert await outbox.known() == set(records)
-    assert (await outbox.tally()).delivered == len(records)
+    assert (await outbox.counts()).delivered == len(records)

@@ -37,7 +37,7 @@ async def test_another_cloud_changes_nothing(pulled: PulledRecords, tmp_path: Pa
     await pulled.note([one])
     for address in ("https://a.example/ns/x", "https://b.example/ns/x"):
         outbox = SqliteOutbox(tmp_path / OUTBOX_FILE, lambda: None, address)
-        await outbox.see_until("1")
+        await outbox.save_pull_cursor("1")
         await outbox.aclose()
 
     assert await pulled.ids() == {one}

@@ -7,8 +7,8 @@ import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id
 
-from memory_mcp.domain.cloud import RemoteDocument, RemoteProfile, Stored
-from memory_mcp.domain.cloud import Test as Condition
+from memory_mcp.domain.cloud import MetadataCondition as Condition
+from memory_mcp.domain.cloud import RemoteDocument, RemoteProfile, StoredDocument
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
 from memory_mcp.errors import RemoteBlockedError, RemoteRejectedError
@@ -33,7 +33,7 @@ async def test_one_document_is_kept_as_it_was_handed_over(
         sent.content, dict(sent.metadata), sent.date,
     )  # fmt: skip
     assert kept.task_type == "superrag"
-    assert await remote.get(SPACE, sent.id) == Stored(
+    assert await remote.get(SPACE, sent.id) == StoredDocument(
         sent.id, sent.content, dict(sent.metadata), "done"
     )
 
@@ -172,7 +172,7 @@ async def test_profile_is_what_the_cloud_made_of_what_meets_the_tests(
     await remote.deliver(SPACE, sent)
 
     assert set((await remote.profile(SPACE, ())).dynamic) == {"Ada likes tea", "Bob likes tea"}
-    left = await remote.profile(SPACE, [Condition("segment", ["b", "c"], unlike=True)])
+    left = await remote.profile(SPACE, [Condition("segment", ["b", "c"], negated=True)])
     assert left == RemoteProfile(static=(), dynamic=("Ada likes tea",))
 
 

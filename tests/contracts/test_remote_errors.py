@@ -217,7 +217,7 @@ async def test_the_key_is_told_to_nobody_but_the_service(
     cloud.keys.clear()
     with pytest.raises(RemoteBlockedError) as caught:
         await remote.probe()
-    told += [str(caught.value), repr(remote), str(vars(remote)), repr(vars(remote)["_wire"])]
+    told += [str(caught.value), repr(remote), str(vars(remote)), repr(vars(remote)["_http"])]
     await remote.aclose()
 
     told += [f"{record.name} {record.getMessage()} {record.args}" for record in caplog.records]

@@ -7,8 +7,8 @@ import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id
 
-from memory_mcp.domain.cloud import Stored
-from memory_mcp.domain.cloud import Test as Condition
+from memory_mcp.domain.cloud import MetadataCondition as Condition
+from memory_mcp.domain.cloud import StoredDocument
 from memory_mcp.domain.limits import BATCH_IDS_MAX
 from memory_mcp.storage.supermemory.client import Supermemory
 
@@ -47,7 +47,7 @@ async def test_listing_tells_the_content_only_if_asked(cloud: Cloud, remote: Sup
 
     for tests in ((), [Condition("kind", ["fact"])]):
         (bare,) = (await remote.listing(SPACE, tests, 1)).documents
-        assert bare == Stored(sent.id, None, dict(sent.metadata), "done", bare.created_at)
+        assert bare == StoredDocument(sent.id, None, dict(sent.metadata), "done", bare.created_at)
         assert datetime.fromisoformat(bare.created_at).tzinfo
         (whole,) = (await remote.listing(SPACE, tests, 1, content=True)).documents
         assert whole == replace(bare, content=sent.content)

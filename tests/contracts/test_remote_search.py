@@ -4,8 +4,8 @@ import pytest
 from cloud import Cloud
 from remotes import SPACE, document, fresh_id, remote_of
 
+from memory_mcp.domain.cloud import MetadataCondition as Condition
 from memory_mcp.domain.cloud import RemoteDocument
-from memory_mcp.domain.cloud import Test as Condition
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import REMOTE_EXCLUDED_MAX, REMOTE_HITS_MAX, TAGS_MAX
 from memory_mcp.domain.record import RECALLED_KINDS
@@ -97,19 +97,19 @@ async def three(remote: Supermemory) -> list[RemoteDocument]:
         ([Condition("kind", ["fact"])], {0}),
         ([Condition("kind", ["Fact"])], set[int]()),
         ([Condition("kind", ["fact", "preference"])], {0, 2}),
-        ([Condition("kind", ["fact"], unlike=True)], {1, 2}),
-        ([Condition("segment", ["a", "b"], unlike=True)], {2}),
-        ([Condition("segment", [], unlike=True)], {0, 1, 2}),
+        ([Condition("kind", ["fact"], negated=True)], {1, 2}),
+        ([Condition("segment", ["a", "b"], negated=True)], {2}),
+        ([Condition("segment", [], negated=True)], {0, 1, 2}),
         ([Condition("tags", ["x"], contains=True)], {0, 1}),
         ([Condition("tags", ["x", "y"], contains=True)], {0}),
         ([Condition("tags", [], contains=True)], {0, 1, 2}),
         ([Condition("recalled", [True])], {0, 1}),
         ([Condition("recalled", [False])], {2}),
-        ([Condition("recalled", [True], unlike=True)], {2}),
+        ([Condition("recalled", [True], negated=True)], {2}),
         ([Condition("phase", [1])], {0}),
         ([Condition("phase", [-1, 2])], {1, 2}),
-        ([Condition("phase", [1], unlike=True)], {1, 2}),
-        ([Condition("phase", [1, 2]), Condition("segment", ["a"], unlike=True)], {1}),
+        ([Condition("phase", [1], negated=True)], {1, 2}),
+        ([Condition("phase", [1, 2]), Condition("segment", ["a"], negated=True)], {1}),
         ([Condition("kind", ["fact"]), Condition("kind", ["decision"])], set[int]()),
         ([], {0, 1, 2}),
     ],
@@ -133,11 +133,11 @@ async def test_as_much_is_excluded_as_may_be_asked_for(
         Condition("phase", [1]),
         Condition("kind", sorted(RECALLED_KINDS)),
         Condition("tags", [*["x"] * (TAGS_MAX - 1), "y"], contains=True),
-        Condition("segment", [*segments, "b"], unlike=True),
+        Condition("segment", [*segments, "b"], negated=True),
     ]
 
     assert await found(remote, *tests) == [three[0].id]
     assert (
-        await found(remote, *tests[:-1], Condition("segment", [*segments, "a"], unlike=True)) == []
+        await found(remote, *tests[:-1], Condition("segment", [*segments, "a"], negated=True)) == []
     )
     assert cloud.violations == []

@@ -16,9 +16,9 @@ import pytest
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ranking.analysis import extract_fields
-from memory_mcp.storage.sqlite.database import Database, Make
+from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
 from memory_mcp.storage.sqlite.index import SqliteIndex
-from memory_mcp.storage.sqlite.outbox import OUTBOX, SqliteOutbox
+from memory_mcp.storage.sqlite.outbox import OUTBOX_DATABASE, SqliteOutbox
 from memory_mcp.storage.sqlite.schema import SCHEMA
 
 pytestmark = pytest.mark.anyio
@@ -94,7 +94,7 @@ async def test_a_new_file_that_is_not_empty_is_none_of_ours(tmp_path: Path) -> N
     outbox = SqliteOutbox(path, lambda: None)
 
     with pytest.raises(StoreDamagedError, match="not ours"):
-        await outbox.tally()
+        await outbox.counts()
     assert [finding.code for finding in await outbox.findings(repair=False)] == ["outbox-damaged"]
     await outbox.aclose()
 
@@ -103,7 +103,7 @@ async def test_a_trigger_in_the_outbox_of_somebody_else_never_fires(tmp_path: Pa
     """What opens the file runs statements that write, so the look at it comes before them."""
     path = tmp_path / "outbox.sqlite3"
     outbox = SqliteOutbox(path, lambda: None)
-    await outbox.tally()
+    await outbox.counts()
     await outbox.aclose()
     run(
         path,
@@ -112,7 +112,7 @@ async def test_a_trigger_in_the_outbox_of_somebody_else_never_fires(tmp_path: Pa
     )
     again = SqliteOutbox(path, lambda: None, "elsewhere")
     with pytest.raises(StoreDamagedError):
-        await again.tally()
+        await again.counts()
     await again.aclose()
 
     db = sqlite3.connect(path)
@@ -215,12 +215,12 @@ async def test_a_page_size_of_somebody_else_is_read_all_the_same(tmp_path: Path)
     path = tmp_path / "outbox.sqlite3"
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA page_size = 512")
-    db.executescript(OUTBOX.schema)
-    db.execute(f"PRAGMA user_version = {OUTBOX.version}")
+    db.executescript(OUTBOX_DATABASE.schema)
+    db.execute(f"PRAGMA user_version = {OUTBOX_DATABASE.version}")
     db.close()
     outbox = SqliteOutbox(path, lambda: None)
 
-    assert (await outbox.tally()).pending == 0
+    assert (await outbox.counts()).pending == 0
     await outbox.aclose()
 
 
@@ -241,8 +241,9 @@ async def test_no_statement_runs_for_longer_than_it_may(
 ) -> None:
     """Whatever a file holds, whoever asks it gets an answer."""
     monkeypatch.setattr("memory_mcp.storage.sqlite.database.STATEMENT_SECONDS_MAX", 0.0)
-    make = Make(SCHEMA, 5, full=False, busy=StoreUnavailableError, damaged=IndexDamagedError,
-                comfort="")  # fmt: skip
+    make = DatabaseSpec(
+        SCHEMA, 5, full_sync=False, busy=StoreUnavailableError, damaged=IndexDamagedError, advice=""
+    )
     file = Database(tmp_path / "index.sqlite3", make, lambda: None)
 
     with pytest.raises(IndexDamagedError, match="did not answer"):

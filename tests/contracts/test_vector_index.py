@@ -199,7 +199,7 @@ async def test_only_vectors_that_nobody_used_are_let_go(door: Door, scribe: Scri
     scribe.clock.advance(timedelta(days=3))
     await claimed(door, scribe, 1, OTHER)
     scribe.clock.advance(timedelta(days=3))
-    await door.vectors.let_go(MODEL, scribe.clock.now() - timedelta(days=4))
+    await door.vectors.drop_unused(MODEL, scribe.clock.now() - timedelta(days=4))
 
     assert await door.vectors.missing(MODEL) == 0, "its own are never let go"
     assert await door.vectors.missing(OTHER) == 0

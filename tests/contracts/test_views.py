@@ -16,7 +16,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.sessions import PAGE_MARK, Page
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports import Views
-from memory_mcp.ports.sessions import Shown
+from memory_mcp.ports.sessions import Rendering
 from memory_mcp.rendered import Rendered, Watched, bootstrap_path
 from memory_mcp.storage.files.views import LocalViews
 
@@ -68,39 +68,39 @@ def bootstrap(watched: Watched, branch: str = "main", text: str = "It is so.") -
     )
 
 
-async def shown(world: World, *branches: str, text: str = PAGE) -> Shown:
+async def shown(world: World, *branches: str, text: str = PAGE) -> Rendering:
     watched = await world.views.watch()
     pages: dict[Page, str] = {"MEMORY.md": text, "session-context.md": PAGE}
-    return Shown(pages, tuple(bootstrap(watched, branch) for branch in branches or ("main",)))
+    return Rendering(pages, tuple(bootstrap(watched, branch) for branch in branches or ("main",)))
 
 
 async def texts(views: Views) -> dict[str, str]:
-    return {f.branch or Path(f.place).name: f.text for f in await views.lying()}
+    return {f.branch or Path(f.place).name: f.text for f in await views.list_rendered()}
 
 
 async def test_it_begins_with_the_first_record(world: World) -> None:
     """A server that is only started must not leave pages in somebody's project."""
-    assert not await world.views.begun()
-    assert await world.views.lying() == []
+    assert not await world.views.has_records()
+    assert await world.views.list_rendered() == []
     world.change()
 
-    assert await world.views.begun()
+    assert await world.views.has_records()
 
 
 async def test_what_was_written_lies_there_and_holds_until_something_changes(world: World) -> None:
     """Whoever finds that it holds need not render again, and a hook may print it."""
-    assert not await world.views.hold("main")
+    assert not await world.views.are_current("main")
     async with world.views.alone():
         assert await world.views.write(await shown(world, "main", "try/redis")) == []
 
-    assert await world.views.hold("main", "try/redis")
+    assert await world.views.are_current("main", "try/redis")
     assert await texts(world.views) == {
         "MEMORY.md": PAGE, "session-context.md": PAGE,
         "main": "It is so.", "try/redis": "It is so.",
     }  # fmt: skip
-    assert not await world.views.hold("main", "other")
+    assert not await world.views.are_current("main", "other")
     world.change()
-    assert not await world.views.hold("main")
+    assert not await world.views.are_current("main")
 
 
 async def test_what_was_read_before_a_change_does_not_hold(world: World) -> None:
@@ -109,7 +109,7 @@ async def test_what_was_read_before_a_change_does_not_hold(world: World) -> None
     world.change()
     await world.views.write(early)
 
-    assert not await world.views.hold("main")
+    assert not await world.views.are_current("main")
 
 
 async def test_bootstraps_of_other_branches_go(world: World) -> None:
@@ -129,7 +129,7 @@ async def test_a_page_somebody_else_wrote_stays_and_is_named(world: World) -> No
     (named,) = await world.views.write(await shown(world))
 
     assert named.endswith("MEMORY.md")
-    lying = {Path(f.place).name: f for f in await world.views.lying()}
+    lying = {Path(f.place).name: f for f in await world.views.list_rendered()}
     assert lying["MEMORY.md"].text == "# My own notes\n"
     assert not lying["MEMORY.md"].ours
     assert lying["session-context.md"].ours
@@ -166,9 +166,9 @@ async def test_processes_take_turns_as_well(tmp_path: Path) -> None:
 async def test_a_file_whose_bytes_are_the_same_is_not_touched(tmp_path: Path) -> None:
     """Editors and watchers would take it for news."""
     views = local_views(tmp_path)
-    await views.write(Shown({"MEMORY.md": PAGE}, ()))
+    await views.write(Rendering({"MEMORY.md": PAGE}, ()))
     before = (tmp_path / "memory" / "MEMORY.md").stat().st_ino  # a new file would have another
-    await views.write(Shown({"MEMORY.md": PAGE}, ()))
+    await views.write(Rendering({"MEMORY.md": PAGE}, ()))
 
     assert (tmp_path / "memory" / "MEMORY.md").stat().st_ino == before
 
@@ -179,7 +179,7 @@ async def test_what_a_cut_left_of_an_earlier_write_goes(tmp_path: Path) -> None:
     litter = tmp_path / "memory" / ".MEMORY.md.0f0f0f0f.tmp"
     litter.parent.mkdir()
     litter.write_text("forgotten", "utf-8")
-    await views.write(Shown({"MEMORY.md": PAGE}, ()))
+    await views.write(Rendering({"MEMORY.md": PAGE}, ()))
 
     assert not litter.exists()
 
@@ -189,14 +189,14 @@ async def test_what_fell_for_the_user_leaves_their_other_projects(tmp_path: Path
     one, two = local_views(tmp_path / "one"), local_views(tmp_path / "two")
     for views in (one, two):
         pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
-        await views.write(Shown(pages, (bootstrap(await views.watch()),)))
+        await views.write(Rendering(pages, (bootstrap(await views.watch()),)))
     (tmp_path / "user" / ".state" / "rendered-in" / "damaged.json").write_text("{", "utf-8")
-    await one.strike(f"{PAGE_MARK} -->\nAsk.\n")
+    await one.withdraw_elsewhere(f"{PAGE_MARK} -->\nAsk.\n")
     shutil.rmtree(tmp_path / "two" / "machine")
-    await one.strike(f"{PAGE_MARK} -->\nGone.\n")
+    await one.withdraw_elsewhere(f"{PAGE_MARK} -->\nGone.\n")
 
     assert sorted(await texts(one)) == ["MEMORY.md", "main", "session-context.md"]
-    assert await one.hold("main")
+    assert await one.are_current("main")
     assert await texts(two) == {
         "MEMORY.md": PAGE, "session-context.md": f"{PAGE_MARK} -->\nAsk.\n",
     }  # fmt: skip
@@ -208,28 +208,28 @@ async def test_a_page_that_is_withdrawn_says_no_more_than_it_is_told(tmp_path: P
     await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
     assert await texts(views) == {}
     pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
-    await views.write(Shown(pages, (bootstrap(await views.watch()),)))
+    await views.write(Rendering(pages, (bootstrap(await views.watch()),)))
     await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
     found = await texts(views)
 
     assert found["session-context.md"] == f"{PAGE_MARK} -->\nAsk.\n"
-    assert (found["MEMORY.md"], await views.hold("main")) == (PAGE, True)
+    assert (found["MEMORY.md"], await views.are_current("main")) == (PAGE, True)
 
 
 async def test_a_copy_of_a_project_does_not_hold(tmp_path: Path) -> None:
     """It says what it was made from, and that is the other project, which may live on."""
     views = local_views(tmp_path / "one")
-    await views.write(Shown({}, (bootstrap(await views.watch()),)))
+    await views.write(Rendering({}, (bootstrap(await views.watch()),)))
     shutil.copytree(tmp_path / "one", tmp_path / "two")
 
-    assert await views.hold("main")
-    assert not await local_views(tmp_path / "two").hold("main")
+    assert await views.are_current("main")
+    assert not await local_views(tmp_path / "two").are_current("main")
 
 
 async def test_without_a_project_there_is_no_page_for_its_instructions(tmp_path: Path) -> None:
     """No CLAUDE.md could reference it."""
     views = local_views(tmp_path, project=False)
-    await views.write(Shown({"MEMORY.md": PAGE, "session-context.md": PAGE}, ()))
+    await views.write(Rendering({"MEMORY.md": PAGE, "session-context.md": PAGE}, ()))
 
     assert sorted(await texts(views)) == ["MEMORY.md"]
 
@@ -247,12 +247,12 @@ def damaged(tmp_path: Path) -> Path:
 async def test_a_damaged_bootstrap_is_none_and_is_taken_away(tmp_path: Path, damaged: Path) -> None:
     """A hook prints what it can read; half a file is nothing."""
     views = local_views(tmp_path)
-    assert not await views.hold("main")
-    await views.write(Shown({}, (bootstrap(await views.watch()),)))
+    assert not await views.are_current("main")
+    await views.write(Rendering({}, (bootstrap(await views.watch()),)))
 
-    assert await views.hold("main")
+    assert await views.are_current("main")
     assert names_in(damaged.parent) == ["main.json"]
-    assert [each.text for each in await views.lying()] == ["It is so."]
+    assert [each.text for each in await views.list_rendered()] == ["It is so."]
 
 
 async def test_a_file_that_refuses_stops_none_of_the_others(tmp_path: Path) -> None:
@@ -261,12 +261,14 @@ async def test_a_file_that_refuses_stops_none_of_the_others(tmp_path: Path) -> N
     (tmp_path / "memory" / "MEMORY.md").mkdir(parents=True)
     pages: dict[Page, str] = {"MEMORY.md": PAGE, "HISTORY.md": PAGE, "session-context.md": PAGE}
     with pytest.raises(StoreUnavailableError, match=r"MEMORY\.md"):
-        await views.write(Shown(pages, (bootstrap(await views.watch()),)))
+        await views.write(Rendering(pages, (bootstrap(await views.watch()),)))
 
     assert await texts(views) == {
         "MEMORY.md": "", "HISTORY.md": PAGE, "session-context.md": PAGE, "main": "It is so.",
     }  # fmt: skip
-    assert [Path(f.place).name for f in await views.lying() if f.unreadable] == ["MEMORY.md"]
+    assert [Path(f.place).name for f in await views.list_rendered() if f.unreadable] == [
+        "MEMORY.md"
+    ]
 
 
 async def test_a_folder_that_refuses_says_why(tmp_path: Path) -> None:
@@ -274,4 +276,4 @@ async def test_a_folder_that_refuses_says_why(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("a file in the way", "utf-8")
 
     with pytest.raises(StoreUnavailableError):
-        await local_views(tmp_path).write(Shown({"MEMORY.md": PAGE}, ()))
+        await local_views(tmp_path).write(Rendering({"MEMORY.md": PAGE}, ()))

@@ -10,12 +10,12 @@ from fakes import FakeClock
 
 from memory_mcp import memories, sync
 from memory_mcp.build import BuiltWorkspace
-from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import count_outboxes
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.storage.supermemory.documents import document_of
+from memory_mcp.storage.supermemory.documents import to_document
 from memory_mcp.sync.push import deliver_claim
 
 __all__ = [
@@ -72,7 +72,7 @@ async def handed_over(built: BuiltWorkspace) -> None:
         clock.advance(timedelta(seconds=6))
 
 
-async def drained(built: BuiltWorkspace) -> Tally:
+async def drained(built: BuiltWorkspace) -> OutboxCounts:
     """Deliver and confirm all there is, hours after whatever happened before."""
     clock = later(built, timedelta(hours=2))
     await sync.sync(built.workspace, lambda _done, _total: None)
@@ -98,7 +98,7 @@ def project_documents(cloud: Cloud, built: BuiltWorkspace) -> dict[str, Document
 
 def stored_as_written(document: Document, record: Record) -> bool:
     """Whether the document says what the record says, all of it."""
-    sent = document_of(record, extract=False)
+    sent = to_document(record, extract=False)
     return (document.content, document.metadata) == (sent.content, dict(sent.metadata))
 
 

@@ -23,7 +23,7 @@ from project import make_project
 
 from memory_mcp import branches, search, sessions
 from memory_mcp.build import BuiltWorkspace
-from memory_mcp.domain.cloud import Claim, Letter
+from memory_mcp.domain.cloud import Lease, NewEntry
 from memory_mcp.domain.outcomes import MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
@@ -246,14 +246,14 @@ async def test_a_claim_stands_whatever_becomes_of_what_is_noted_beside_it(
     async with mirrored(make_project(tmp_path), cloud.url) as built:
         record = await remembered(built, "orders rest in PostgreSQL")
         outbox = mirror_of(built).outbox
-        bad = Letter(record, "add")  # pyright: ignore[reportArgumentType]  # nothing SQLite can keep
+        bad = NewEntry(record, "add")  # pyright: ignore[reportArgumentType]  # nothing SQLite can keep
 
         async def note() -> None:
             with pytest.raises(sqlite3.Error):
-                await outbox.note([Letter(record.id, "add"), bad], 0)
+                await outbox.note([NewEntry(record.id, "add"), bad], 0)
 
         now = mirror_of(built).now()
-        claims: list[Claim | None] = []
+        claims: list[Lease | None] = []
         async with anyio.create_task_group() as group:
             group.start_soon(note)
             for _ in range(turns):  # of the loop: somewhere in there the transaction is open
@@ -297,4 +297,4 @@ async def test_a_connection_that_cannot_even_be_made_does_not_stop_a_search(
         tally = await count_outboxes(built.workspace)
 
     assert tally.pending == 1
-    assert "leave no way to api.supermemory.ai" in tally.standing.blocked
+    assert "leave no way to api.supermemory.ai" in tally.circuit.blocked

@@ -10,7 +10,7 @@ from project import make_project
 
 from memory_mcp import search
 from memory_mcp.build import BuiltWorkspace
-from memory_mcp.domain.cloud import Standing
+from memory_mcp.domain.cloud import CircuitState
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 
@@ -51,15 +51,17 @@ async def test_a_cloud_that_one_pool_leaves_alone_is_not_waited_for_by_the_other
     async with mirrored(make_project(tmp_path), cloud.url) as built:
         await remembered(built, "orders rest in PostgreSQL")
         mirrors = [pool.mirror for pool in built.workspace.pools if pool.mirror]
-        standing = Standing(failures=3, paused_until=mirrors[0].now() + 60, reason="It was down.")
-        await mirrors[paused].outbox.stand(standing)
+        standing = CircuitState(
+            failures=3, paused_until=mirrors[0].now() + 60, reason="It was down."
+        )
+        await mirrors[paused].outbox.save_circuit(standing)
         found = await searched(built)
-        standings = [await mirror.outbox.standing() for mirror in mirrors]
+        standings = [await mirror.outbox.circuit() for mirror in mirrors]
 
     assert found.degraded == "Supermemory is left alone for now. It was down."
     assert cloud.requests == []
     assert standings[paused] == standing
-    assert standings[1 - paused] == Standing(), "what was not asked has not failed"
+    assert standings[1 - paused] == CircuitState(), "what was not asked has not failed"
 
 
 async def test_an_answer_ends_an_outage(tmp_path: Path, cloud: Cloud) -> None:
@@ -68,10 +70,10 @@ async def test_an_answer_ends_an_outage(tmp_path: Path, cloud: Cloud) -> None:
         await remembered(built, "orders rest in PostgreSQL")
         await handed_over(built)
         mirror = mirror_of(built)
-        over = Standing(failures=8, paused_until=mirror.now() - 1, reason="It was down.")
-        await mirror.outbox.stand(over)
+        over = CircuitState(failures=8, paused_until=mirror.now() - 1, reason="It was down.")
+        await mirror.outbox.save_circuit(over)
         found = await searched(built)
-        now = await mirror.outbox.standing()
+        now = await mirror.outbox.circuit()
 
     assert found.mode == "lexical+supermemory"
-    assert now == Standing()
+    assert now == CircuitState()

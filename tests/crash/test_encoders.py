@@ -55,7 +55,7 @@ async def everything_is_encoded_once(built: BuiltWorkspace, crew: Crew) -> None:
             await asyncio.sleep(0.1)
     meaning = workspace.project.meaning
     assert meaning is not None
-    assert await built.indexes[0].file.integrity() == "ok"
+    assert await built.indexes[0].file.check_integrity() == "ok"
     assert await meaning.vectors.damaged() == 0
     assert await count(built, "encoding") == 0
     assert await count(built, "embedder") == 1

@@ -13,7 +13,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked, MemoryAdded, MemoryRejected
 from memory_mcp.domain.record import Draft, Kind
-from memory_mcp.storage.files.trust import ERASED_FILE, LocalErased
+from memory_mcp.storage.files.trust import ERASED_FILE, LocalErasedLog
 from memory_mcp.transfer.export import ExportSelection
 
 pytestmark = pytest.mark.anyio
@@ -269,7 +269,7 @@ async def test_a_reason_stays_on_the_road_on_which_it_was_given(
 def test_an_id_is_enough_for_the_log(tmp_path: Path) -> None:
     """A torn line names nothing, and what follows it counts."""
     first, second = (RecordId(f"0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b7{n}") for n in (1, 2))
-    log = LocalErased(tmp_path, Disk())
+    log = LocalErasedLog(tmp_path, Disk())
     assert log.ids() == frozenset()
     log.add({first})
     path = tmp_path / ERASED_FILE

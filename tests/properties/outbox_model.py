@@ -5,18 +5,18 @@ from dataclasses import dataclass, field, replace
 
 from memory_mcp.domain.cloud import (
     Accepted,
-    Dead,
-    Done,
+    Confirmed,
+    DeadLetter,
+    DeadLettered,
+    DeliveryOutcome,
+    DeliveryStage,
     Dropped,
-    Fate,
-    Later,
-    Letter,
-    Lost,
-    Op,
-    Parcel,
-    Stage,
-    Tally,
-    Undelivered,
+    NewEntry,
+    OutboxCounts,
+    OutboxEntry,
+    OutboxOperation,
+    RetryLater,
+    Vanished,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
@@ -28,12 +28,12 @@ class Entry:
 
     seq: int
     record: RecordId
-    op: Op
+    op: OutboxOperation
     quiet: bool
     noted_at: float
     due: float
-    stage: Stage = "new"
-    before: Stage = "new"
+    stage: DeliveryStage = "new"
+    before: DeliveryStage = "new"
     alone: bool = False
     attempts: int = 0
     lost: int = 0
@@ -42,9 +42,9 @@ class Entry:
     dead: bool = False
     error: str = ""
 
-    def parcel(self) -> Parcel:
+    def parcel(self) -> OutboxEntry:
         """As it is handed out."""
-        return Parcel(
+        return OutboxEntry(
             self.seq, self.record, self.op, self.before, self.attempts, self.lost, self.alone,
             self.noted_at,
         )  # fmt: skip
@@ -60,10 +60,10 @@ class PlainOutbox:
     noted: int = 0
     claims: int = 0
 
-    def of(self, record: RecordId, op: Op) -> Entry | None:
+    def of(self, record: RecordId, op: OutboxOperation) -> Entry | None:
         return next((e for e in self.entries if (e.record, e.op) == (record, op)), None)
 
-    def note(self, letters: Iterable[Letter], now: float) -> None:
+    def note(self, letters: Iterable[NewEntry], now: float) -> None:
         for letter in letters:
             if letter.op == "delete":
                 self._take_back(letter.record)
@@ -86,7 +86,7 @@ class PlainOutbox:
         if never_sent or added.dead:
             self.entries.remove(added)
 
-    def _wanted(self, letter: Letter) -> bool:
+    def _wanted(self, letter: NewEntry) -> bool:
         if letter.op == "delete":
             return letter.record not in self.not_there
         settled = self.there | self.not_there
@@ -97,7 +97,7 @@ class PlainOutbox:
         older = (e for e in self.entries if e.record == entry.record and e.seq < entry.seq)
         return all(e.dead for e in older)
 
-    def claim(self, now: float, until: float) -> tuple[int, list[Parcel]]:
+    def claim(self, now: float, until: float) -> tuple[int, list[OutboxEntry]]:
         """The number of the claim, and what it is about."""
         self.claims += 1
         due = [
@@ -120,38 +120,38 @@ class PlainOutbox:
                 entry.stage = "sent"
         return self.claims, [entry.parcel() for entry in chosen]
 
-    def settle(self, claim: int, fates: dict[int, Fate]) -> None:
+    def record_outcomes(self, claim: int, fates: dict[int, DeliveryOutcome]) -> None:
         for seq, fate in fates.items():
             entry = next((e for e in self.entries if e.seq == seq), None)
             if entry is not None and entry.holder == claim:
                 entry.holder, entry.leased_until, entry.due, entry.error = None, 0, 0, ""
                 self._settle(entry, fate)
 
-    def _settle(self, entry: Entry, fate: Fate) -> None:
+    def _settle(self, entry: Entry, fate: DeliveryOutcome) -> None:
         match fate:
-            case Done():
+            case Confirmed():
                 self.entries.remove(entry)
                 arrived, left = (self.there, self.not_there)[:: 1 if entry.op == "add" else -1]
                 arrived.add(entry.record)
                 left.discard(entry.record)
             case Dropped():
                 self.entries.remove(entry)
-            case Dead(error):
+            case DeadLettered(error):
                 entry.dead, entry.error = True, error
                 if entry.op == "add" and self.of(entry.record, "delete"):
                     self.entries.remove(entry)
             case Accepted(due):
                 entry.stage, entry.due, entry.attempts = "accepted", due, 0
-            case Lost(due, error):
+            case Vanished(due, error):
                 entry.stage, entry.due, entry.error, entry.lost = "new", due, error, entry.lost + 1
-            case Later(due, error, unsent, alone):
+            case RetryLater(due, error, unsent, alone):
                 entry.due, entry.error, entry.alone = due, error, entry.alone or alone
                 if entry.stage == "accepted" and error:
                     entry.attempts -= 1
                 if unsent:
                     entry.stage = entry.before
 
-    def hurry(self, now: float) -> None:
+    def make_all_due(self, now: float) -> None:
         for entry in self.entries:
             if not entry.dead:
                 entry.quiet, entry.due = False, min(entry.due, now)
@@ -165,17 +165,17 @@ class PlainOutbox:
     def gone(self) -> set[RecordId]:
         return self.not_there | {e.record for e in self.entries if e.op == "delete" and not e.dead}
 
-    def tally(self) -> Tally:
+    def counts(self) -> OutboxCounts:
         alive = [e for e in self.entries if not e.dead]
         loud = [e for e in alive if not e.quiet]
         dead = sorted((e for e in self.entries if e.dead), key=lambda e: -e.seq)
-        told = Tally(
+        told = OutboxCounts(
             pending=sum(e.stage != "accepted" for e in loud),
             quiet=len(alive) - len(loud),
             checking=sum(e.stage == "accepted" for e in alive),
             delivered=len(self.there),
             dead=len(dead),
-            undelivered=tuple(Undelivered(e.record, e.op, e.error) for e in dead[:10]),
+            dead_letters=tuple(DeadLetter(e.record, e.op, e.error) for e in dead[:10]),
         )
         dues = [max(e.due, e.leased_until) for e in loud if self.first(e)]
         return replace(told, next_due=min(dues, default=None))

@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_round_trips import NAME, TEXT, records
 
-from memory_mcp.domain.cloud import RemoteDocument, Stored
+from memory_mcp.domain.cloud import RemoteDocument, StoredDocument
 from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.record import Kind, Move, Record, Scope
-from memory_mcp.storage.supermemory.documents import document_of, record_of
+from memory_mcp.storage.supermemory.documents import from_document, to_document
 
 KINDS = st.sampled_from([kind for kind in get_args(Kind) if kind not in ("checkpoint", "move")])
 URLS = st.sampled_from(
@@ -43,11 +43,11 @@ def any_records(draw: st.DrawFn) -> Record:
     return made.model_copy(update=changed)
 
 
-def through(document: RemoteDocument) -> Stored:
+def through(document: RemoteDocument) -> StoredDocument:
     """As it comes back: what was sent, through JSON."""
     sent = {"content": document.content, "metadata": dict(document.metadata)}
     back: dict[str, Any] = json.loads(json.dumps(sent))
-    return Stored(document.id, back["content"], back["metadata"], "done")
+    return StoredDocument(document.id, back["content"], back["metadata"], "done")
 
 
 MOVE = Move(
@@ -71,7 +71,7 @@ MOVE = Move(
 def test_a_record_comes_back_from_the_cloud_as_it_was(record: Record) -> None:
     """Another machine must take in the very same file, byte for byte."""
     for extract in (False, True):
-        back = record_of(through(document_of(record, extract=extract)))
+        back = from_document(through(to_document(record, extract=extract)))
         assert back is not None
         assert back == record
         assert back.as_json() == record.as_json()
@@ -80,7 +80,7 @@ def test_a_record_comes_back_from_the_cloud_as_it_was(record: Record) -> None:
 @given(record=any_records())
 def test_a_document_is_what_the_service_takes(record: Record) -> None:
     """Flat metadata of four types of value, under keys that it indexes; and no bare URL."""
-    document = document_of(record, extract=True)
+    document = to_document(record, extract=True)
 
     for name, value in document.metadata.items():
         assert re.fullmatch(r"(?!sm_)[A-Za-z0-9_.-]{1,64}", name)
@@ -96,7 +96,7 @@ def test_a_document_is_what_the_service_takes(record: Record) -> None:
 @given(one=any_records(), two=any_records())
 def test_every_field_that_is_asked_for_is_always_there(one: Record, two: Record) -> None:
     """Whether a filter matches a key that is missing is not documented."""
-    first, second = (document_of(record, extract=False).metadata for record in (one, two))
+    first, second = (to_document(record, extract=False).metadata for record in (one, two))
 
     assert first.keys() == second.keys()
     assert {n: type(v) for n, v in first.items()} == {n: type(v) for n, v in second.items()}
@@ -104,7 +104,7 @@ def test_every_field_that_is_asked_for_is_always_there(one: Record, two: Record)
 
 def asked_for(record: Record) -> dict[str, object]:
     """The flat fields of its document that searches ask for."""
-    metadata = document_of(record, extract=False).metadata
+    metadata = to_document(record, extract=False).metadata
     return {n: v for n, v in metadata.items() if n not in ("memory_id", "digest", "record")}
 
 
@@ -126,8 +126,8 @@ def test_the_flat_fields_are_what_searches_ask_for() -> None:
 def test_only_what_is_recalled_is_worth_extracting() -> None:
     """Bookkeeping has no facts, and each extraction is paid for."""
     fact, move = SCRIBE.record(), SCRIBE.record(kind="move", move=MOVE)
-    assert [document_of(r, extract=True).extract for r in (fact, move)] == [True, False]
-    assert not document_of(fact, extract=False).extract
+    assert [to_document(r, extract=True).extract for r in (fact, move)] == [True, False]
+    assert not to_document(fact, extract=False).extract
 
 
 def test_a_late_delivery_keeps_its_time() -> None:
@@ -135,24 +135,24 @@ def test_a_late_delivery_keeps_its_time() -> None:
     clock = FakeClock()
     clock.advance(timedelta(milliseconds=1))
     record = Scribe(clock, FakeIds()).record()
-    assert document_of(record, extract=False).date == "2026-01-31T14:30:22.105Z"
+    assert to_document(record, extract=False).date == "2026-01-31T14:30:22.105Z"
 
 
 @given(record=any_records(), content=TEXTS | st.just(""), extra=TEXT)
 def test_a_changed_text_is_no_record(record: Record, content: str, extra: str) -> None:
     """What the service appended, rewrote, cut or fetched is not what was acknowledged."""
-    stored = through(document_of(record, extract=False))
+    stored = through(to_document(record, extract=False))
     assert stored.content is not None
     for changed in (content, stored.content + extra, extra + stored.content, stored.content[1:]):
         same = changed in (record.content, f"Link: {record.content}")
-        assert record_of(replace(stored, content=changed)) == (record if same else None)
-    assert record_of(replace(stored, content=None)) is None
+        assert from_document(replace(stored, content=changed)) == (record if same else None)
+    assert from_document(replace(stored, content=None)) is None
 
 
 @given(record=any_records(), title=TEXT, cut=st.integers(0, 400))
 def test_a_changed_rest_is_no_record(record: Record, title: str, cut: int) -> None:
     """Another record under the same id would be a second truth, which no store takes."""
-    stored = through(document_of(record, extract=False))
+    stored = through(to_document(record, extract=False))
     whole: str = stored.metadata["record"]
     fields = json.loads(whole)
     for changed in (
@@ -160,7 +160,7 @@ def test_a_changed_rest_is_no_record(record: Record, title: str, cut: int) -> No
         json.dumps({**fields, "scope": {"user": "eve"}}), json.dumps({**fields, "new": 1}),
         json.dumps({**fields, "phase": 7}),
     ):  # fmt: skip
-        back = record_of(replace(stored, metadata={**stored.metadata, "record": changed}))
+        back = from_document(replace(stored, metadata={**stored.metadata, "record": changed}))
         assert back is None or changed == whole
 
 
@@ -169,10 +169,10 @@ def test_another_id_or_a_newer_schema_is_no_record(
     record: Record, other: Record, version: int
 ) -> None:
     """The document's name is the record's; what a newer program wrote is not ours to judge."""
-    stored = through(document_of(record, extract=False))
-    assert record_of(replace(stored, id=other.id)) is None
-    newer = document_of(record.model_copy(update={"schema_version": version}), extract=False)
-    assert record_of(through(newer)) is None
+    stored = through(to_document(record, extract=False))
+    assert from_document(replace(stored, id=other.id)) is None
+    newer = to_document(record.model_copy(update={"schema_version": version}), extract=False)
+    assert from_document(through(newer)) is None
 
 
 JSON = st.recursive(
@@ -190,9 +190,9 @@ JSON = st.recursive(
 @given(name=st.sampled_from(["record", "digest"]), value=JSON | JSON.map(json.dumps))
 def test_metadata_of_any_shape_is_no_record_and_no_error(name: str, value: object) -> None:
     """The namespace is open to other tools, and to whoever has the key."""
-    stored = through(document_of(SCRIBE.record(), extract=False))
+    stored = through(to_document(SCRIBE.record(), extract=False))
     for metadata in ({**stored.metadata, name: value}, {name: value}, {}):
-        assert record_of(replace(stored, metadata=metadata)) is None
+        assert from_document(replace(stored, metadata=metadata)) is None
 
 
 @pytest.mark.parametrize(
@@ -208,13 +208,13 @@ def test_metadata_of_any_shape_is_no_record_and_no_error(name: str, value: objec
 def test_a_record_that_could_not_be_is_none(fields: dict[str, object]) -> None:
     """Also where whoever changed it made the digest fit."""
     record = SCRIBE.record()
-    metadata = document_of(record, extract=False).metadata
+    metadata = to_document(record, extract=False).metadata
     rest = str(metadata["record"])
     assert metadata["digest"] == digest(record.content, rest)
     for changed in ({}, fields):
         fake = json.dumps({**json.loads(rest), **changed})
         given = {**metadata, "record": fake, "digest": digest(record.content, fake)}
-        back = record_of(Stored(record.id, record.content, given, "done"))
+        back = from_document(StoredDocument(record.id, record.content, given, "done"))
         assert back == (None if changed else record)
 
 

@@ -5,7 +5,7 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.storage.sqlite.queries import any_of, searches
+from memory_mcp.storage.sqlite.index import match_any, plan_text_queries
 
 WORDS = ("alder", "birch", "cedar", "dogwood", "elm")
 TEXTS = st.lists(st.sets(st.sampled_from(WORDS)), max_size=30)
@@ -36,7 +36,7 @@ def test_every_text_with_a_term_is_found_by_exactly_one_query(
     texts: list[set[str]], terms: list[str], matches_max: int
 ) -> None:
     """Nothing is lost to the bound, and nothing takes two of the places there are."""
-    answers = found(texts, searches(counted(texts, terms), matches_max))
+    answers = found(texts, plan_text_queries(counted(texts, terms), matches_max))
 
     wanted = {number for number, words in enumerate(texts) if words.intersection(terms)}
     assert set().union(*answers) == wanted
@@ -53,7 +53,7 @@ def test_texts_with_the_rarest_term_are_found_first_while_it_is_rare(
     if rare is None or rare[1] > matches_max:
         return
 
-    first, *_ = found(texts, searches(counts, matches_max))
+    first, *_ = found(texts, plan_text_queries(counts, matches_max))
 
     assert first >= {number for number, words in enumerate(texts) if rare[0] in words}
     assert len(first) <= matches_max
@@ -61,4 +61,4 @@ def test_texts_with_the_rarest_term_are_found_first_while_it_is_rare(
 
 def test_words_are_never_syntax() -> None:
     """A word that means something to FTS5 is looked for as a word."""
-    assert found([{"or"}, {"near"}, {"elm"}], [any_of(["or", "near"])]) == [{0, 1}]
+    assert found([{"or"}, {"near"}, {"elm"}], [match_any(["or", "near"])]) == [{0, 1}]

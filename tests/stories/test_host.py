@@ -19,7 +19,7 @@ from memory_mcp.storage.files.host import (
     GitRemote,
     SystemClock,
     SystemIds,
-    git_remote,
+    read_remote_name,
 )
 
 COMMIT = "3f2c" * 10
@@ -71,33 +71,33 @@ def linked(clone: Path, folder: Path) -> Path:
 def test_every_way_to_clone_gives_the_same_project(clone: Path, url: str) -> None:
     """Two people who cloned by SSH and by HTTPS share one memory; no password is kept in it."""
     with_remote(clone, url)
-    assert git_remote(clone) == "github.com/acme/shop"
+    assert read_remote_name(clone) == "github.com/acme/shop"
 
 
 @pytest.mark.parametrize("url", ["/srv/git/shop.git", "../shop", "shop"])
 def test_a_remote_on_this_machine_is_no_identity(clone: Path, url: str) -> None:
     """A path says nothing to another clone, and would tell how this machine is laid out."""
     with_remote(clone, url)
-    assert git_remote(clone) == ""
+    assert read_remote_name(clone) == ""
 
 
 @pytest.mark.parametrize("path", ["x" * 600, "sh\u200bop", "a\u202eb"])
 def test_a_remote_that_no_record_could_hold_is_no_identity(clone: Path, path: str) -> None:
     """A repository that was unpacked brings a configuration of its own; it must stop nobody."""
     with_remote(clone, f"https://github.com/acme/{path}.git")
-    assert git_remote(clone) == ""
+    assert read_remote_name(clone) == ""
     assert find_project_folders(Settings(project_dir=clone)).scope.project
 
 
 def test_origin_wins_and_any_remote_will_do(clone: Path) -> None:
     """Most repositories have one remote; of several, origin is the one meant."""
     with_remote(clone, "git@example.com:fork/shop.git", name="upstream")
-    assert git_remote(clone) == "example.com/fork/shop"
+    assert read_remote_name(clone) == "example.com/fork/shop"
     config = clone / ".git" / "config"
     upstream = config.read_text()
     with_remote(clone, "git@example.com:acme/shop.git")
     config.write_text(upstream + config.read_text())
-    assert git_remote(clone) == "example.com/acme/shop"
+    assert read_remote_name(clone) == "example.com/acme/shop"
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_only_a_remote_says_which_project_it_is(clone: Path) -> None:
     submodule = '[submodule "lib"]\n\turl = https://example.com/x/lib.git\n'
     rewritten = '[url "ssh://example.com/"]\n\tinsteadOf = https://example.com/\n'
     config.write_text(submodule + rewritten)
-    assert git_remote(clone) == ""
+    assert read_remote_name(clone) == ""
     config.write_text(f'[remote "origin"]\n\tfetch = x\n{submodule}')
-    assert git_remote(clone) == ""
+    assert read_remote_name(clone) == ""
     config.write_text(f'{submodule}[Remote "up"]\n\tURL = "https://example.com/a/b.git" ; mine\n')
-    assert git_remote(clone) == "example.com/a/b"
+    assert read_remote_name(clone) == "example.com/a/b"
 
 
 def test_a_work_tree_is_the_same_project_on_another_branch(clone: Path, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_work_tree_is_the_same_project_on_another_branch(clone: Path, tmp_path
     (clone / ".git" / "refs" / "heads" / "feature").mkdir()
     (clone / ".git" / "refs" / "heads" / "feature" / "x").write_text(f"{OTHER}\n")
 
-    assert git_remote(tree) == "github.com/acme/shop"
+    assert read_remote_name(tree) == "github.com/acme/shop"
     here = GitProvenance(tree, session="s").origin("claude-code/2.1")
     assert (here.commit, here.git_branch) == (OTHER, "feature/x")
     assert (here.by, here.client, here.session) == ("assistant", "claude-code/2.1", "s")
@@ -215,7 +215,7 @@ def test_a_folder_without_git_tells_nothing(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none", None):
         origin = GitProvenance(folder).origin("cli")
         assert (origin.commit, origin.git_branch) == ("", "")
-    assert git_remote(tmp_path) == ""
+    assert read_remote_name(tmp_path) == ""
 
 
 def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Move, Record, Scope
 from memory_mcp.errors import RemoteError, RemoteRejectedError, RemoteUnavailableError
 from memory_mcp.storage.files.trust import distrust_clouds
-from memory_mcp.storage.supermemory.documents import document_of, namespace_of
+from memory_mcp.storage.supermemory.documents import namespace_of, to_document
 from memory_mcp.sync import pull
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def plant(cloud: Cloud, *forged: Record, namespace: str = "") -> None:
     if not namespace:
         (namespace,) = [each for each in cloud.namespaces() if "p-none" not in each]
     remote = remote_of(cloud.url)
-    await remote.deliver(namespace, [document_of(record, extract=False) for record in forged])
+    await remote.deliver(namespace, [to_document(record, extract=False) for record in forged])
     await remote.aclose()
 
 
@@ -472,7 +472,7 @@ async def test_more_than_was_asked_for_is_no_answer(name: str) -> None:
 
 def page_of(record: Record, at: str) -> bytes:
     """A page with one document, of a listing of any number of them."""
-    document = document_of(record, extract=False)
+    document = to_document(record, extract=False)
     row = {
         "id": record.id,
         "content": document.content,
@@ -495,7 +495,7 @@ async def test_a_listing_that_turns_in_a_circle_ends(desk: Settings, at: str) ->
         pool = built.workspace.project
         done = await pull.pull(built.workspace, pool)
         assert pool.mirror is not None
-        seen_until = await pool.mirror.outbox.seen_until()
+        seen_until = await pool.mirror.outbox.load_pull_cursor()
         now = built.workspace.clock.now().isoformat()
 
     assert done.records == 1

@@ -53,8 +53,8 @@ class Overtaken:
             await branches.checkpoint(self.other, "First", None, again=False, approval="approved")
         await self.heads.replace(head, expected=expected)
 
-    async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
-        return await self.heads.unlogged(moves)
+    async def find_unlogged(self, moves: Sequence[Record]) -> list[Record]:
+        return await self.heads.find_unlogged(moves)
 
     async def log(self, moves: Sequence[Record]) -> None:
         await self.heads.log(moves)

@@ -168,7 +168,7 @@ async def test_trust_is_not_reached_through_a_link(
     mine = mirrored(settings, cloud)
     async with open_workspace(replace(mine, project_dir=clone)) as built:
         assert built.owned is not None
-        assert (built.owned.trusted(), built.owned.vouched()) == (False, False)
+        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (False, False)
         assert built.workspace.project.mirror is None
         assert built.owned.revoke(), "the cloud was trusted: that is this machine's"
         assert not built.owned.revoke()
@@ -199,7 +199,7 @@ async def test_a_file_in_place_of_a_folder_is_no_link(settings: Settings, projec
     (project / ".claude").touch()
     async with open_workspace(settings) as built:
         assert built.owned is not None
-        assert built.owned.links() == []
+        assert built.owned.find_links() == []
 
 
 def test_a_link_above_the_project_is_only_another_way_to_it(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from vendor import LIVE_KEY, Vendor, a_document, fake_vendor, live_vendor
 
 from memory_mcp import maintenance, memories, search, sync
 from memory_mcp.build import BuiltWorkspace, open_workspace
-from memory_mcp.domain.cloud import Test as Condition
+from memory_mcp.domain.cloud import MetadataCondition as Condition
 from memory_mcp.domain.outcomes import MemoryAdded, SearchResults
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
@@ -290,4 +290,4 @@ async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
 
 async def _synchronised(built: BuiltWorkspace, *, pull_all: bool = False) -> None:
     said = await sync.sync(built.workspace, lambda _done, _total: None, pull_all=pull_all)
-    assert (said.stopped, said.tally.pending, said.tally.dead) == ("", 0, 0)
+    assert (said.stopped, said.counts.pending, said.counts.dead) == ("", 0, 0)

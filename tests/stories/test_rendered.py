@@ -234,7 +234,7 @@ async def test_a_session_that_writes_nothing_renders_nothing(policy: Policy) -> 
     assert await bootstrap.render_if_stale(quiet) == ()
     await bootstrap.keep_rendered(quiet, asyncio.Event())
 
-    assert await workspace.views.lying() == []
+    assert await workspace.views.list_rendered() == []
 
 
 async def test_a_server_that_is_only_started_leaves_no_files(

@@ -339,7 +339,7 @@ async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
     async with open_workspace(settings) as built:
         assert built.owned is not None
         assert not built.owned.trusted()
-        assert built.owned.vouched() is (not built.places.remote)
+        assert built.owned.may_use_cloud() is (not built.places.remote)
         before = (await report_trust(built.workspace)).before
         assert before == "git.example.org/acme/shop"
 
@@ -389,9 +389,9 @@ async def test_one_folder_on_this_machine_is_not_another(
     trust(repository)
     async with open_workspace(settings) as built:
         assert built.owned is not None
-        assert (built.owned.trusted(), built.owned.vouched()) == (True, True)
+        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (True, True)
         remote_is(repository, "/srv/evil/shop")
-        assert (built.owned.trusted(), built.owned.vouched()) == (False, True)
+        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (False, True)
 
 
 def typed(run: Run, eve: Settings, project: Path) -> None:

@@ -42,7 +42,7 @@ class MemoryInbox:
     async def done(self, dropped: InboxEvent) -> None:
         self.raw.pop(dropped.name, None)
 
-    async def aside(self, dropped: InboxEvent) -> None:
+    async def put_aside(self, dropped: InboxEvent) -> None:
         self._aside(dropped.name)
 
     @asynccontextmanager
@@ -56,7 +56,7 @@ class MemoryInbox:
         finally:
             self._busy = False
 
-    async def went_back(self, session: str) -> ConversationRewound | None:
+    async def take_went_back(self, session: str) -> ConversationRewound | None:
         mine = [
             dropped
             for dropped in await self.waiting()

@@ -59,7 +59,7 @@ def _unseen(_done: int, _total: int) -> None:
 async def pending(settings: Settings) -> int:
     """What the outboxes still hold."""
     async with open_workspace(settings) as built:
-        return (await sync.report_sync(built.workspace)).tally.pending
+        return (await sync.report_sync(built.workspace)).counts.pending
 
 
 async def eventually(holds: Callable[[], bool]) -> None:

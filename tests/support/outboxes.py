@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fakes import START, FakeIds
 
-from memory_mcp.domain.cloud import Claim, Done, Fate, Letter, Op
+from memory_mcp.domain.cloud import Confirmed, DeliveryOutcome, Lease, NewEntry, OutboxOperation
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.ports import Outbox
 from memory_mcp.storage.sqlite.outbox import SqliteOutbox
@@ -35,38 +35,44 @@ def some(number: int) -> list[RecordId]:
 
 
 async def note(
-    outbox: Outbox, *records: RecordId, op: Op = "add", quiet: bool = False, now: float = 0.0
+    outbox: Outbox,
+    *records: RecordId,
+    op: OutboxOperation = "add",
+    quiet: bool = False,
+    now: float = 0.0,
 ) -> None:
-    await outbox.note([Letter(record, op, quiet=quiet) for record in records], now)
+    await outbox.note([NewEntry(record, op, quiet=quiet) for record in records], now)
 
 
-async def claim(outbox: Outbox, now: float = 0.0, seconds: float = LEASE) -> Claim:
+async def claim(outbox: Outbox, now: float = 0.0, seconds: float = LEASE) -> Lease:
     """A claim where there must be one."""
     found = await outbox.claim(now, now + seconds)
     assert found is not None
     return found
 
 
-async def settle(outbox: Outbox, claimed: Claim, fate: Fate) -> None:
+async def settle(outbox: Outbox, claimed: Lease, fate: DeliveryOutcome) -> None:
     """The same fate for all of them."""
-    await outbox.settle(claimed, {parcel.seq: fate for parcel in claimed.parcels})
+    await outbox.record_outcomes(claimed, {parcel.seq: fate for parcel in claimed.entries})
 
 
-async def delivered(outbox: Outbox, *records: RecordId, op: Op = "add", now: float = 0.0) -> None:
+async def delivered(
+    outbox: Outbox, *records: RecordId, op: OutboxOperation = "add", now: float = 0.0
+) -> None:
     """Note them and have them done, as if the cloud had been quick."""
     await note(outbox, *records, op=op, now=now)
     while claimed := await outbox.claim(now, now + LEASE):
-        await settle(outbox, claimed, Done())
+        await settle(outbox, claimed, Confirmed())
 
 
-def named(claimed: Claim | None) -> list[RecordId]:
+def named(claimed: Lease | None) -> list[RecordId]:
     """The records of a claim, in its order; of none: no records."""
-    return [parcel.record for parcel in claimed.parcels] if claimed else []
+    return [parcel.record for parcel in claimed.entries] if claimed else []
 
 
-async def left(outbox: Outbox, now: float = 0.0) -> set[tuple[RecordId, Op]]:
+async def left(outbox: Outbox, now: float = 0.0) -> set[tuple[RecordId, OutboxOperation]]:
     """Everything that could be claimed now, which it is then."""
-    found: set[tuple[RecordId, Op]] = set()
+    found: set[tuple[RecordId, OutboxOperation]] = set()
     while claimed := await outbox.claim(now, now + LEASE):
-        found.update((parcel.record, parcel.op) for parcel in claimed.parcels)
+        found.update((parcel.record, parcel.op) for parcel in claimed.entries)
     return found

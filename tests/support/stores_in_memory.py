@@ -50,7 +50,7 @@ class MemoryRecords:
     def changed(self) -> bool:
         return False
 
-    def emptied(self) -> bool:
+    def may_be_emptied(self) -> bool:
         return False
 
     async def ids(self) -> set[RecordId]:
@@ -65,7 +65,7 @@ class MemoryRecords:
         for record_id in record_ids:
             self._records.pop(record_id, None)
 
-    async def tidy(self) -> None:
+    async def remove_litter(self) -> None:
         """Nothing here is ever cut short."""
 
     async def findings(self, *, repair: bool) -> list[Finding]:
@@ -120,9 +120,9 @@ class MemoryHeads:
             raise ConflictError(f"The head is at revision {revision}, not {expected}.")
         self._head = head
         if head.last is not None:
-            await self.log(await self.unlogged([head.last]))
+            await self.log(await self.find_unlogged([head.last]))
 
-    async def unlogged(self, moves: Sequence[Record]) -> list[Record]:
+    async def find_unlogged(self, moves: Sequence[Record]) -> list[Record]:
         return [move for move in moves if move not in self.history]
 
     async def log(self, moves: Sequence[Record]) -> None:
@@ -225,7 +225,7 @@ class MemoryIndex:
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)
 
-    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
+    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {r.id for r in self.every() if r.segment in segments}
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:

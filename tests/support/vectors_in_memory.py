@@ -68,7 +68,7 @@ class MemoryVectors:
     async def damaged(self) -> int:
         return 0
 
-    async def let_go(self, embedder: str, since: datetime) -> None:
+    async def drop_unused(self, embedder: str, since: datetime) -> None:
         gone = {name for name, at in self._used.items() if name != embedder and at < since}
         self._used = {name: at for name, at in self._used.items() if name not in gone}
         self._leased = {key: at for key, at in self._leased.items() if key[0] not in gone}

@@ -27,7 +27,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.storage.supermemory.client import Supermemory
-from memory_mcp.storage.supermemory.documents import document_of
+from memory_mcp.storage.supermemory.documents import to_document
 
 __all__ = ["LIVE_KEY", "SCOPED_KEY", "Vendor", "a_document", "fake_vendor", "live_vendor"]
 
@@ -137,7 +137,7 @@ def a_document(text: str, **metadata: str) -> RemoteDocument:
         id=RecordId(ids.new(now)), kind="fact", content=text, scope=Scope(user="ada"),
         created_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
     )  # fmt: skip
-    document = document_of(record, extract=False)
+    document = to_document(record, extract=False)
     return RemoteDocument(document.id, text, {**document.metadata, **metadata}, document.date)
 
 

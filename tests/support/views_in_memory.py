@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from memory_mcp.domain.sessions import PAGE_MARK, PAGES, Page, RenderedFile
-from memory_mcp.ports.sessions import Shown
+from memory_mcp.ports.sessions import Rendering
 from memory_mcp.rendered import Rendered, Watched
 
 
@@ -32,37 +32,37 @@ class MemoryViews:
     async def watch(self) -> Watched:
         return Watched(head_file="head", head=[self._count()], months={}, user="", home="")
 
-    async def begun(self) -> bool:
+    async def has_records(self) -> bool:
         return self._count() > 0
 
     async def branches(self) -> list[str]:
         return sorted(self.bootstraps)
 
-    async def hold(self, *branches: str) -> bool:
+    async def are_current(self, *branches: str) -> bool:
         found = [self.bootstraps.get(branch) for branch in branches]
         now = await self.watch()
         return all(each is not None and each["watched"] == now for each in found)
 
-    async def write(self, shown: Shown) -> list[str]:
+    async def write(self, rendering: Rendering) -> list[str]:
         foreign: list[str] = []
-        for page, text in shown.pages.items():
+        for page, text in rendering.pages.items():
             present = self.pages.get(page, "")
             if present and not present.startswith(PAGE_MARK):
                 foreign.append(page)
             elif present != text:
                 self.pages[page] = text
                 self.written.append(page)
-        self.bootstraps = {each["branch"]: each for each in shown.bootstraps}
+        self.bootstraps = {each["branch"]: each for each in rendering.bootstraps}
         return foreign
 
-    async def strike(self, page: str) -> None:
+    async def withdraw_elsewhere(self, page: str) -> None:
         self.struck.append(page)
 
     async def withdraw(self, page: str) -> None:
         if self.pages.get(PAGES[0], "").startswith(PAGE_MARK):
             self.pages[PAGES[0]] = page
 
-    async def lying(self) -> list[RenderedFile]:
+    async def list_rendered(self) -> list[RenderedFile]:
         pages = [
             RenderedFile(page, text, ours=text.startswith(PAGE_MARK))
             for page, text in self.pages.items()

@@ -34,7 +34,7 @@ from memory_mcp.engine.head import load_head, load_view, make_view
 from memory_mcp.engine.records import gather_all, load_newest
 from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.ports.sessions import Shown
+from memory_mcp.ports.sessions import Rendering
 from memory_mcp.render.block import Block
 from memory_mcp.render.pages import (
     render_context_page,
@@ -102,7 +102,7 @@ async def render_after_removal(workspace: Workspace, pool: Pool) -> tuple[str, .
     notes = await render_views(workspace)
     if pool is workspace.user:
         try:
-            await workspace.views.strike(render_withdrawn_page())
+            await workspace.views.withdraw_elsewhere(render_withdrawn_page())
         except MemoryMcpError as error:
             notes += (_FAILED.format(error),)
     return notes
@@ -133,7 +133,7 @@ async def render_if_stale(workspace: Workspace) -> tuple[str, ...]:
         return ()
     try:
         behind = workspace.project.changes.count > workspace.project.changes.shown
-        if not behind and await workspace.views.hold(*_session_branches(workspace)):
+        if not behind and await workspace.views.are_current(*_session_branches(workspace)):
             return ()
         if await workspace.heads.read() is None:
             return ()
@@ -161,7 +161,7 @@ async def keep_rendered(workspace: Workspace, leaving: asyncio.Event) -> None:
 async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
     """The doctor's findings: files that show what does not hold, are foreign or unreadable."""
     found: list[Finding] = []
-    for file in await workspace.views.lying():
+    for file in await workspace.views.list_rendered():
         if file.unreadable:
             remedy = "Move it away if it is no file of yours; the others are rendered without it."
             found.append(Finding("view-unreadable", "should", file.unreadable, remedy))
@@ -221,16 +221,16 @@ async def _list_branches(workspace: Workspace, timeline: Timeline) -> tuple[Bran
     return tuple(dict.fromkeys((*_session_branches(workspace), *others)))[:_BRANCHES_MAX]
 
 
-async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
+async def _render_all(workspace: Workspace, watched: Watched) -> Rendering:
     """All files. `watched` was taken before anything is read here."""
     head = await load_head(workspace)
-    begun = await workspace.views.begun()
+    begun = await workspace.views.has_records()
     branches = (
         await _list_branches(workspace, head.timeline) if begun else _session_branches(workspace)
     )
     bootstraps = [await _render_bootstrap(workspace, head, branch, watched) for branch in branches]
     if not begun:
-        return Shown({}, tuple(each for _, each in bootstraps))
+        return Rendering({}, tuple(each for _, each in bootstraps))
     main = workspace.at(MAIN)
     view = make_view(main, head.timeline)
     # of the project alone: the folder of MEMORY.md may be shared
@@ -247,7 +247,7 @@ async def _render_all(workspace: Workspace, watched: Watched) -> Shown:
         "MEMORY.md": render_memory_page(memory.found, total, project),
         "HISTORY.md": render_history_page(history, project),
     }
-    return Shown(pages, tuple(each for _, each in bootstraps))
+    return Rendering(pages, tuple(each for _, each in bootstraps))
 
 
 async def _render_bootstrap(

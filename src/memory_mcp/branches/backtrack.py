@@ -203,7 +203,7 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
         leaves=bool(plan.hides.intersection(holding)),
-        token=_token(head, branch, plan, erases | await index.of_segments(plan.hides)),
+        token=_token(head, branch, plan, erases | await index.ids_of_segments(plan.hides)),
     )
     erased_before = frozenset(await index.erased_by(erases))
     return _PlannedMove(plan, preview, forgets, frozenset(erases), erased_before)
@@ -216,7 +216,7 @@ async def find_suppressed_by_restore(
     if not isinstance(plan, RestorePlan):
         return set()
     index = workspace.project.index
-    named = await index.suppressed_by(plan.brings) - await index.of_segments(plan.hides)
+    named = await index.suppressed_by(plan.brings) - await index.ids_of_segments(plan.hides)
     return await index.visible(named, now) - await index.visible(named, after)
 
 

@@ -14,8 +14,7 @@ from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.head import load_head, make_view
-from memory_mcp.engine.records import require_memory
-from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.records import load_newest, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.timeline.plans import require_checkpoint, resolve_name

@@ -5,7 +5,7 @@ from typing import Final
 
 from memory_mcp.branches.backtrack import find_suppressed_by_restore
 from memory_mcp.domain import limits
-from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
@@ -44,7 +44,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
         *await describe_pending_erasures(workspace),
     )
-    mirrored: Tally | None = None
+    mirrored: OutboxCounts | None = None
     if workspace.mirrored:
         try:
             mirrored = await count_outboxes(workspace)

@@ -10,7 +10,7 @@ from memory_mcp.domain.outcomes import TrustReport
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.render.outcomes import render_trust_report
-from memory_mcp.storage.files.trust import TrustedProjects, trusted_clouds
+from memory_mcp.storage.files.trust import TrustedProjects, list_trusted_clouds
 from memory_mcp.trust import report_trust, revoke_trust, trust_project
 
 
@@ -65,7 +65,7 @@ _ANSWERS = ("yes", "no")
 def trusted_list(settings: Settings) -> show.Output:
     """The projects and clouds that the user trusts."""
     every = TrustedProjects(find_home_folder(settings), Disk()).every()
-    clouds = trusted_clouds(find_home_folder(settings))
+    clouds = list_trusted_clouds(find_home_folder(settings))
     lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in every.items()]
     lines += [f"the cloud at {address}" for address in clouds]
     projects = [{"records": folder, "name": name} for folder, name in every.items()]

@@ -184,7 +184,7 @@ async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
 
 
 def _sync_fields(done: SyncReport) -> Fields:
-    tally = done.tally
+    tally = done.counts
     return {
         "success": not done.stopped,
         "pending": tally.pending,
@@ -193,7 +193,7 @@ def _sync_fields(done: SyncReport) -> Fields:
         "delivered": tally.delivered,
         "refused": tally.dead,
         "undelivered": [
-            {"memoryId": u.record, "op": u.op, "error": u.error} for u in tally.undelivered
+            {"memoryId": u.record, "op": u.op, "error": u.error} for u in tally.dead_letters
         ],
         "unmirrored": done.unmirrored,
         "takenIn": done.pulled.records,
@@ -201,7 +201,7 @@ def _sync_fields(done: SyncReport) -> Fields:
         "waitingToBeErased": [{"memoryId": w.id, "title": w.title} for w in done.waiting],
         "erased": [{"memoryId": w.id, "title": w.title} for w in done.erased],
         "keptOut": done.kept_out or None,
-        "blocked": tally.standing.blocked or None,
+        "blocked": tally.circuit.blocked or None,
         "stopped": done.stopped or None,
     }
 

@@ -19,7 +19,7 @@ from memory_mcp.locations import (
     find_main_work_tree,
     find_work_tree,
 )
-from memory_mcp.storage.files.host import git_remote
+from memory_mcp.storage.files.host import read_remote_name
 
 _SLUG_CHARS_MAX: Final = 100
 """With its prefix and suffix a name stays below the 255 bytes of a file system."""
@@ -64,7 +64,7 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
         project_dir = Path(find_main_work_tree(str(work_tree))) if work_tree else None
     except LostWorkTreeError as error:
         project_dir, work_tree, lost = None, None, f"{error}, then start again. {READ_ONLY}"
-    remote = git_remote(project_dir) if project_dir else ""
+    remote = read_remote_name(project_dir) if project_dir else ""
     user_dir = find_user_folder(settings, settings.user)
     base = project_dir or user_dir / "none"
     records = base / ".claude" / "memory" if project_dir else base / "memory"

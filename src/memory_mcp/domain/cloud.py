@@ -1,19 +1,39 @@
-"""What goes to the cloud and comes back from it, as values."""
+"""What goes to the cloud and comes back from it, the outbox in between, and its circuit breaker.
+
+Values and rules about them. `chance` is a random number in 0-1: sessions that failed together must
+not come back together.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import (
+    CONFIRM_SECONDS,
+    KEY_PROBE_SECONDS,
+    REMOTE_PAUSE_SECONDS_MAX,
+    REMOTE_PAUSE_SECONDS_MIN,
+    RETRY_AFTER_SECONDS_MAX,
+)
+from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
 
 MetadataValue = str | int | float | bool | list[str]
+
+DocumentState = Literal["processing", "done", "failed"]
+"""How far the cloud is with a document that it accepted. Only what is done can be found."""
+
+OutboxOperation = Literal["add", "delete"]
+
+DeliveryStage = Literal["new", "sent", "accepted"]
+"""new: never sent. sent: it may or may not have arrived. accepted: not yet confirmed."""
 
 
 @dataclass(frozen=True)
 class RemoteDocument:
-    """A record as it is handed to the cloud: text, flat metadata, and when it was written.
+    """A record as it is sent to the cloud: text, flat metadata, and when it was written.
 
-    `extract` lets the cloud draw facts out of it, for the profile; else it is kept verbatim.
+    With `extract` the cloud draws facts out of it, for the profile; else it keeps it verbatim.
     """
 
     id: RecordId
@@ -23,29 +43,25 @@ class RemoteDocument:
     extract: bool = False
 
 
-State = Literal["processing", "done", "failed"]
-"""How far the cloud is with a document that it took. Only what is done can be found."""
-
-
 @dataclass(frozen=True)
-class Stored:
-    """A document as the cloud has it. `content` is None where it was not asked for, or not told.
+class StoredDocument:
+    """A document as the cloud has it. `content` is None where the answer has none.
 
-    `created_at` is when the cloud took it, by its own clock, as text that sorts by time.
+    `created_at` is when the cloud accepted it, by its own clock, as text that sorts by time.
     """
 
     id: RecordId
     content: str | None
     metadata: Mapping[str, Any]
-    state: State
+    state: DocumentState
     created_at: str = ""
 
 
 @dataclass(frozen=True)
-class Listing:
+class DocumentPage:
     """One page of documents, and how many there are on all pages."""
 
-    documents: tuple[Stored, ...]
+    documents: tuple[StoredDocument, ...]
     total: int
     more: bool
 
@@ -60,53 +76,47 @@ class RemoteHit:
 
 
 @dataclass(frozen=True)
-class Test:
-    """A condition on one metadata field: equal to one of `values`, or (`unlike`) to none of them.
+class MetadataCondition:
+    """A metadata field equals one of `values`, or (`negated`) none of them.
 
-    With `contains` the field is a list, and each of the values must be in it.
+    With `contains` the field is a list that holds each of the values.
     """
 
     field: str
     values: Sequence[str | int | bool]
-    unlike: bool = False
+    negated: bool = False
     contains: bool = False
 
 
 @dataclass(frozen=True)
 class RemoteProfile:
-    """What the cloud made of the memories: standing facts, and what is going on."""
+    """What the cloud made of the memories: lasting facts, and what is going on now."""
 
     static: tuple[str, ...] = ()
     dynamic: tuple[str, ...] = ()
 
 
-Op = Literal["add", "delete"]
-
-Stage = Literal["new", "sent", "accepted"]
-"""new: never sent. sent: it may or may not have arrived. accepted: taken, not yet confirmed."""
-
-
 @dataclass(frozen=True)
-class Letter:
-    """Something for the outbox. A quiet one is not sent by itself: it goes with the next."""
+class NewEntry:
+    """An addition or deletion to put into the outbox. A quiet one is sent along with the next."""
 
     record: RecordId
-    op: Op
+    op: OutboxOperation
     quiet: bool = False
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A letter on its way. `stage` is how far it was before it was claimed now.
+class OutboxEntry:
+    """An entry under a lease. `stage` is the one it had before it was leased now.
 
-    `lost` counts how often the cloud took it and had it no longer; `alone` parcels travel singly,
-    because the batch they were in was refused.
+    `lost` counts how often the cloud accepted it and no longer had it. `alone`: it is sent singly,
+    because the cloud refused the batch that it was in.
     """
 
     seq: int
     record: RecordId
-    op: Op
-    stage: Stage
+    op: OutboxOperation
+    stage: DeliveryStage
     attempts: int
     lost: int
     alone: bool
@@ -114,32 +124,32 @@ class Parcel:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """Parcels of one op and stage, leased to whoever holds the token."""
+class Lease:
+    """Entries of one operation and stage, for whoever holds the token."""
 
     token: str
-    op: Op
-    stage: Stage
-    parcels: tuple[Parcel, ...]
+    op: OutboxOperation
+    stage: DeliveryStage
+    entries: tuple[OutboxEntry, ...]
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """The cloud took it; look at `due` whether it is done."""
+    """The cloud accepted it. At `due`, look whether it is done."""
 
     due: float
 
 
 @dataclass(frozen=True)
-class Done:
-    """The cloud has it (add), or has it no longer (delete)."""
+class Confirmed:
+    """The cloud has it (add), or no longer has it (delete)."""
 
 
 @dataclass(frozen=True)
-class Later:
-    """Try again at `due`. `unsent`: this time the cloud did nothing; the stage is what it was.
+class RetryLater:
+    """Try again at `due`. `unsent`: the cloud did nothing this time, and the stage goes back.
 
-    With an `error` a look at what was taken got no answer, and is not counted.
+    With an `error` a look at an accepted entry got no answer, and does not count as an attempt.
     """
 
     due: float
@@ -149,16 +159,16 @@ class Later:
 
 
 @dataclass(frozen=True)
-class Lost:
-    """It was taken, and is not there: send it anew at `due`."""
+class Vanished:
+    """The cloud had accepted it and does not have it. Send it again at `due`."""
 
     due: float
     error: str
 
 
 @dataclass(frozen=True)
-class Dead:
-    """The cloud will never take it as it is. Kept, and shown."""
+class DeadLettered:
+    """The cloud will never accept it as it is. It stays in the outbox and is reported."""
 
     error: str
 
@@ -168,15 +178,15 @@ class Dropped:
     """There is nothing to deliver: the record was forgotten, or never written."""
 
 
-Fate = Accepted | Done | Later | Lost | Dead | Dropped
+DeliveryOutcome = Accepted | Confirmed | RetryLater | Vanished | DeadLettered | Dropped
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Whether the cloud may be asked, as all processes of a pool know it (times: Unix seconds).
+class CircuitState:
+    """The circuit breaker of the cloud, shared by all processes. Times are Unix seconds.
 
-    After failures it is left alone until `paused_until`; `blocked` says why nothing will work
-    until a person acts, and a probe at or after `paused_until` finds out whether they did.
+    After failures nobody asks the cloud until `paused_until`. `blocked` says why nothing will work
+    until a person acts; a probe at or after `paused_until` finds out whether they did.
     """
 
     failures: int = 0
@@ -186,21 +196,21 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Undelivered:
-    """A parcel that is dead, and what the cloud said."""
+class DeadLetter:
+    """A dead-lettered entry, and what the cloud said."""
 
     record: RecordId
-    op: Op
+    op: OutboxOperation
     error: str
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What an outbox holds.
+class OutboxCounts:
+    """How many entries of each sort an outbox holds.
 
-    `pending` is to be sent, `quiet` goes along with the next that is, `checking` was taken and is
-    not confirmed yet; `delivered` counts the records that the cloud is known to hold. Before
-    `next_due` there is nothing to claim.
+    `pending` are to be sent, `quiet` go along with the next that is, `checking` are accepted and
+    not confirmed. `delivered` counts the records that the cloud is known to hold. Before `next_due`
+    there is nothing to claim.
     """
 
     pending: int = 0
@@ -208,22 +218,70 @@ class Tally:
     checking: int = 0
     delivered: int = 0
     dead: int = 0
-    undelivered: tuple[Undelivered, ...] = ()
+    dead_letters: tuple[DeadLetter, ...] = ()
     next_due: float | None = None
-    standing: Standing = Standing()
+    circuit: CircuitState = CircuitState()
 
-    def __add__(self, other: "Tally") -> "Tally":
-        """Of two outboxes as one; of the standings the worse."""
+    def __add__(self, other: "OutboxCounts") -> "OutboxCounts":
+        """Count two outboxes as one, with the worse of their circuits."""
         dues = [due for due in (self.next_due, other.next_due) if due is not None]
-        return Tally(
+        return OutboxCounts(
             pending=self.pending + other.pending,
             quiet=self.quiet + other.quiet,
             checking=self.checking + other.checking,
             delivered=self.delivered + other.delivered,
             dead=self.dead + other.dead,
-            undelivered=self.undelivered + other.undelivered,
+            dead_letters=self.dead_letters + other.dead_letters,
             next_due=min(dues, default=None),
-            standing=max(
-                self.standing, other.standing, key=lambda s: (bool(s.blocked), s.paused_until)
+            circuit=max(
+                self.circuit, other.circuit, key=lambda c: (bool(c.blocked), c.paused_until)
             ),
         )
+
+
+_DOUBLINGS_MAX: Final = 12
+
+
+def record_failure(
+    circuit: CircuitState, error: RemoteError, *, now: float, chance: float
+) -> CircuitState:
+    """Open the circuit after a failure.
+
+    A block is probed now and then. An outage is followed by a pause that doubles. A rejected
+    request says nothing about the cloud.
+    """
+    match error:
+        case RemoteBlockedError():
+            return CircuitState(
+                failures=circuit.failures + 1,
+                paused_until=now + KEY_PROBE_SECONDS * (0.5 + chance),
+                blocked=str(error),
+                reason=str(error),
+            )
+        case RemoteUnavailableError(retry_after=retry_after):
+            own = backoff_seconds(circuit.failures, chance=chance)
+            wait = own if retry_after is None else max(retry_after, REMOTE_PAUSE_SECONDS_MIN)
+            return CircuitState(
+                failures=circuit.failures + 1,
+                paused_until=now + min(wait, RETRY_AFTER_SECONDS_MAX),
+                blocked=circuit.blocked,
+                reason=str(error),
+            )
+        case _:
+            return circuit
+
+
+def allows_requests(circuit: CircuitState, now: float) -> bool:
+    """Whether the circuit lets requests through: not blocked, and no pause under way."""
+    return not circuit.blocked and circuit.paused_until <= now
+
+
+def backoff_seconds(failures: int, *, chance: float) -> float:
+    """How long to pause after that many earlier failures: doubling, bounded, spread by a half."""
+    doubled = REMOTE_PAUSE_SECONDS_MIN * 2.0 ** min(failures, _DOUBLINGS_MAX)
+    return min(REMOTE_PAUSE_SECONDS_MAX, doubled) * (0.5 + chance)
+
+
+def confirmation_delay(looks: int) -> float:
+    """Seconds until the next look at an accepted document, after that many looks."""
+    return CONFIRM_SECONDS[min(looks, len(CONFIRM_SECONDS) - 1)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit
@@ -357,7 +357,7 @@ class HeadReport:
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
     warnings: tuple[str, ...] = ()
-    mirrored: Tally | None = None
+    mirrored: OutboxCounts | None = None
     phase_sealed: bool = False
 
 

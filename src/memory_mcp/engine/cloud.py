@@ -3,7 +3,7 @@
 from functools import reduce
 from typing import Final
 
-from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import StoreError
 
@@ -21,7 +21,7 @@ def accepts_cloud_records(workspace: Workspace, pool: Pool) -> bool:
 
     Records of another machine supersede and hide, so only the user can let them in.
     """
-    if pool.mirror is None or not (pool.mirror.trust.trusted() and pool.mirror.vouched()):
+    if pool.mirror is None or not (pool.mirror.trust.trusted() and pool.mirror.may_use_cloud()):
         return False
     return (
         pool is workspace.user or workspace.strangers is None or workspace.strangers.trust.trusted()
@@ -36,10 +36,10 @@ def describe_untrusted_cloud(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-async def count_outboxes(workspace: Workspace) -> Tally:
+async def count_outboxes(workspace: Workspace) -> OutboxCounts:
     """The sum of what the outboxes of both pools hold."""
-    tallies = [await pool.mirror.outbox.tally() for pool in workspace.pools if pool.mirror]
-    return reduce(lambda one, other: one + other, tallies, Tally())
+    tallies = [await pool.mirror.outbox.counts() for pool in workspace.pools if pool.mirror]
+    return reduce(lambda one, other: one + other, tallies, OutboxCounts())
 
 
 async def describe_pending(workspace: Workspace) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ async def describe_unseen(workspace: Workspace) -> tuple[str, ...]:
         return notes
     outboxes = [pool.mirror.outbox for pool in workspace.pools if pool.mirror]
     try:
-        if all([await outbox.seen_until() for outbox in outboxes]):
+        if all([await outbox.load_pull_cursor() for outbox in outboxes]):
             return ()
     except StoreError:  # a call that needs the outbox reports it
         return ()

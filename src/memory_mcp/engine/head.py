@@ -182,7 +182,7 @@ async def load_moves(workspace: Workspace) -> list[Record]:
 
 async def log_missing_moves(workspace: Workspace, moves: list[Record]) -> None:
     """Add the moves that the history lacks to it."""
-    await workspace.heads.log(await workspace.heads.unlogged(moves))
+    await workspace.heads.log(await workspace.heads.find_unlogged(moves))
 
 
 async def _load_placing_records(workspace: Workspace, timeline: Timeline) -> list[Record]:

@@ -132,8 +132,8 @@ class SelfHealingIndex:
     async def moves(self) -> list[RecordId]:
         return await self.run(self._index.moves)
 
-    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.of_segments(segments))
+    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
+        return await self.run(lambda: self._index.ids_of_segments(segments))
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         return await self.run(lambda: self._index.segments(orders=orders))
@@ -240,7 +240,7 @@ class SelfHealingIndex:
         # and then not stored is gone for good
         known = await self._index.ids()
         stored = await self._records.ids()
-        if known and not stored and not self._records.emptied():
+        if known and not stored and not self._records.may_be_emptied():
             # every forget leaves a record, so an empty folder is an outage
             raise StoreUnavailableError(RECORDS_GONE)
         missing = stored - known

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from memory_mcp.domain.cloud import Letter
+from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import PULL_INTERVAL_SECONDS_MIN
 from memory_mcp.domain.record import Record
@@ -32,7 +32,7 @@ class Mirror:
     clock: Clock
     wake: asyncio.Event
     trust: CloudTrust
-    vouched: Callable[[], bool]
+    may_use_cloud: Callable[[], bool]
     search_seconds: float
     extract: bool = False
     strangers: set[RecordId] = field(default_factory=set[RecordId])
@@ -87,14 +87,14 @@ class Mirror:
     async def note_all(self, records: Sequence[Record]) -> tuple[str, ...]:
         """Note that each of these is to be delivered; a move that only hides waits for a memory."""
         return await self._note(
-            [Letter(r.id, "add", quiet=r.kind == "move" and not r.erases) for r in records]
+            [NewEntry(r.id, "add", quiet=r.kind == "move" and not r.erases) for r in records]
         )
 
     async def note_erased(self, record_ids: Iterable[RecordId]) -> None:
         """Note that the documents of these records are to be removed."""
-        await self._note([Letter(record_id, "delete") for record_id in sorted(record_ids)])
+        await self._note([NewEntry(record_id, "delete") for record_id in sorted(record_ids)])
 
-    async def _note(self, letters: list[Letter]) -> tuple[str, ...]:
+    async def _note(self, letters: list[NewEntry]) -> tuple[str, ...]:
         try:
             await self.outbox.note(letters, self.now())
         except StoreError as error:  # the local write goes on without the mirror

@@ -125,7 +125,7 @@ async def find_records_of_segments(pool: Pool, segments: Collection[SegmentId]) 
     """The records of these segments, by their own files."""
     if not segments:
         return set()
-    found = pool.records.scan(await pool.index.of_segments(segments))
+    found = pool.records.scan(await pool.index.ids_of_segments(segments))
     return {record.id async for record in found if record.segment in segments}
 
 

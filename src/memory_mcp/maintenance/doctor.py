@@ -199,7 +199,7 @@ async def _check_history(
     workspace: Workspace, moves: list[Record], *, repair: bool
 ) -> list[Finding]:
     try:
-        gaps = await workspace.heads.unlogged(moves)
+        gaps = await workspace.heads.find_unlogged(moves)
     except StoreError as error:
         return [_finding("history-unreadable", error)]
     if gaps and repair:

@@ -54,7 +54,7 @@ async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
             if not done:
                 since = workspace.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
                 for meaning in meanings:
-                    await meaning.vectors.let_go(meaning.embedder.identity, since)
+                    await meaning.vectors.drop_unused(meaning.embedder.identity, since)
         except MemoryMcpError as error:  # a model that is gone or an endpoint that is down
             _LOG.warning("%s", error)
             done = 0

@@ -27,27 +27,21 @@ from memory_mcp.domain.search import (
 class IndexContent(Protocol):
     """Which records are in the index, and whether that is all of them.
 
-    - `add` and `remove` are idempotent and visible to every process once they return. What was
-      removed is found by no method of any port, and leaves no byte of its text.
-    - `ids` names all that is in the index, or what of `among` is.
+    - `add` and `remove` are idempotent and visible to every process once they return. No method of
+      any port finds a removed record, and no byte of its text stays.
+    - `ids` returns the records in the index, or those of `among` that are.
     - `mark_complete` states that every record is in. Until then, and after `reset`, the methods of
-      the other ports raise `IndexDamagedError` instead of answering from half of the memories;
-      except `Erasures.to_erase`, which is needed to complete it.
+      the other ports raise `IndexDamagedError`, except `Erasures.to_erase`, which is needed to
+      complete the index.
     - `reset` empties the index. `findings` names what is wrong with it.
     """
 
     async def add(self, records: Sequence[Record]) -> None: ...
-
     async def remove(self, record_ids: Collection[RecordId]) -> None: ...
-
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]: ...
-
     async def mark_complete(self) -> None: ...
-
     async def reset(self) -> None: ...
-
     async def aclose(self) -> None: ...
-
     async def findings(self, *, repair: bool) -> list[Finding]: ...
 
 
@@ -56,47 +50,40 @@ class VisibleRecords(Protocol):
 
     - The rule is `timeline.visibility.visible`; every answer agrees with it, whatever the timeline.
       The contract suite proves that on random records.
-    - Filters and visibility apply first: `limit` results are `limit` visible results if there are
-      that many.
+    - Filters and visibility apply before the limit.
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
       then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
-    - `visible` returns those of the ids that a search may find.
+    - `visible` returns the ids among these that a search may find.
     - `nearest` returns visible ids close to a mistyped one.
-    - `named` returns the memories that a part of an id fits (`ids.fits_part`): visible from the
-      view, or without a view all of them.
+    - `named` returns the memories whose id fits a part (`ids.fits_part`): those visible from the
+      view, or all without one.
     """
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]: ...
-
     async def count(self, view: View, filters: Filters) -> int: ...
-
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]: ...
-
     async def nearest(self, record_id: str, view: View) -> list[RecordId]: ...
-
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]: ...
 
 
 class TextSearch(Protocol):
     """Visible records by their words. Terms come from `retrieval.analysis`, folded and stemmed.
 
-    - `corpus` counts the records that hold each term: of a rare term only visible ones, of other
-      terms all. So the counts do not reveal a hidden word.
+    - `corpus` counts the records with each term: for a rare term only visible ones, so that the
+      counts do not reveal a hidden word.
     - `spellings` returns the terms of the index, visible or not, that share most letters with an
       unknown one, with their counts.
     - `match` returns visible records that hold at least one of the terms that `corpus` counted,
       best first. Equal matches stand in one order, however they were added.
     - `around` returns the visible records written up to two steps before and after each of these,
-      in the same session and on the same day, without a long pause between them. `wanted` says
+      in the same session and on the same day, without a long pause in between. `wanted` says
       whether one passes the filters.
     """
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics: ...
-
     async def spellings(self, term: str) -> list[tuple[str, int]]: ...
-
     async def match(
         self,
         terms: Sequence[str],
@@ -105,52 +92,44 @@ class TextSearch(Protocol):
         filters: Filters,
         limit: int,
     ) -> list[Candidate]: ...
-
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]: ...
 
 
 class LineageIndex(Protocol):
-    """How records hang together, visible or not.
+    """How records relate to each other, visible or not.
 
     - `moves` returns the records that move the head, oldest first.
-    - `of_segments` returns everything written in these segments.
+    - `ids_of_segments` returns everything written in these segments.
     - `segments` returns the newest record of each segment that has any; without `orders` it does
       not count records that order an erasure.
     - `suppressed_by` returns what the records of these segments supersede or bury.
-    - `derived` returns everything that was made of these records, directly or through others.
+    - `derived` returns everything derived from these records, directly or through others.
     """
 
     async def moves(self) -> list[RecordId]: ...
-
-    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
-
+    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]: ...
-
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
-
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
 
 class Erasures(Protocol):
-    """Which records are to be erased, and who orders it; `also` is erased by nobody's order.
+    """Which records are to be erased; those of `also` without an order.
 
-    - `erased` returns every id that some record erases, whether or not it was ever in the index,
-      and what was made of these, because that repeats their words. It never contains a record that
-      orders an erasure, unless others that stay order the same.
+    - `erased` returns every id that some record erases, in the index or not, and what was derived
+      from these, because that repeats their words. It never contains a record that orders an
+      erasure, unless others that stay order the same.
     - `erased_by` returns what these records order to be erased.
-    - `to_erase` returns what of `erased` is in the index, or what of `among` is erased whether it
-      is in or not; for each of them the records that order it. A row may be forged: the caller
-      reads those records before it erases.
+    - `to_erase` returns those of `erased` that are in the index, or those of `among`, each with the
+      records that order it. A row may be forged: the caller reads those records before it erases.
     """
 
     async def to_erase(
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]: ...
-
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
-
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]: ...
 
 
@@ -161,29 +140,23 @@ class SearchIndex(IndexContent, VisibleRecords, TextSearch, LineageIndex, Erasur
 class VectorIndex(Protocol):
     """The vectors of the records in an index, of any number of embedders side by side.
 
-    - `claim` leases records that this embedder has not encoded, newest first, to one caller until
-      `until`. `keep` stores their vectors; those of a record that is gone are dropped.
+    - `claim` leases records that this embedder has not encoded, newest first, until `until`. `keep`
+      stores their vectors, except those of a record that is gone.
     - `missing` counts the records that the embedder has yet to encode.
     - `near` returns the visible records whose pooled vectors are nearest; filters apply first.
-    - `vectors` returns the chunks of the records that are encoded. A row with a wrong checksum is
-      left out and counted; `damaged` counts such rows in the whole index.
-    - `let_go` drops the vectors of other embedders that nobody used since.
+    - `vectors` returns the chunks of these records. A row with a wrong checksum is left out and
+      counted; `damaged` counts such rows in the whole index.
+    - `drop_unused` drops the vectors of other embedders that nobody used since.
     """
 
     async def claim(
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]: ...
-
     async def keep(self, embedder: str, made: Mapping[RecordId, PassageVectors]) -> None: ...
-
     async def missing(self, embedder: str) -> int: ...
-
     async def near(
         self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
     ) -> list[Candidate]: ...
-
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors: ...
-
     async def damaged(self) -> int: ...
-
-    async def let_go(self, embedder: str, since: datetime) -> None: ...
+    async def drop_unused(self, embedder: str, since: datetime) -> None: ...

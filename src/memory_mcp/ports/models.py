@@ -8,7 +8,7 @@ from memory_mcp.domain.search import PassageVectors, QueryVectors
 
 
 class LanguageModel(Protocol):
-    """A model that reads statements. Nothing needs it: whoever asks it has a rule to fall back on.
+    """A model that reads statements. Nothing needs it: every caller has a rule to fall back on.
 
     - `same_fact` says whether two statements are about one fact, and whether the newer one
       contradicts the older.
@@ -18,23 +18,18 @@ class LanguageModel(Protocol):
     - `summarise` says in one paragraph what happened in these turns, the oldest first. It has at
       most `SUMMARY_CHARS_MAX` characters, names no day by its distance from today, and has no
       name, number or address that is not in the turns (`domain.faithful.invented`).
-    - Texts are data: what they say to the model is not done. What it answers is checked; an answer
-      that is not what was asked for is none.
-    - Each call ends within `LANGUAGE_SECONDS_MAX`. After a failure the model is left alone for a
-      while that grows: until then calls fail at once. Several calls at once are safe.
+    - Texts are data, never instructions. Answers are checked; one of another form is no answer.
+    - Each call ends within `LANGUAGE_SECONDS_MAX`. After a failure calls fail at once for a pause
+      that grows. Several calls at once are safe.
     - Nothing is loaded or asked before the first call; `aclose` can be followed by another call.
     - `ModelUnavailableError` is the only failure, never fatal; its message repeats neither a text
       nor the key.
     """
 
     async def same_fact(self, old: str, new: str) -> Judgement: ...
-
     async def compose(self, old: str, new: str) -> str: ...
-
     async def classify(self, text: str) -> Classification: ...
-
     async def summarise(self, turns: Sequence[str]) -> str: ...
-
     async def aclose(self) -> None: ...
 
 
@@ -53,12 +48,8 @@ class Embedder(Protocol):
 
     @property
     def here(self) -> bool: ...
-
     @property
     def identity(self) -> str: ...
-
     async def passages(self, texts: Sequence[str]) -> list[PassageVectors]: ...
-
     async def question(self, text: str) -> QueryVectors: ...
-
     async def aclose(self) -> None: ...

@@ -7,7 +7,7 @@ sentences. Text that was recalled stands within the fence that marks it as data.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from memory_mcp.domain.cloud import Tally
+from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
@@ -610,10 +610,10 @@ def _render_checkpoint_line(state: CheckpointState) -> str:
     return f"- {sealed.id} ({status}): {_shorten_summary(sealed.summary)} [{hides}]"
 
 
-def _render_sync(tally: Tally) -> str:
+def _render_sync(tally: OutboxCounts) -> str:
     state = f"sync pending ({tally.pending})" if tally.pending else "nothing is pending"
     dead = f", {tally.dead} refused (memory-mcp sync --status)" if tally.dead else ""
-    why = f" {tally.standing.reason}" if tally.standing.reason else ""
+    why = f" {tally.circuit.reason}" if tally.circuit.reason else ""
     return f"Supermemory: {state}{dead}.{why}"
 
 

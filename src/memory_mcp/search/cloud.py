@@ -7,7 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memory_mcp.domain.cloud import RemoteHit, Standing, Test
+from memory_mcp.domain.cloud import (
+    CircuitState,
+    MetadataCondition,
+    RemoteHit,
+    allows_requests,
+    record_failure,
+)
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.limits import (
     REMOTE_EXCLUDED_MAX,
@@ -24,7 +30,6 @@ from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.storage.supermemory.backoff import after_failure, may_ask
 from memory_mcp.sync.pull import pull
 
 _CHECK_SECONDS: Final = 0.2
@@ -58,7 +63,7 @@ async def search_cloud(
     answers = await gather_all(
         _CloudQuery(workspace, pool, pool.mirror, query, filters, limit).search(head)
         for pool in workspace.pools_of(filters.reach)
-        if pool.mirror and pool.mirror.vouched()
+        if pool.mirror and pool.mirror.may_use_cloud()
     )
     degraded = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
     hits = [hit for answer in answers for hit in answer.hits]
@@ -87,7 +92,7 @@ async def load_cloud_profile(workspace: Workspace, timeline: Timeline) -> list[s
             return []
         with suppress(StoreError):
             hidden = await _build_hidden_tests(workspace, pool, timeline)
-            if hidden is None or not may_ask(await mirror.outbox.standing(), mirror.now()):
+            if hidden is None or not allows_requests(await mirror.outbox.circuit(), mirror.now()):
                 return []
             try:
                 async with asyncio.timeout(mirror.search_seconds):
@@ -107,31 +112,31 @@ async def load_cloud_profile(workspace: Workspace, timeline: Timeline) -> list[s
 
 async def _build_hidden_tests(
     workspace: Workspace, pool: Pool, timeline: Timeline
-) -> list[Test] | None:
+) -> list[MetadataCondition] | None:
     """Tests that exclude every hidden record; None if they cannot."""
-    if pool.mirror is None or (await pool.mirror.outbox.tally()).pending:
+    if pool.mirror is None or (await pool.mirror.outbox.counts()).pending:
         return None
     every = await pool.index.ids() - set(await pool.index.moves())
     hidden = sorted(every - await pool.index.visible(every, make_view(workspace, timeline)))
     if len(hidden) > REMOTE_EXCLUDED_MAX // 2:
         return None
-    return [Test("memory_id", hidden, unlike=True)] if hidden else []
+    return [MetadataCondition("memory_id", hidden, negated=True)] if hidden else []
 
 
 async def _pause_cloud(mirror: Mirror, error: RemoteError) -> None:
     """Let the next calls not wait for a cloud that is down."""
-    standing = await mirror.outbox.standing()
+    standing = await mirror.outbox.circuit()
     if standing.paused_until <= mirror.now():
         chance = random.random()  # noqa: S311
-        standing = after_failure(standing, error, now=mirror.now(), chance=chance)
-        await mirror.outbox.stand(standing)
+        standing = record_failure(standing, error, now=mirror.now(), chance=chance)
+        await mirror.outbox.save_circuit(standing)
 
 
-def _exclude_left_segments(timeline: Timeline, branch: BranchName) -> list[Test]:
+def _exclude_left_segments(timeline: Timeline, branch: BranchName) -> list[MetadataCondition]:
     """Tests that keep abandoned records from crowding out others; visibility is checked later."""
     chain = timeline.chain(branch)
     left = sorted({ROOT, *timeline.segments} - chain, reverse=True)[:REMOTE_EXCLUDED_MAX]
-    return [Test("segment", left, unlike=True)] if left else []
+    return [MetadataCondition("segment", left, negated=True)] if left else []
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ class _CloudQuery:
     async def _search(self, head: Head, deadline: asyncio.Timeout) -> CloudResults:
         mirror = self.mirror
         outboxes = [pool.mirror.outbox for pool in self.workspace.pools if pool.mirror]
-        for standing in [await outbox.standing() for outbox in outboxes]:  # it is one cloud
+        for standing in [await outbox.circuit() for outbox in outboxes]:  # it is one cloud
             if standing.paused_until > mirror.now():  # after the pause this search tries again
                 reason = f"Supermemory is left alone for now. {standing.reason}"
                 return CloudResults(degraded=reason)
@@ -174,8 +179,8 @@ class _CloudQuery:
         wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
         mirror.look_soon()
         found = await mirror.remote.search(mirror.namespace, self.query, tests, wanted)
-        if await mirror.outbox.standing() != Standing():
-            await mirror.outbox.stand(Standing())
+        if await mirror.outbox.circuit() != CircuitState():
+            await mirror.outbox.save_circuit(CircuitState())
         results = await self._check_hits(found, head, deadline)
         if len(results.hits) < self.limit and len(found) == wanted < REMOTE_HITS_MAX:
             found = await mirror.remote.search(mirror.namespace, self.query, tests, REMOTE_HITS_MAX)
@@ -238,15 +243,17 @@ def _describe_origin(record: Record, timeline: Timeline) -> str:
     return f"another machine, branch {record.branch}{after}"
 
 
-def _build_tests(filters: Filters) -> list[Test]:
+def _build_tests(filters: Filters) -> list[MetadataCondition]:
     """The filters as the cloud knows them; its answers are filtered again here."""
-    tests = [Test("recalled", [True])]
+    tests = [MetadataCondition("recalled", [True])]
     if filters.category:
-        tests.append(Test("category", [filters.category.casefold()]))
+        tests.append(MetadataCondition("category", [filters.category.casefold()]))
     if filters.tags:
-        tests.append(Test("tags", [tag.casefold() for tag in filters.tags], contains=True))
+        tests.append(
+            MetadataCondition("tags", [tag.casefold() for tag in filters.tags], contains=True)
+        )
     if filters.kinds:
-        tests.append(Test("kind", sorted(filters.kinds)))
+        tests.append(MetadataCondition("kind", sorted(filters.kinds)))
     if filters.phase is not None:
-        tests.append(Test("phase", [filters.phase]))
+        tests.append(MetadataCondition("phase", [filters.phase]))
     return tests

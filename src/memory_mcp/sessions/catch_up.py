@@ -26,7 +26,7 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
     await absorb_moves(workspace)
     with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
         for pool in workspace.pools:
-            await pool.records.tidy()
+            await pool.records.remove_litter()
         await log_missing_moves(workspace, await load_moves(workspace))
     # the rendered files may still show what a forget erased that was cut short
     for note in await render_if_stale(workspace):

@@ -122,7 +122,7 @@ async def _process_event(workspace: Workspace, entry: InboxEvent) -> _Result:
         return _Result(f"waits on: {error}", done=False)
     except Exception:  # noqa: BLE001  # a fault of ours must not keep the others waiting
         _LOG.exception("%s could not be worked off and was moved aside", entry.name)
-        await workspace.inbox.aside(entry)
+        await workspace.inbox.put_aside(entry)
         return _WAITS
     if result.done:
         await workspace.inbox.done(entry)

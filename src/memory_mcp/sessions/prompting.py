@@ -152,7 +152,7 @@ async def _list_left(workspace: Workspace, view: View, session: str) -> list[str
     if not session or workspace.policy.meta:
         return []
     try:
-        went = await workspace.inbox.went_back(session)
+        went = await workspace.inbox.take_went_back(session)
     except MemoryMcpError:  # the next prompt tries again
         return []
     if went is None or not isinstance(went.since, datetime):

@@ -1,8 +1,8 @@
 """Nudges in a queue of Amazon SQS, which programs on any machine fill. Needs the extra `sqs`.
 
-A message is a JSON object: `text`, and what else is to be said (`user`, `priority`, `expires_at`,
-`by`). One that names another user is left for that one; one that names nobody is for whoever asks
-first; one that is no nudge is left. Key, region and endpoint are those of the AWS environment.
+A message is a JSON object: `text`, and optionally `user`, `priority`, `expires_at`, `by`. A message
+that names another user is left for that one; one that names nobody is for whoever asks first; one
+that is no nudge is left. Key, region and endpoint are those of the AWS environment.
 
 To take is to receive all there is, to delete the best one, then the rest of the user's, and to make
 the others' visible again. What that promises:
@@ -10,27 +10,25 @@ the others' visible again. What that promises:
 - Sessions on one machine queue up at a lock: one of them gets the nudge, as with files.
 - Between machines a message that one of them has received is hidden from the others for
   `_HIDDEN_SECONDS`, and it is deleted before it is shown. So no nudge is shown twice, but two
-  sessions that start at the same moment may each bring up a different one; and other users'
-  messages are out of their sight for that moment. A queue for each user has neither.
+  sessions that start at the same moment may each show a different one, and other users' messages
+  are hidden for that moment. A queue for each user has neither problem.
 - A standard queue is asked with a short wait, and may still keep a message back until the next
   session. It delivers *at least* once: very rarely a copy comes after the deletion. A FIFO queue
   (its name ends in `.fifo`) does not.
 - Each look counts as a delivery of every message: a queue that several users share should have no
   dead-letter queue, or one with a high limit.
 - Nothing is deleted once the session has stopped waiting; once the deletion has begun, the session
-  waits for it. A process killed after it deleted the nudge loses it; killed before that, all come
-  back. So does a nudge whose deletion is never confirmed, unless it went through.
-- Where there is more of what is no nudge than a session has time for, it stays hidden for
-  `_JUNK_HIDDEN_SECONDS` after one met it, so that the next ones get past it. A group of a FIFO
-  queue comes in its order: there, ten such messages at its head keep the rest of the group back
-  until `clear` with `everything`.
+  waits for it. A process that is killed after it deleted the nudge loses it; killed before that,
+  all come back. So does a nudge whose deletion is never confirmed, unless it went through.
+- If a session has no time to pass the messages that are no nudges, they stay hidden for
+  `_JUNK_HIDDEN_SECONDS`, so that the next sessions pass them. A group of a FIFO queue comes in its
+  order: there, ten such messages at its head keep the rest of the group back until `clear` with
+  `everything`.
 
-The client's library is imported when a client is made, and by nobody else. It waits for an answer,
-so it is used in a thread; that is a daemon, so that a name server that does not answer keeps no
-process from ending.
+The client's library is imported when a client is made. It blocks, so it is used in a thread; that
+is a daemon, so that a name server that does not answer keeps no process from ending.
 """
 
-import asyncio
 import json
 import re
 import time
@@ -40,8 +38,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
@@ -57,16 +54,17 @@ from memory_mcp.domain.nudges import (
     rank_nudges,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
-from memory_mcp.storage.files.nudges import alone_in
-
-T = TypeVar("T")
+from memory_mcp.storage.files.nudges import lock_nudges
+from memory_mcp.storage.threads import run_in_daemon_thread
 
 _CONNECT_SECONDS_MAX: Final = 2.0
 _ANSWER_SECONDS_MAX: Final = 3.0
 
 _AMAZON: Final = re.compile(r"https://sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/")
-"""Any other host is an endpoint of its own: a VPC's, or a server that speaks the same language."""
-_UNARMED: Final = frozenset({"NoCredentialsError", "PartialCredentialsError", "NoRegionError"})
+"""Any other host is an endpoint of its own: a VPC's, or another server with the same API."""
+_NOT_CONFIGURED: Final = frozenset(
+    {"NoCredentialsError", "PartialCredentialsError", "NoRegionError"}
+)
 
 Json = Mapping[str, Any]
 
@@ -75,21 +73,16 @@ class SqsClient(Protocol):
     """What we use of boto3's client, which has no types."""
 
     def send_message(self, **request: Any) -> Json: ...
-
     def receive_message(self, **request: Any) -> Json: ...
-
     def delete_message(self, **request: Any) -> Json: ...
-
     def delete_message_batch(self, **request: Any) -> Json: ...
-
     def change_message_visibility_batch(self, **request: Any) -> Json: ...
-
     def close(self) -> None: ...
 
 
 @contextmanager
 def sqs_client(url: str) -> Generator[SqsClient]:
-    """A client as the AWS environment says. What it raises is said in our words."""
+    """Make a client for the AWS environment. Its errors become ours."""
     try:
         config = import_module("botocore.config")
         session = import_module("boto3.session")
@@ -104,7 +97,7 @@ def sqs_client(url: str) -> Generator[SqsClient]:
         client: SqsClient = session.Session().client(
             "sqs",
             region_name=amazon.group(1) if amazon else None,
-            endpoint_url=None if amazon else _origin(url),
+            endpoint_url=None if amazon else "/".join(url.split("/", 3)[:3]),
             config=config.Config(
                 connect_timeout=_CONNECT_SECONDS_MAX,
                 read_timeout=_ANSWER_SECONDS_MAX,
@@ -117,7 +110,7 @@ def sqs_client(url: str) -> Generator[SqsClient]:
 
 @contextmanager
 def sqs_errors(url: str) -> Generator[None]:
-    """What the client raises, said in our words."""
+    """Raise the client's errors as ours."""
     errors = import_module("botocore.exceptions")
     try:
         yield
@@ -127,12 +120,7 @@ def sqs_errors(url: str) -> Generator[None]:
         raise _failed(url, type(error).__name__) from error
 
 
-def _origin(url: str) -> str:
-    return "/".join(url.split("/", 3)[:3])
-
-
 def _refused(url: str, response: Json) -> RemoteError:
-    """It answered, and not with what was asked for."""
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = response.get("Error", {}).get("Code", "no reason given")
     if 400 <= status < 500 and status != 429 and "Throttl" not in code:  # noqa: PLR2004  # of HTTP
@@ -143,8 +131,8 @@ def _refused(url: str, response: Json) -> RemoteError:
 
 
 def _failed(url: str, name: str) -> RemoteError:
-    """It did not answer, or was not even asked. The library's own words may hold a key."""
-    if name in _UNARMED:
+    """The error of a request without an answer. The library's own message may hold a key."""
+    if name in _NOT_CONFIGURED:
         return RemoteBlockedError(
             f"{url} was not asked ({name}). Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
             "AWS_DEFAULT_REGION, or AWS_PROFILE."
@@ -152,49 +140,23 @@ def _failed(url: str, name: str) -> RemoteError:
     return RemoteUnavailableError(f"{url} did not answer ({name}). Try again later.")
 
 
-async def in_thread(work: Callable[[], T]) -> T:
-    """The work, done in a thread that keeps no process from ending."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if answer.cancelled():
-            return
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)  # pyright: ignore[reportArgumentType]  # None is a T here
-
-    def run() -> None:
-        result, raised = None, None
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001  # it is raised where it is awaited
-            raised = error
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, raised)
-
-    Thread(target=run, name="nudges", daemon=True).start()
-    return await answer
-
-
 _BATCH: Final = 10
 """Messages in one request: SQS takes no more."""
 _HIDDEN_SECONDS: Final = 30
-"""For how long what was received is out of others' sight, should we die with it."""
+"""How long a received message is hidden from others, if this process dies with it."""
 _JUNK_HIDDEN_SECONDS: Final = 60
-"""For how long a session that did not get past it puts aside what is no nudge."""
+"""How long messages that are no nudges are hidden after a session had no time to pass them."""
 _WAIT_SECONDS: Final = 1
-"""The first request waits so long for something to come: only then all of SQS's servers look."""
+"""How long the first request waits for messages: only then all servers of SQS are asked."""
 _QUEUED_SECONDS_MIN: Final = 0.1
-"""A lock that nobody holds is had sooner."""
+"""A session that waited longer than this for the lock comes after another session."""
 _LOOK_SECONDS_MAX: Final = 10.0
-"""How long `nudge list` and `nudge clear` receive: whoever types them wants to see them all."""
+"""How long `nudge list` and `nudge clear` receive: they are to show all."""
 
 
 @dataclass(frozen=True)
 class _QueuedMessage:
-    """One that was received: a nudge of ours, none (and why), or somebody else's."""
+    """A received message: a nudge, no nudge (and `why`), or another user's."""
 
     id: str
     receipt: str
@@ -226,18 +188,18 @@ class SqsNudges:
         return self._url
 
     async def add(self, nudge: Nudge) -> None:
-        await in_thread(lambda: self._add(nudge))
+        await run_in_daemon_thread(lambda: self._add(nudge))
 
     async def waiting(self, user: str, now: datetime) -> WaitingNudges:
-        return await in_thread(lambda: self._waiting(user, now))
+        return await run_in_daemon_thread(lambda: self._list(user, now))
 
     async def take(
         self, user: str, now: datetime, taking: NudgeHandover | None = None
     ) -> Nudge | None:
-        return await in_thread(lambda: self._take(user, now, taking or NudgeHandover()))
+        return await run_in_daemon_thread(lambda: self._take(user, now, taking or NudgeHandover()))
 
     async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
-        return await in_thread(lambda: self._clear(user, everything=everything))
+        return await run_in_daemon_thread(lambda: self._clear(user, everything=everything))
 
     def _add(self, nudge: Nudge) -> None:
         request = {"QueueUrl": self._url, "MessageBody": nudge.model_dump_json(exclude_none=True)}
@@ -246,20 +208,21 @@ class SqsNudges:
         with sqs_client(self._url) as client:
             client.send_message(**request)
 
-    def _waiting(self, user: str, now: datetime) -> WaitingNudges:
-        with self._alone(user) as wait, sqs_client(self._url) as client:
+    def _list(self, user: str, now: datetime) -> WaitingNudges:
+        with self._locked(user) as wait, sqs_client(self._url) as client:
             until = time.monotonic() + _LOOK_SECONDS_MAX
             found = self._receive(client, user, until, wait)
             self._release(client, found)
-        unread = (f"Message {m.id} is no nudge: {m.why}." for m in found if m.why)
-        strange = (f"Message {m.id} {m.strange}." for m in found if m.strange)
-        best = rank_nudges((m.nudge for m in found if m.nudge), now)
-        return WaitingNudges(best, tuple(unread), tuple(strange))
+        return WaitingNudges(
+            rank_nudges((m.nudge for m in found if m.nudge), now),
+            tuple(f"Message {m.id} is no nudge: {m.why}." for m in found if m.why),
+            tuple(f"Message {m.id} {m.strange}." for m in found if m.strange),
+        )
 
     def _take(self, user: str, now: datetime, taking: NudgeHandover) -> Nudge | None:
         started = time.monotonic()
         until = started + self._seconds_max
-        with self._alone(user) as wait, sqs_client(self._url) as client:
+        with self._locked(user) as wait, sqs_client(self._url) as client:
             found = self._receive(client, user, started + self._seconds_max / 2, wait)
             junk = [message for message in found if message.why]
             late = time.monotonic() > started + self._seconds_max / 2
@@ -287,10 +250,10 @@ class SqsNudges:
         return best
 
     def _remove(self, client: SqsClient, message: _QueuedMessage) -> None:
-        """Delete the one that is to be shown. Doing it twice is doing it once.
+        """Delete the message that is to be shown; deleting it twice does no harm.
 
         Raises:
-            RemoteUnavailableError: nobody knows whether it is gone: it must not be shown.
+            RemoteUnavailableError: it may still be there: it must not be shown.
         """
         request = {"QueueUrl": self._url, "ReceiptHandle": message.receipt}
         try:
@@ -308,7 +271,7 @@ class SqsNudges:
 
     def _clear(self, user: str, *, everything: bool) -> NudgeRemoval:
         until = time.monotonic() + _LOOK_SECONDS_MAX
-        with self._alone(user) as wait, sqs_client(self._url) as client:
+        with self._locked(user) as wait, sqs_client(self._url) as client:
             found = self._receive(client, user, until, wait)
             mine = [m for m in found if m.nudge or m.why]
             gone = self._delete(client, [m for m in mine if everything or m.nudge], until)
@@ -318,7 +281,7 @@ class SqsNudges:
     def _receive(
         self, client: SqsClient, user: str, until: float, wait_seconds: int
     ) -> list[_QueuedMessage]:
-        """All that can be had until then; at least one request is made."""
+        """Receive messages until then; at least one request is made."""
         found: dict[str, _QueuedMessage] = {}
         while True:
             answer = client.receive_message(
@@ -329,7 +292,7 @@ class SqsNudges:
                 MessageSystemAttributeNames=["SentTimestamp"],
             )
             messages = answer.get("Messages", ())
-            found |= {given["MessageId"]: _message(given, user) for given in messages}
+            found |= {each["MessageId"]: _parse_message(each, user) for each in messages}
             known = sum(1 for message in found.values() if not message.why)
             enough = known >= limits.NUDGES_MAX or time.monotonic() > until
             if enough or not messages:
@@ -338,9 +301,9 @@ class SqsNudges:
     def _delete(
         self, client: SqsClient, messages: Sequence[_QueuedMessage], until: float
     ) -> list[_QueuedMessage]:
-        """Those that are gone. The others wait for another session: they were never shown."""
+        """Delete messages and return those that are gone. The others wait for another session."""
         gone: list[_QueuedMessage] = []
-        for batch in _batches(messages):
+        for batch in _split_batches(messages):
             if time.monotonic() > until:
                 break
             with suppress(Exception):
@@ -352,8 +315,8 @@ class SqsNudges:
     def _release(
         self, client: SqsClient, messages: Sequence[_QueuedMessage], seconds: int = 0
     ) -> None:
-        """Let others see them again then; should that fail, they do in `_HIDDEN_SECONDS`."""
-        for batch in _batches(messages):
+        """Let others see the messages again then; if that fails, they do in `_HIDDEN_SECONDS`."""
+        for batch in _split_batches(messages):
             entries = [
                 {"Id": str(n), "ReceiptHandle": message.receipt, "VisibilityTimeout": seconds}
                 for n, message in enumerate(batch)
@@ -362,35 +325,35 @@ class SqsNudges:
                 client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
     @contextmanager
-    def _alone(self, user: str) -> Generator[int]:
-        """One session of this machine at a time; and for how long its first request may wait.
+    def _locked(self, user: str) -> Generator[int]:
+        """Hold the lock of this machine; yield how long the first request may wait.
 
-        Whoever had to queue up comes after a session that has just emptied the queue.
+        A session that had to queue up comes after one that has just emptied the queue.
         """
-        asked = time.monotonic()
-        with alone_in(self._folder_of(user), self._disk, self._seconds_max):
-            at_once = time.monotonic() - asked < _QUEUED_SECONDS_MIN
+        started = time.monotonic()
+        with lock_nudges(self._folder_of(user), self._disk, self._seconds_max):
+            at_once = time.monotonic() - started < _QUEUED_SECONDS_MIN
             yield self._wait_seconds if at_once else 0
 
 
-def _message(given: Json, user: str) -> _QueuedMessage:
-    at = datetime.fromtimestamp(int(given["Attributes"]["SentTimestamp"]) / 1000, UTC)
-    known = (given["MessageId"], given["ReceiptHandle"])
+def _parse_message(message: Json, user: str) -> _QueuedMessage:
+    at = datetime.fromtimestamp(int(message["Attributes"]["SentTimestamp"]) / 1000, UTC)
+    ids = (message["MessageId"], message["ReceiptHandle"])
     try:
-        if len(given["Body"]) > limits.NUDGE_BYTES_MAX:
+        if len(message["Body"]) > limits.NUDGE_BYTES_MAX:
             return _QueuedMessage(
-                *known, why=f"it is longer than {limits.NUDGE_BYTES_MAX:,} characters"
+                *ids, why=f"it is longer than {limits.NUDGE_BYTES_MAX:,} characters"
             )
-        fields: Any = json.loads(given["Body"])
+        fields: Any = json.loads(message["Body"])
         if (fields.get("user") or user) != user:
-            return _QueuedMessage(*known)
-        usual = {"id": derive_nudge_id(at, given["MessageId"]), "created_at": at, "user": user}
+            return _QueuedMessage(*ids)
+        usual = {"id": derive_nudge_id(at, message["MessageId"]), "created_at": at, "user": user}
         return _QueuedMessage(
-            *known, nudge=parse_nudge(fields, usual), strange=describe_unknown_keys(fields)
+            *ids, nudge=parse_nudge(fields, usual), strange=describe_unknown_keys(fields)
         )
     except (ValueError, RecursionError, AttributeError) as error:
-        return _QueuedMessage(*known, why=explain_invalid_nudge(error))
+        return _QueuedMessage(*ids, why=explain_invalid_nudge(error))
 
 
-def _batches(messages: Sequence[_QueuedMessage]) -> list[Sequence[_QueuedMessage]]:
+def _split_batches(messages: Sequence[_QueuedMessage]) -> list[Sequence[_QueuedMessage]]:
     return [messages[start : start + _BATCH] for start in range(0, len(messages), _BATCH)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from memory_mcp.domain.cloud import Listing, Stored, Test
+from memory_mcp.domain.cloud import DocumentPage, MetadataCondition, StoredDocument
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.limits import LISTED_PAGES_MAX, LISTING_LAG_SECONDS_MAX
 from memory_mcp.domain.record import Record, format_time
@@ -17,7 +17,7 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import Pool, Workspace
 from memory_mcp.errors import RemoteUnavailableError
-from memory_mcp.storage.supermemory.documents import record_of
+from memory_mcp.storage.supermemory.documents import from_document
 from memory_mcp.sync.push import note_deletes
 
 _AHEAD_MAX: Final = timedelta(days=1)
@@ -74,7 +74,7 @@ async def pull(
     mirror.looked()
     if not accepts_cloud_records(workspace, pool):
         return result
-    since = "" if whole else await mirror.outbox.seen_until()
+    since = "" if whole else await mirror.outbox.load_pull_cursor()
     # after a loss the index may still know what is gone
     known = await pool.records.ids() if whole else await pool.index.ids()
     newest = since
@@ -86,7 +86,7 @@ async def pull(
                 advance(result.listed, listing.total)
         await apply_incoming(workspace, pool)
     if not result.processing:
-        await mirror.outbox.see_until(_with_overlap(newest, workspace.clock.now()))
+        await mirror.outbox.save_pull_cursor(_with_overlap(newest, workspace.clock.now()))
     return result
 
 
@@ -109,12 +109,12 @@ async def apply_incoming(workspace: Workspace, pool: Pool) -> None:
 
 async def _list_pages(
     mirror: Mirror, kinds: Sequence[str], since: str
-) -> AsyncIterator[tuple[Listing, str]]:
+) -> AsyncIterator[tuple[DocumentPage, str]]:
     """Pages of these kinds (none: of all), newest first, each with its newest time.
 
     Ends with the page that reaches back to `since`.
     """
-    tests = [Test("kind", kinds)] if kinds else []
+    tests = [MetadataCondition("kind", kinds)] if kinds else []
     page, more, total, restarts = 1, True, 0, _RESTARTS_MAX
     seen: set[RecordId] = set()
     while more:
@@ -153,7 +153,7 @@ async def _store_new(
     workspace: Workspace,
     pool: Pool,
     mirror: Mirror,
-    documents: Sequence[Stored],
+    documents: Sequence[StoredDocument],
     known: set[RecordId],
 ) -> PullResult:
     """Store the records that are new, and add them to `known`. A forgotten one stays forgotten."""
@@ -179,19 +179,23 @@ async def _store_new(
     return PullResult(len(fresh), unreadable, len(missing) - len(ready), len(documents))
 
 
-def _parse_records(documents: Sequence[Stored], now: datetime) -> dict[RecordId, Record | None]:
+def _parse_records(
+    documents: Sequence[StoredDocument], now: datetime
+) -> dict[RecordId, Record | None]:
     """The record of each document; None for one that may not be stored here."""
-    records = {document.id: record_of(document) for document in documents}
+    records = {document.id: from_document(document) for document in documents}
     return {
         id_: None if record is None or describe_future_date(record, now) else record
         for id_, record in records.items()
     }
 
 
-async def _fetch_content(mirror: Mirror, documents: Sequence[Stored]) -> list[Stored]:
+async def _fetch_content(
+    mirror: Mirror, documents: Sequence[StoredDocument]
+) -> list[StoredDocument]:
     """The documents with their texts, which a listing may leave out."""
 
-    async def fetch(document: Stored) -> Stored:
+    async def fetch(document: StoredDocument) -> StoredDocument:
         if document.content is not None:
             return document
         return await mirror.remote.get(mirror.namespace, document.id) or document

@@ -8,7 +8,7 @@ from typing import Final
 
 from memory_mcp.bootstrap.views import render_if_stale
 from memory_mcp.deadlines import wait_for_first
-from memory_mcp.domain.cloud import Letter, Tally, Test
+from memory_mcp.domain.cloud import MetadataCondition, NewEntry, OutboxCounts
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
 from memory_mcp.engine.cloud import count_outboxes, describe_untrusted_cloud
@@ -42,7 +42,7 @@ class SyncReport:
     why nothing is pulled while the user does not trust the cloud.
     """
 
-    tally: Tally
+    counts: OutboxCounts
     unmirrored: int
     pulled: PullResult = field(default_factory=PullResult)
     stopped: str = ""
@@ -92,7 +92,7 @@ async def sync(
     except RemoteError as error:
         return await report_sync(workspace, pulled, str(error))
     tally = await count_outboxes(workspace)
-    stopped = (tally.standing.reason or _HELD) if tally.pending else ""
+    stopped = (tally.circuit.reason or _HELD) if tally.pending else ""
     return await report_sync(workspace, pulled, stopped)
 
 
@@ -131,7 +131,7 @@ async def _wait_for_work(workspace: Workspace, leaving: asyncio.Event) -> None:
     with suppress(MemoryMcpError):
         tally = await count_outboxes(workspace)
         if tally.next_due is not None:
-            due = max(tally.next_due, tally.standing.paused_until) - mirror.now()
+            due = max(tally.next_due, tally.circuit.paused_until) - mirror.now()
             seconds = min(seconds, max(due, _PAUSE_SECONDS_MIN))
     await wait_for_first(mirror.wake.wait(), leaving.wait(), seconds=seconds)
     if mirror.wake.is_set() and not leaving.is_set():
@@ -156,7 +156,9 @@ async def _note_unmirrored(pool: Pool, advance: Progress) -> None:
     for start in range(0, len(every), BATCH_IDS_MAX):
         advance(start, len(every))
         ids = every[start : start + BATCH_IDS_MAX]
-        listed = await mirror.remote.listing(mirror.namespace, [Test("memory_id", ids)], 1)
+        listed = await mirror.remote.listing(
+            mirror.namespace, [MetadataCondition("memory_id", ids)], 1
+        )
         mirrored = {document.id for document in listed.documents if document.state != "failed"}
         await mirror.outbox.mark(mirrored)
         missing = [id_ for id_ in ids if id_ not in mirrored]
@@ -164,4 +166,4 @@ async def _note_unmirrored(pool: Pool, advance: Progress) -> None:
         found = await gather_all(mirror.remote.get(mirror.namespace, id_) for id_ in doubted)
         lost = {id_ for id_, document in zip(doubted, found, strict=True) if document is None}
         await mirror.outbox.unmark(lost)
-        await mirror.outbox.note([Letter(id_, "add") for id_ in missing], mirror.now())
+        await mirror.outbox.note([NewEntry(id_, "add") for id_ in missing], mirror.now())

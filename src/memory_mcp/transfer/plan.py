@@ -200,7 +200,7 @@ async def _plan_foreign(
     lineage = inventory.timeline.lineage(inventory.branch, tip)
     items: list[tuple[str, list[Record]]] = []
     for done, item in enumerate(parsed.memories, 1):
-        cleaned = cleaner.redact_item(item)
+        cleaned = cleaner.redact(item)
         advance(done, len(parsed.memories))
         if isinstance(cleaned, LeftOutItem):
             plan.left_out.append(cleaned)
@@ -257,7 +257,7 @@ class _ItemCleaner:
             notes.append(f"{self.ahead} item(s) were dated after today, and count as of now.")
         return notes
 
-    def redact_text(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:
+    def redact(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:
         """The item as it may be stored, or why it may not."""
         if len(item.content) > limits.ITEM_CHARS_MAX:
             return LeftOutItem(

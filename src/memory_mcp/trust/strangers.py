@@ -92,12 +92,12 @@ async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
     strangers = workspace.strangers
     if strangers is None:
         return ()
-    notes = [_LINK.format(link) for link in strangers.trust.links()]
+    notes = [_LINK.format(link) for link in strangers.trust.find_links()]
     if await find_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
         notes.append((_NOTE if strangers.searchable else _MANY).format(counted))
-    if workspace.user.mirror and not strangers.trust.vouched():
+    if workspace.user.mirror and not strangers.trust.may_use_cloud():
         notes.append(_NAME.format(strangers.trust.remote))
     elif workspace.user.mirror and not workspace.project.mirror:
         notes.append(_AGAIN)
@@ -138,7 +138,7 @@ async def report_trust(workspace: Workspace) -> TrustReport:
         trust.remote,
         strangers.count,
         tuple(titles),
-        None if trusted else trust.trusted_as(),
+        None if trusted else trust.trusted_remote(),
         tuple(await _find_erased_titles(workspace, strangers)),
         cloud,
     )

@@ -3,9 +3,9 @@
 Git is read from its files: starting a process would cost more than storing a memory does, and a
 broken repository must not break a write. What cannot be read is left empty.
 
-The index of git names every tracked file, followed by a NUL. Its version 4 leaves out what a name
-shares with the one before it, so there only the file's own name is looked for, and a file of that
-name elsewhere counts as well.
+The index of git names every tracked file, followed by a NUL. Its version 4 leaves out the part that
+a name shares with the one before it. There only the last part of the name is looked for, so a file
+of that name elsewhere counts as well.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _SECTION: Final = re.compile(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s
 _ADDRESS: Final = re.compile(r"url\s*=\s*(.*)", re.IGNORECASE)
 _URL: Final = re.compile(r"\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?")
 _REF: Final = re.compile(r"refs/(?!.*(?:\.\.|//))[^\x00-\x20\x7f~^:?*\[\\]+")
-"""A name that git would accept; above all one that does not lead out of its folder."""
+"""A name that git accepts; above all one that does not lead out of its folder."""
 _BRANCH_CHARS_MAX: Final = 250
 _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 _Stamp = tuple[int, int, int] | None
@@ -38,7 +38,7 @@ _SCP_LIKE: Final = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 
 
 class SystemClock:
-    """Implements `ports.Clock`, in whole milliseconds: what is stored is what was compared."""
+    """Implements `ports.Clock`, in whole milliseconds, which is what records store."""
 
     def now(self) -> datetime:
         now = datetime.now(UTC)
@@ -46,7 +46,7 @@ class SystemClock:
 
 
 class SystemIds:
-    """Implements `ports.Ids`: UUIDv7 (RFC 9562) with a counter, so that ids of one process rise."""
+    """Implements `ports.Ids`: UUIDv7 (RFC 9562) with a counter, so that ids rise."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class GitProvenance:
         self._session = session
 
     def origin(self, client: str) -> Origin:
-        commit, branch = _head_of(self._git_dir) if self._git_dir else ("", "")
+        commit, branch = _read_git_head(self._git_dir) if self._git_dir else ("", "")
         return Origin(
             by="user" if client == "cli" else "assistant",
             client=client,
@@ -82,48 +82,44 @@ class GitProvenance:
 
 
 class GitRemote:
-    """The addresses of a project's git remote, read again only if git's configuration changed."""
+    """The addresses of a project's git remote, read again only if git's settings changed."""
 
     def __init__(self, work_tree: Path) -> None:
         self._work_tree = str(work_tree)
-        self._seen: tuple[tuple[str, _Stamp], str] | None = None
+        self._cached: tuple[tuple[str, _Stamp], str] | None = None
 
     def address(self) -> str:
-        """Every address of the remote, spelt in one way where that can be told; '' without any.
+        """Every address of the remote in canonical form; '' without any.
 
-        Unlike a name it also tells one path on this machine from another.
+        Unlike `read_remote_name` it also tells apart paths on this machine.
         """
-        seen = self._seen
-        if seen is None or _stamp(seen[0][0]) != seen[0][1]:
-            config = _config_of(self._work_tree) or os.path.join(self._work_tree, ".git")
+        cached = self._cached
+        if cached is None or _stamp(cached[0][0]) != cached[0][1]:
+            config = _find_git_config(self._work_tree) or os.path.join(self._work_tree, ".git")
             stamp = _stamp(config)
-            addresses = map(_spelt, _addresses(self._work_tree))
-            self._seen = seen = (config, stamp), ", ".join(dict.fromkeys(addresses))
-        return seen[1]
+            addresses = map(_canonical_address, _read_addresses(self._work_tree))
+            self._cached = cached = (config, stamp), ", ".join(dict.fromkeys(addresses))
+        return cached[1]
 
 
-def git_remote(work_tree: Path) -> str:
-    """The address of origin, or of the first remote: `github.com/acme/shop`, or '' without any.
+def read_remote_name(work_tree: Path) -> str:
+    """The name of origin, or of the first remote: `github.com/acme/shop`, or '' without any.
 
-    Scheme, user and `.git` are left out:
-    clones by SSH and by HTTPS, and all work trees of one clone, give the same answer.
+    Scheme, user and `.git` are left out, so that clones by SSH and by HTTPS have the same name.
     """
-    addresses = map(_URL.fullmatch, _addresses(str(work_tree)))
-    return next((_normalised(found.group(1)) for found in addresses if found), "")
+    addresses = map(_URL.fullmatch, _read_addresses(str(work_tree)))
+    return next((_remote_name(found.group(1)) for found in addresses if found), "")
 
 
-def _config_of(work_tree: str) -> str:
-    """Git's settings for the work tree; nothing outside of one."""
+def _find_git_config(work_tree: str) -> str:
+    """The path of git's settings for the work tree; '' outside of one."""
     git_dir = find_git_dir(work_tree)
     return os.path.join(find_common_git_dir(git_dir), "config") if git_dir else ""
 
 
-def _addresses(work_tree: str) -> list[str]:
-    """The addresses of origin, or of the first remote, as they are written.
-
-    Submodules and other sections have addresses too.
-    """
-    config = _config_of(work_tree)
+def _read_addresses(work_tree: str) -> list[str]:
+    """The addresses of origin, or of the first remote, as written. Other sections have some too."""
+    config = _find_git_config(work_tree)
     remotes: dict[str, list[str]] = {}
     name: str | None = None
     text = read_git_text(config, os.path.dirname(config)) if config else ""
@@ -137,24 +133,24 @@ def _addresses(work_tree: str) -> list[str]:
     return []
 
 
-def _spelt(address: str) -> str:
-    """An address so that only what surely leads to the same place is spelt the same.
+def _canonical_address(address: str) -> str:
+    """An address in one form; only addresses that surely lead to the same place share it.
 
-    Of a name less is asked: what differs in a port, a user or a capital may be somebody else's.
+    A remote's name drops more: another port, user or capital may be somebody else's repository.
     """
     found = _URL.fullmatch(address)
     url = found.group(1) if found else address
-    place = _place(url)
-    spelt = place.removesuffix("/").removesuffix(".git") or url
-    shown = len(spelt) <= NAME_CHARS_MAX and hidden_character(spelt) is None
-    shown = shown and (bool(place) or "://" not in url)  # what is no address may hold a password
-    return spelt if shown else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
+    place = _locate(url)
+    canonical = place.removesuffix("/").removesuffix(".git") or url
+    fits = len(canonical) <= NAME_CHARS_MAX and hidden_character(canonical) is None
+    fits = fits and (bool(place) or "://" not in url)  # what is no address may hold a password
+    return canonical if fits else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
 
 
-def _place(url: str) -> str:
-    """Host and path of an address; the port, the user and the query where they make a difference.
+def _locate(url: str) -> str:
+    """Host and path of an address; port, user and query where they make a difference.
 
-    The user `git` serves everybody, and the web asks no user where something is.
+    The user `git` serves everybody, and over HTTP the user does not matter.
     """
     try:
         parts = urlsplit(url)
@@ -184,7 +180,7 @@ def _stamp(path: str) -> _Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _normalised(url: str) -> str:
+def _remote_name(url: str) -> str:
     if "://" in url:
         try:
             parts = urlsplit(url)
@@ -200,7 +196,8 @@ def _normalised(url: str) -> str:
     return name if fits else ""  # what no record could hold is no name of a project
 
 
-def _head_of(git_dir: str) -> tuple[str, str]:
+def _read_git_head(git_dir: str) -> tuple[str, str]:
+    """The commit and the branch of a work tree."""
     head = read_git_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
     if not head.startswith("ref: "):
         return (head if _COMMIT.fullmatch(head) else ""), ""
@@ -246,13 +243,13 @@ class TrackedFiles:
             stamp = (found.st_mtime_ns, found.st_size)
             if name not in self._known or self._known[name][0] != stamp:
                 data = read_file(path, _INDEX_BYTES_MAX, self._git_dir)
-                self._known[name] = (stamp, _names(data, name))
+                self._known[name] = (stamp, _index_names(data, name))
         except OSError:  # no index yet, or none of git's
             return False
         return self._known[name][1]
 
 
-def _names(index: bytes, name: str) -> bool:
+def _index_names(index: bytes, name: str) -> bool:
     version = int.from_bytes(index[4:_HEADER_BYTES])
     wanted = name.rpartition("/")[2] if version >= _COMPRESSED else name
     return wanted.encode() + b"\0" in index

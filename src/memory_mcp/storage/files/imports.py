@@ -3,8 +3,8 @@
     <machine>/import.json    a line that says how many records follow, and a line for each
     <machine>/import.lock    held by whoever imports, or completes an import
 
-Links within a folder are not followed, and none in a git work tree on the way to what is named:
-what somebody sent must not lead elsewhere.
+Links within a folder are not followed, nor is any link in a git work tree on the way to what is
+named: what somebody sent must not lead elsewhere.
 
 The journal exists only while an import is under way, or was interrupted. It holds texts, so `clear`
 removes it.
@@ -14,13 +14,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-from filelock import FileLock, Timeout
 
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.json_input import load_json
@@ -36,10 +34,11 @@ from memory_mcp.domain.transfer import LeftOutItem, SourceFile, SourceMaterial
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 from memory_mcp.locations import find_untrusted_roots
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
+from memory_mcp.storage.threads import in_thread
 
 _NOTES: Final = (".md", ".markdown")
 _NOT_ENTERED: Final = frozenset({"node_modules"})
-"""Folders of what others wrote; those that begin with a dot are not entered either."""
+"""Folders of other people's files. Those that begin with a dot are not entered either."""
 _STDIN: Final = "-"
 _VALUES: Final = (b"[", b"{", b",")
 _SMALLER: Final = (
@@ -49,17 +48,17 @@ _SMALLER: Final = (
 
 
 def read_material(name: str, only: Collection[str] = (), project: str = "") -> SourceMaterial:
-    """All the text of a file, of a folder's Markdown files, or (`-`) of what is piped in.
+    """Read a file, a folder's Markdown files, or (`-`) what is piped in.
 
-    Of a folder only the files of certain names (in small letters), if there are any. `project` is
-    a folder in which no link counts, as in the git work trees around what is named.
+    With `only`, of a folder only the files of these names (in small letters). Links do not count in
+    `project`, nor in the git work trees around what is named.
 
     Raises:
         InvalidRequestError: there is no such thing, it is too large, or it is no text in UTF-8.
         StoreUnavailableError: the file system does not let us read it.
     """
     if name == _STDIN:
-        return SourceMaterial((_piped(times := IMPORT_OWN_FACTOR),), times=times)
+        return SourceMaterial((_read_stdin(times := IMPORT_OWN_FACTOR),), times=times)
     path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
     try:
         roots = find_untrusted_roots(str(path), project)
@@ -67,11 +66,11 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
             refuse_links(root, str(path))
         times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_FACTOR
         if path.is_dir():
-            return _folder(path, only, times)
+            return _read_folder(path, only, times)
         if not path.exists():
             raise InvalidRequestError(f"There is no file or folder {name!r}. Name one to import.")
-        document, size = _document(path, path.name, times * IMPORT_BYTES_MAX)
-        _refuse_values(size, path.name, times)
+        document, size = _read_document(path, path.name, times * IMPORT_BYTES_MAX)
+        _refuse_too_many(size, path.name, times)
         return SourceMaterial((document,), times=times)
     except UnsafeFileError as error:
         raise InvalidRequestError(
@@ -81,23 +80,22 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
         raise unavailable(error, path, "read") from error
 
 
-def _piped(times: int) -> SourceFile:
-    """What is piped in; the bytes themselves, so that what is no text in UTF-8 is noticed."""
+def _read_stdin(times: int) -> SourceFile:
     bytes_max = times * IMPORT_BYTES_MAX
     data = sys.stdin.buffer.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise InvalidRequestError(
             f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
         )
-    _refuse_values(_size_of(data), "stdin", times)
-    return SourceFile("stdin", _decoded(data, "stdin"), datetime.now(UTC))
+    _refuse_too_many(_measure(data), "stdin", times)
+    return SourceFile("stdin", _decode(data, "stdin"), datetime.now(UTC))
 
 
-def _folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
+def _read_folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
     documents: list[SourceFile] = []
     left_out: list[LeftOutItem] = []
     size = _Size(0, 0)
-    for path in _notes_below(root):
+    for path in _find_notes(root):
         if only and path.name.casefold() not in only:
             continue
         name = path.relative_to(root).as_posix()
@@ -105,7 +103,7 @@ def _folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
             left_out.append(LeftOutItem(name, "is a link, and those are not followed in a folder"))
             continue
         try:
-            document, more = _document(path, name, IMPORT_NOTE_BYTES_MAX)
+            document, more = _read_document(path, name, IMPORT_NOTE_BYTES_MAX)
         except InvalidRequestError as error:
             left_out.append(LeftOutItem(name, str(error)))
             continue
@@ -115,12 +113,12 @@ def _folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
                 f"{str(root)!r} holds more than {IMPORT_FILES_MAX:,} notes, or "
                 f"{times * IMPORT_BYTES_MAX:,} bytes in them. Import its folders one by one."
             )
-        _refuse_values(size, str(root), times)
+        _refuse_too_many(size, str(root), times)
         documents.append(document)
     return SourceMaterial(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
 
 
-def _notes_below(root: Path) -> Iterator[Path]:
+def _find_notes(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in _NOT_ENTERED
@@ -131,24 +129,24 @@ def _notes_below(root: Path) -> Iterator[Path]:
 
 
 class _Size(NamedTuple):
-    """What is read takes room by its bytes, and by the values and lines that are in them."""
+    """What a text costs to read: its bytes, and the values or lines in them."""
 
     bytes: int
     values: int
 
 
-def _size_of(data: bytes) -> _Size:
+def _measure(data: bytes) -> _Size:
     return _Size(len(data), max(sum(map(data.count, _VALUES)), data.count(b"\n")))
 
 
-def _refuse_values(size: _Size, name: str, times: int) -> None:
+def _refuse_too_many(size: _Size, name: str, times: int) -> None:
     if size.values > times * IMPORT_VALUES_MAX:
         raise InvalidRequestError(
             f"{name} holds more than {times * IMPORT_VALUES_MAX:,} values or lines. {_SMALLER}"
         )
 
 
-def _document(path: Path, name: str, bytes_max: int) -> tuple[SourceFile, _Size]:
+def _read_document(path: Path, name: str, bytes_max: int) -> tuple[SourceFile, _Size]:
     about = path.stat()
     if about.st_size > bytes_max:
         raise InvalidRequestError(
@@ -157,11 +155,11 @@ def _document(path: Path, name: str, bytes_max: int) -> tuple[SourceFile, _Size]
     if not path.is_file():
         raise InvalidRequestError(f"{name} is no plain file.")
     data = read_file(str(path), bytes_max)
-    document = SourceFile(name, _decoded(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
-    return document, _size_of(data)
+    document = SourceFile(name, _decode(data, name), datetime.fromtimestamp(about.st_mtime, UTC))
+    return document, _measure(data)
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decode(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -174,7 +172,7 @@ JOURNAL_FILE: Final = "import.json"
 _LOCK_FILE: Final = "import.lock"
 
 
-class LocalJournal:
+class LocalImportJournal:
     """Implements `ports.ImportJournal` over this machine's folder of the project."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
@@ -182,21 +180,8 @@ class LocalJournal:
         self._path = folder / JOURNAL_FILE
         self._disk = disk
 
-    @contextmanager
-    def alone(self) -> Generator[bool]:
-        lock = FileLock(self._folder / _LOCK_FILE, timeout=0)
-        try:
-            self._disk.folder(self._folder)
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise self._disk.unavailable(error, self._folder / _LOCK_FILE, "store") from error
-        try:
-            yield True
-        finally:
-            lock.release()
+    def alone(self) -> AbstractContextManager[bool]:
+        return self._disk.try_lock(self._folder / _LOCK_FILE)
 
     def waiting(self) -> bool:
         try:
@@ -204,22 +189,18 @@ class LocalJournal:
         except OSError:
             return False
 
-    async def note(self, records: Sequence[Record]) -> None:
-        await asyncio.to_thread(self._note, records)
-
-    async def noted(self) -> list[Record]:
-        return await asyncio.to_thread(self._noted)
-
     async def clear(self) -> None:
         await asyncio.to_thread(self._disk.remove, self._path)
 
-    def _note(self, records: Sequence[Record]) -> None:
+    @in_thread
+    def note(self, records: Sequence[Record]) -> None:
         with self._disk.writing(self._path) as put:
-            put(_line({"schema_version": SCHEMA_VERSION, "records": len(records)}))
+            put(_dump_line({"schema_version": SCHEMA_VERSION, "records": len(records)}))
             for record in records:
-                put(_line(record.as_json()))
+                put(_dump_line(record.as_json()))
 
-    def _noted(self) -> list[Record]:
+    @in_thread
+    def noted(self) -> list[Record]:
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
@@ -242,5 +223,5 @@ class LocalJournal:
         return records
 
 
-def _line(fields: dict[str, Any]) -> bytes:
+def _dump_line(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, ensure_ascii=False).encode() + b"\n"

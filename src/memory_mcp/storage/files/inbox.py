@@ -1,27 +1,26 @@
-"""The inbox as files: hooks drop them (see `hooks.files`), this reads and removes them.
+"""The inbox as files: hooks put them there (see `hooks.files`), this reads and removes them.
 
     <machine>/inbox/<when>-<chance>.json    an event
-    <machine>/inbox/.lock                   held while somebody works it off
-    <machine>/inbox/aside/                  what was no event: for a person to look at
+    <machine>/inbox/.lock                   held while somebody processes the events
+    <machine>/inbox/aside/                  files that are no events, for a person to look at
     <machine>/sessions/<session>.json       what the session's hooks noted
 
-A name that begins with a dot is looked past: a hook is still writing it, or died while it was.
+A name that begins with a dot is ignored: a hook is still writing it, or died while it was.
 """
 
 import asyncio
-import os
 import stat
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.disk import LITTER, Disk, list_visible_names
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
@@ -36,127 +35,134 @@ from memory_mcp.hooks.files import (
     read_session,
 )
 from memory_mcp.hooks.transcript import is_transcript, read_tail
+from memory_mcp.storage.threads import in_thread
 
 _ASIDE: Final = "aside"
 _ASIDE_MAX: Final = 100
-"""Enough to see what goes wrong; what is no event beyond that is removed."""
+"""Enough to see what goes wrong. Further files that are no events are removed."""
 _LITTER_SECONDS_MIN: Final = 3_600
 _SESSION_SECONDS_MAX: Final = limits.EVENT_DAYS_MAX * 86_400
-"""A session that was silent for longer is hardly resumed; it would be given things again."""
+"""A session that was silent for longer is hardly resumed."""
 
 
 class LocalInbox:
     """Implements `ports.Inbox` over this machine's folder of the project, which has these trees."""
 
     def __init__(self, state: Path, disk: Disk, trees: Collection[Path] = ()) -> None:
-        self._state = state
+        self._state = str(state)
         self._trees = tuple(map(str, trees))
         self._folder = state / INBOX_FOLDER
+        self._sessions = state / SESSIONS_FOLDER
         self._disk = disk
         self._noting = threading.Lock()
 
-    async def waiting(self) -> Sequence[InboxEvent]:
-        return await asyncio.to_thread(self._waiting)
+    @in_thread
+    def waiting(self) -> Sequence[InboxEvent]:
+        found: list[InboxEvent] = []
+        to_process = 0  # all but `WentBack`, which waits for its session's prompt
+        for name in self._list_events():
+            path = self._folder / name
+            try:
+                if not path.is_dir() or path.is_symlink():
+                    event = _read_event(path)
+                    to_process += not isinstance(event.event, ConversationRewound)
+                    found.append(event)
+            except FileNotFoundError:  # processed since it was listed
+                continue
+            except OSError as error:
+                raise self._disk.unavailable(error, path, "read") from error
+            except (ValueError, RecursionError):
+                self._set_aside(name)
+            if to_process >= limits.EVENTS_AT_ONCE_MAX:
+                break
+        self._remove_old()
+        return found
 
     async def done(self, dropped: InboxEvent) -> None:
         await asyncio.to_thread(self._disk.remove, self._folder / dropped.name)
 
-    async def aside(self, dropped: InboxEvent) -> None:
-        await asyncio.to_thread(self._aside, dropped.name)
+    async def put_aside(self, dropped: InboxEvent) -> None:
+        await asyncio.to_thread(self._set_aside, dropped.name)
 
     @asynccontextmanager
     async def alone(self) -> AsyncGenerator[bool]:
         if not self._folder.is_dir():
             yield True
             return
-        lock = FileLock(self._folder / ".lock", timeout=0, thread_local=False)
+        with self._disk.try_lock(self._folder / ".lock") as alone:
+            yield alone
+
+    @in_thread
+    def take_went_back(self, session: str) -> ConversationRewound | None:
+        """Take the session's oldest event of this kind, and drop the later ones: they say less."""
+        taken: ConversationRewound | None = None
+        for name in self._list_events():
+            try:
+                event = _read_event(self._folder / name).event
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(event, ConversationRewound) and event.session == session:
+                self._disk.remove(self._folder / name)
+                taken = taken or event
+        return taken
+
+    @in_thread
+    def shown(self, session: str) -> frozenset[str]:
+        lists = [load_noted_ids(self._state, session, name) for name in ("shown", "given")]
+        return frozenset(id_ for ids in lists for id_ in ids)
+
+    @in_thread
+    def note_given(self, session: str, ids: Sequence[str]) -> None:
+        with self._amending(session) as amend:
+            every = dict.fromkeys([*load_noted_ids(self._state, session, "given"), *ids])
+            amend(given=list(every)[-IDS_NOTED_MAX:])
+
+    @in_thread
+    def note_branch(self, session: str, branch: str) -> None:
+        with self._amending(session) as amend:
+            amend(branch=branch)
+
+    @in_thread
+    def note_consolidated(self, session: str) -> None:
+        with self._amending(session) as amend:
+            if (turns := read_session(self._state, session).get("turns")) is not None:
+                amend(asked=turns)
+
+    @in_thread
+    def transcript(self, ended: SessionEnded) -> bytes | None:
+        if not is_transcript(ended.transcript_path, ended.session, self._trees):
+            return None
         try:
-            await asyncio.to_thread(lock.acquire)
-        except Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise self._disk.unavailable(error, self._folder / ".lock", "store") from error
-        try:
-            yield True
-        finally:
-            lock.release()
-
-    async def went_back(self, session: str) -> ConversationRewound | None:
-        return await asyncio.to_thread(self._went_back, session)
-
-    async def shown(self, session: str) -> frozenset[str]:
-        state = str(self._state)
-        both = ("shown", "given")
-        found = await asyncio.to_thread(
-            lambda: [load_noted_ids(state, session, each) for each in both]
-        )
-        return frozenset(id_ for ids in found for id_ in ids)
-
-    async def note_given(self, session: str, ids: Sequence[str]) -> None:
-        def given(state: str) -> dict[str, Any]:
-            every = dict.fromkeys([*load_noted_ids(state, session, "given"), *ids])
-            return {"given": list(every)[-IDS_NOTED_MAX:]}
-
-        await asyncio.to_thread(self._note, session, given)
-
-    async def note_branch(self, session: str, branch: str) -> None:
-        await asyncio.to_thread(self._note, session, lambda _: {"branch": branch})
-
-    async def note_consolidated(self, session: str) -> None:
-        def counted(state: str) -> dict[str, Any]:
-            turns = read_session(state, session).get("turns")
-            return {} if turns is None else {"asked": turns}
-
-        await asyncio.to_thread(self._note, session, counted)
-
-    async def transcript(self, ended: SessionEnded) -> bytes | None:
-        return await asyncio.to_thread(_end_of, ended, self._trees)
+            return read_tail(ended.transcript_path, limits.TRANSCRIPT_BYTES_MAX)[0]
+        except (OSError, ValueError):
+            return None
 
     async def findings(self) -> Sequence[Finding]:
-        names = _names_in(self._folder / _ASIDE)
+        names = list_visible_names(self._folder / _ASIDE)
         if not names:
             return []
         what = f"{len(names)} file(s) in the inbox are no events of ours, {names[0]!r} among them."
         remedy = f"They were moved to {self._folder / _ASIDE}: look at them, and delete them."
         return [Finding("inbox-strange", "should", what, remedy)]
 
-    def _note(self, session: str, changes: Callable[[str], dict[str, Any]]) -> None:
-        state = str(self._state)
-        with self._noting:
-            try:
-                amend_session(state, session, **changes(state))
-            except OSError as error:
-                raise self._disk.unavailable(
-                    error, Path(locate_session_file(state, session)), "store"
-                ) from error
+    @contextmanager
+    def _amending(self, session: str) -> Generator[Callable[..., None]]:
+        """Read and change what the session's hooks noted, one thread at a time."""
+        try:
+            with self._noting:
+                yield partial(amend_session, self._state, session)
+        except OSError as error:
+            path = Path(locate_session_file(self._state, session))
+            raise self._disk.unavailable(error, path, "store") from error
 
-    def _waiting(self) -> list[InboxEvent]:
-        found: list[InboxEvent] = []
-        own = 0  # of those that are worked off; the others wait for their session's prompt
-        for name in _names_in(self._folder):
-            path = self._folder / name
-            try:
-                if not path.is_dir() or path.is_symlink():
-                    dropped = _read(path)
-                    own += not isinstance(dropped.event, ConversationRewound)
-                    found.append(dropped)
-            except FileNotFoundError:  # worked off since it was listed
-                continue
-            except OSError as error:
-                raise self._disk.unavailable(error, path, "read") from error
-            except (ValueError, RecursionError):
-                self._aside(name)
-            if own >= limits.EVENTS_AT_ONCE_MAX:
-                break
-        self._tidy()
-        return found
+    def _list_events(self) -> list[str]:
+        return [name for name in list_visible_names(self._folder) if name != _ASIDE]
 
-    def _aside(self, name: str) -> None:
-        """Move it where nobody looks again; one of its name that lies there already gives way."""
+    def _set_aside(self, name: str) -> None:
+        """Move a file to where nothing reads it, in place of one of the same name."""
         aside = self._folder / _ASIDE
         try:
-            if len(_names_in(aside)) >= _ASIDE_MAX:
+            if len(list_visible_names(aside)) >= _ASIDE_MAX:
                 self._disk.remove(self._folder / name)
                 return
             self._disk.folder(aside)
@@ -166,50 +172,26 @@ class LocalInbox:
         except OSError as error:
             raise self._disk.unavailable(error, self._folder / name, "store") from error
 
-    def _tidy(self) -> None:
-        """What hooks were writing when they died, and notes of sessions long over, are removed."""
-        sessions = self._state / SESSIONS_FOLDER
+    def _remove_old(self) -> None:
+        """Remove what hooks were writing when they died, and notes of sessions long over."""
         for folder, pattern, seconds in (
             (self._folder, f".*{LITTER}", _LITTER_SECONDS_MIN),
-            (sessions, f".*{LITTER}", _LITTER_SECONDS_MIN),
-            (sessions, "[!.]*", _SESSION_SECONDS_MAX),
+            (self._sessions, f".*{LITTER}", _LITTER_SECONDS_MIN),
+            (self._sessions, "[!.]*", _SESSION_SECONDS_MAX),
         ):
             try:
                 for old in folder.glob(pattern):
                     if time.time() - old.lstat().st_mtime > seconds:
                         self._disk.remove(old)
-            except (OSError, StoreUnavailableError):  # it is looked past anyway
+            except (OSError, StoreUnavailableError):  # such files are ignored anyway
                 continue
 
-    def _went_back(self, session: str) -> ConversationRewound | None:
-        """The oldest word of it; later ones go with it, for they say less."""
-        found: ConversationRewound | None = None
-        for name in _names_in(self._folder):
-            try:
-                dropped = _read(self._folder / name)
-            except (OSError, ValueError, RecursionError):
-                continue
-            if isinstance(dropped.event, ConversationRewound) and dropped.event.session == session:
-                self._disk.remove(self._folder / name)
-                found = found or dropped.event
-        return found
 
-
-def _names_in(folder: Path) -> list[str]:
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
-    return sorted(name for name in names if not name.startswith(".") and name != _ASIDE)
-
-
-def _read(path: Path) -> InboxEvent:
-    """The event in a file, which is read only if it is a plain one and small.
+def _read_event(path: Path) -> InboxEvent:
+    """Read the event in a file, if it is a plain one and small.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no event.
     """
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode) or found.st_size > limits.EVENT_BYTES_MAX:
@@ -218,13 +200,3 @@ def _read(path: Path) -> InboxEvent:
         return InboxEvent(path.name, SESSION_EVENT.validate_json(path.read_bytes()))
     except ValidationError as error:
         raise ValueError("it is no event") from error
-
-
-def _end_of(ended: SessionEnded, trees: Collection[str]) -> bytes | None:
-    """The end of the session's own transcript; the hook has seen that its client keeps it there."""
-    if not is_transcript(ended.transcript_path, ended.session, trees):
-        return None
-    try:
-        return read_tail(ended.transcript_path, limits.TRANSCRIPT_BYTES_MAX)[0]
-    except (OSError, ValueError):
-        return None

@@ -1,19 +1,18 @@
-"""Nudges as files: one each, in a folder of the user's own that other programs may drop them into.
+"""Nudges as files: one each, in a folder of the user's own that other programs may write to.
 
     <id>.json    as `memory-mcp nudge add` writes them
-    *.json       an object with `text`, and what else is to be said: `priority`, `expires_at`, `by`
+    *.json       an object with `text`, and optionally `priority`, `expires_at`, `by`
     *.txt        the text
     .lock        held while one is taken
 
-A name that begins with a dot, or ends in anything else (`.tmp`, `.part`), is looked past: whoever
-writes in several goes uses one, and renames. What is no plain file, too large or no nudge is left
-where it is and named by `waiting`; nothing there can keep the others from being taken.
+A name that begins with a dot, or ends in anything else (`.tmp`, `.part`), is ignored: a program
+that writes in several goes uses one, and renames. A file that is not plain, too large or no nudge
+is left where it is and named by `waiting`. It cannot keep the others from being taken.
 
-One lock makes sessions that take queue up. The best one is removed, durably, before anything else:
-a cut after that leaves some of the others, never this one.
+One lock makes sessions that take a nudge queue up. The best one is removed, durably, before
+anything else: a cut after that leaves some of the others, never this one.
 """
 
-import asyncio
 import codecs
 import json
 import os
@@ -28,7 +27,7 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.disk import LITTER, Disk, list_visible_names, unavailable
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import is_record_id
 from memory_mcp.domain.nudges import (
@@ -43,6 +42,7 @@ from memory_mcp.domain.nudges import (
     rank_nudges,
 )
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
+from memory_mcp.storage.threads import in_thread
 
 NUDGES_FOLDER: Final = "nudges"
 _SUFFIXES: Final = (".json", ".txt")
@@ -59,7 +59,7 @@ _Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class _Left:
+class _NudgeFile:
     """A nudge in its file, and the file as it was when it was read."""
 
     path: Path
@@ -68,7 +68,7 @@ class _Left:
     strange: str = ""
 
     @property
-    def fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         """Whether another program may still be writing it; ours appear whole."""
         age = time.time() - self.stamp[0] / 1e9
         return not is_record_id(self.path.stem) and 0 <= age < limits.NUDGE_SETTLE_SECONDS
@@ -84,29 +84,11 @@ class LocalNudges:
     def place(self, user: str) -> str:
         return str(self._folder_of(user))
 
-    async def add(self, nudge: Nudge) -> None:
-        await asyncio.to_thread(self._add, nudge)
-
-    async def waiting(self, user: str, now: datetime) -> WaitingNudges:
-        left, unread = await asyncio.to_thread(self._look, user)
-        named = (f"{path} is no nudge: {why}." for path, why in unread.items())
-        strange = (f"{each.path} {each.strange}." for each in left if each.strange)
-        return WaitingNudges(
-            rank_nudges((each.nudge for each in left), now), tuple(named), tuple(strange)
-        )
-
-    async def take(
-        self, user: str, now: datetime, taking: NudgeHandover | None = None
-    ) -> Nudge | None:
-        return await asyncio.to_thread(self._take, user, now, taking or NudgeHandover())
-
-    async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
-        return await asyncio.to_thread(self._clear, user, everything=everything)
-
-    def _add(self, nudge: Nudge) -> None:
+    @in_thread
+    def add(self, nudge: Nudge) -> None:
         folder = self._folder_of(nudge.user)
-        crowded = len(_names_in(folder)) >= limits.NUDGES_MAX
-        if crowded and len(self._look(nudge.user)[0]) >= limits.NUDGES_MAX:
+        crowded = len(_list_names(folder)) >= limits.NUDGES_MAX
+        if crowded and len(self._load(nudge.user)[0]) >= limits.NUDGES_MAX:
             raise InvalidRequestError(
                 f"{limits.NUDGES_MAX:,} nudges are waiting already, and one is shown at a time. "
                 "`memory-mcp nudge list` shows them, `memory-mcp nudge clear` removes them."
@@ -114,14 +96,25 @@ class LocalNudges:
         data = nudge.model_dump_json(exclude_none=True, exclude={"user"}, indent=1)
         self._disk.write(folder / f"{nudge.id}.json", data.encode() + b"\n")
 
-    def _take(self, user: str, now: datetime, taking: NudgeHandover) -> Nudge | None:
+    @in_thread
+    def waiting(self, user: str, now: datetime) -> WaitingNudges:
+        files, unread = self._load(user)
+        return WaitingNudges(
+            rank_nudges((each.nudge for each in files), now),
+            tuple(f"{path} is no nudge: {why}." for path, why in unread.items()),
+            tuple(f"{each.path} {each.strange}." for each in files if each.strange),
+        )
+
+    @in_thread
+    def take(self, user: str, now: datetime, taking: NudgeHandover | None = None) -> Nudge | None:
+        taking = taking or NudgeHandover()
         folder = self._folder_of(user)
-        if not _names_in(folder):  # nearly always: no lock, no file
+        if not _list_names(folder):  # nearly always: no lock, no file
             return None
-        with alone_in(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
-            left = _whole(self._look(user)[0])
+        with lock_nudges(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
+            files = _without_growing(self._load(user)[0])
             chosen = min(
-                (each for each in left if each.nudge.holds(now)),
+                (each for each in files if each.nudge.holds(now)),
                 key=lambda each: each.nudge.rank,
                 default=None,
             )
@@ -129,51 +122,52 @@ class LocalNudges:
                 return None
             if chosen:
                 self._disk.remove(chosen.path)
-            rest = [each.path for each in left if each is not chosen]
-            with suppress(StoreUnavailableError):  # it was never shown: it may go on waiting
+            rest = [each.path for each in files if each is not chosen]
+            with suppress(StoreUnavailableError):  # what was never shown may go on waiting
                 self._disk.remove_all(rest, folder)
                 for litter in folder.glob(f".*.json.*{LITTER}"):
-                    self._disk.remove_old(litter)
+                    self._disk.remove_litter(litter)
         return chosen.nudge if chosen else None
 
-    def _clear(self, user: str, *, everything: bool) -> NudgeRemoval:
+    @in_thread
+    def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval:
         folder = self._folder_of(user)
-        if not _names_in(folder):
+        if not _list_names(folder):
             return NudgeRemoval(0)
-        with alone_in(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
-            left, unread = self._look(user)
-            gone = [each.path for each in left]
+        with lock_nudges(folder, self._disk, limits.NUDGE_TAKE_SECONDS_MAX):
+            files, unread = self._load(user)
+            gone = [each.path for each in files]
             if everything:  # a link goes, not what it leads to; a folder stays
                 gone += [path for path in unread if path.is_symlink() or not path.is_dir()]
             self._disk.remove_all(gone, folder)
-        return NudgeRemoval(len(gone), len(left) + len(unread) - len(gone))
+        return NudgeRemoval(len(gone), len(files) + len(unread) - len(gone))
 
-    def _look(self, user: str) -> tuple[list[_Left], dict[Path, str]]:
-        """The nudges there are, in the order of their names, and why other files are none.
+    def _load(self, user: str) -> tuple[list[_NudgeFile], dict[Path, str]]:
+        """The nudges in the order of their names, and why other files are none.
 
         Those do not count: however many there are, they keep no nudge from being seen.
         """
         folder = self._folder_of(user)
-        left: list[_Left] = []
+        files: list[_NudgeFile] = []
         unread: dict[Path, str] = {}
-        for name in _names_in(folder)[: limits.NUDGE_FILES_MAX]:
+        for name in _list_names(folder)[: limits.NUDGE_FILES_MAX]:
             path = folder / name
             try:
-                left.append(_read(path, user))
+                files.append(_read_nudge(path, user))
             except FileNotFoundError:  # taken since it was listed
                 continue
             except OSError as error:
                 unread[path] = f"it cannot be read ({error.strerror or error})"
             except (ValueError, RecursionError) as error:
-                unread[path] = _reason(path, error)
-            if len(left) >= limits.NUDGES_MAX:
+                unread[path] = _explain(path, error)
+            if len(files) >= limits.NUDGES_MAX:
                 break
-        return left, unread
+        return files, unread
 
 
 @contextmanager
-def alone_in(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
-    """Nobody else takes meanwhile; who waits for longer than a session's start may is told.
+def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
+    """Keep others from taking nudges; wait no longer than a session's start may.
 
     Raises:
         StoreUnavailableError: another process holds the lock, or the file system refused.
@@ -192,33 +186,27 @@ def alone_in(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
         raise unavailable(error, lock, "store", "MEMORY_HOME") from error
 
 
-def _names_in(folder: Path) -> list[str]:
-    """The files that claim to be nudges; by their names, so that every session sees one order."""
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise unavailable(error, folder, "read", "MEMORY_HOME") from error
-    return sorted(n for n in names if n.casefold().endswith(_SUFFIXES) and not n.startswith("."))
+def _list_names(folder: Path) -> list[str]:
+    """The names of possible nudges, sorted, so that every session sees one order."""
+    return [name for name in list_visible_names(folder) if name.casefold().endswith(_SUFFIXES)]
 
 
-def _whole(left: list[_Left]) -> list[_Left]:
-    """Without those that grow while they are watched: somebody writes them in several goes."""
-    if not any(each.fresh for each in left):
-        return left
-    watched = [each for each in left if each.fresh]
+def _without_growing(files: list[_NudgeFile]) -> list[_NudgeFile]:
+    """Leave out files that grow while they are watched: a program writes them in several goes."""
+    fresh = [each for each in files if each.is_fresh]
+    if not fresh:
+        return files
     time.sleep(limits.NUDGE_SETTLE_SECONDS)
-    growing = {each.path for each in watched if _stamp_of(each.path) != each.stamp}
-    return [each for each in left if each.path not in growing]
+    growing = {each.path for each in fresh if _stamp_of(each.path) != each.stamp}
+    return [each for each in files if each.path not in growing]
 
 
 class _NoNudgeError(ValueError):
     """A file that could be a nudge by its name, and is none."""
 
 
-def _read(path: Path, user: str) -> _Left:
-    """The nudge in a file, which is read only if it is a plain one and small."""
+def _read_nudge(path: Path, user: str) -> _NudgeFile:
+    """Read the nudge in a file, if it is a plain one and small."""
     if not stat.S_ISREG(path.lstat().st_mode):
         raise _NoNudgeError("it is no plain file")
     descriptor = os.open(path, _PLAIN)
@@ -239,12 +227,12 @@ def _read(path: Path, user: str) -> _Left:
         "created_at": written,
         "by": path.name[: limits.NUDGE_BY_CHARS_MAX],
     }
-    fields = _fields(path, data)
+    fields = _parse_fields(path, data)
     nudge = parse_nudge({**fields, "user": user}, usual)
-    return _Left(path, nudge, _stamp(found), describe_unknown_keys(fields))
+    return _NudgeFile(path, nudge, _stamp(found), describe_unknown_keys(fields))
 
 
-def _fields(path: Path, data: bytes) -> dict[str, Any]:
+def _parse_fields(path: Path, data: bytes) -> dict[str, Any]:
     if not data.strip():
         raise _NoNudgeError("it is empty")
     if data[:2] in _UTF_16 or b"\0" in data[:2]:
@@ -258,14 +246,14 @@ def _fields(path: Path, data: bytes) -> dict[str, Any]:
     return fields  # pyright: ignore[reportUnknownVariableType]  # JSON has names for keys
 
 
-def _reason(path: Path, error: Exception) -> str:
+def _explain(path: Path, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError) and path.suffix.casefold() == ".txt":
         return "it is no text in UTF-8"
     return str(error) if isinstance(error, _NoNudgeError) else explain_invalid_nudge(error)
 
 
 def _time_of(nanoseconds: int) -> datetime:
-    """When the file was last written; a time that no calendar knows is no reason to fail."""
+    """When the file was last written; the epoch if no calendar knows that time."""
     try:
         return datetime.fromtimestamp(nanoseconds // 1_000_000 / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,10 +1,11 @@
 """The local provider: one JSON file a record, `<yyyy-mm>/<id>.json`.
 
 Files are written once. Two folders are merged by copying: names are unique, so there is never a
-conflict. This module knows files; it does not know what is visible, nor that there is an index.
+conflict. This module knows files. It does not know what is visible, nor that there is an index.
 
-A folder that may come with a repository is two stores: what this machine wrote, and, until the user
-trusts the project, what somebody else did (`strangers`). A folder of the user's own is one.
+A folder that may come with a repository is two stores: the records that this machine wrote, and,
+until the user trusts the project, those of somebody else (`strangers`). A folder of the user's own
+is one store.
 """
 
 import asyncio
@@ -35,17 +36,18 @@ from memory_mcp.errors import (
 )
 from memory_mcp.locations import find_git_dir
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
-from memory_mcp.storage.files.trust import Owned, digest_of_record
+from memory_mcp.storage.files.trust import ProjectOwnership, compute_record_digest
+from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = re.compile(r"\d{4,}-\d\d")
 _SCAN_BATCH: Final = 500
-"""Files read per hop to a thread: enough to make the hop cheap, few enough to stay responsive."""
+"""Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
 _TICK_NS_MAX: Final = 2_000_000_000
-"""FAT tells times to two seconds; others to some milliseconds."""
+"""The coarsest clock of a file system (FAT): two seconds."""
 
 
 class RecordFolder:
-    """The files in a folder of records, whoever wrote them; listed again only if it changed.
+    """The record files in a folder, whoever wrote them; listed again only if it changed.
 
     From `below` down no link is followed. Errors name the `setting` that moves the folder.
     """
@@ -56,71 +58,70 @@ class RecordFolder:
         self.below = below
         self._months: dict[str, tuple[int, frozenset[RecordId]]] = {}
         self._version = 0
-        self._looking = threading.Lock()
+        self._listing = threading.Lock()
 
     def version(self) -> int:
-        """A number that rises when files came or went that `changed` did not name.
+        """A number that rises when files came or went that `note_change` did not name.
 
         Raises:
-            StoreUnavailableError: the file system does not let us look.
+            StoreUnavailableError: the file system refused.
         """
-        with self._looking:
-            found = {folder.name: folder for folder in self.folders()}
+        with self._listing:
+            found = {folder.name: folder for folder in self._list_months()}
             for gone in self._months.keys() - found.keys():
                 self._version += bool(self._months.pop(gone)[1])
             for name, folder in found.items():
-                stamp = _stamp(folder.path)
+                stamp = _folder_stamp(folder.path)
                 known = self._months.get(name)
                 if known is None or known[0] != stamp or not stamp:
                     before = known[1] if known else frozenset[RecordId]()
-                    ids = self._ids_in(folder.path, before)
+                    ids = self._list_ids(folder.path, before)
                     self._version += known is None or before != ids
                     self._months[name] = (stamp, ids)
             return self._version
 
     def ids(self) -> set[RecordId]:
-        """The ids of all the files there, by their names."""
+        """The ids in the names of all files."""
         self.version()
         return set[RecordId]().union(*(ids for _, ids in self._months.values()))
 
-    def changed(self, path: Path) -> None:
-        """Know that this process wrote or removed the file: that is no news to it.
+    def note_change(self, path: Path) -> None:
+        """Remember that this process wrote or removed the file.
 
-        The folder is looked at again all the same, because others may have written meanwhile.
+        The folder is listed again all the same, because others may have written meanwhile.
         """
         month, own = path.parent.name, {RecordId(path.stem)}
-        with self._looking:
+        with self._listing:
             stamp, ids = self._months.get(month, (0, frozenset[RecordId]()))
             self._months[month] = (stamp, ids | own if path.exists() else ids - own)
 
-    def folders(self) -> Iterator[os.DirEntry[str]]:
-        """The folders of the months; one that is a link is none."""
-        for entry in self.names(str(self.root)):
+    def list_paths(self) -> Iterator[Path]:
+        """Everything in the folders of the months, whatever its name."""
+        for folder in self._list_months():
+            yield from sorted(Path(entry.path) for entry in self._list(folder.path))
+
+    def _list_months(self) -> Iterator[os.DirEntry[str]]:
+        for entry in self._list(str(self.root)):
             if _MONTH.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 yield entry
 
-    def every(self) -> Iterator[Path]:
-        """Everything in the folders of the months, whatever its name."""
-        for folder in self.folders():
-            yield from sorted(Path(entry.path) for entry in self.names(folder.path))
-
-    def names(self, folder: str) -> list[os.DirEntry[str]]:
-        """What is in a folder; nothing where it is not there, or is a link."""
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
+        """What is in a folder; nothing if it is not there or is a link."""
         try:
             return list_names(folder, self.below)
-        except (FileNotFoundError, UnsafeFileError):  # of links the doctor speaks
+        except (FileNotFoundError, UnsafeFileError):  # the doctor reports links
             return []
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
 
-    def _ids_in(self, folder: str, known: frozenset[RecordId]) -> frozenset[RecordId]:
-        """The ids of the files in a folder, of which only the new ones are looked at closely."""
+    def _list_ids(self, folder: str, known: frozenset[RecordId]) -> frozenset[RecordId]:
+        """The ids of the files in a folder. Only names that are not known are checked."""
         try:
             refuse_links(self.below, folder)
             # a Path for each of ten thousand names would cost more than all the rest
             listed = os.listdir(folder)  # noqa: PTH208
             names = {name[:-5] for name in listed if name.endswith(".json")}
-        except (FileNotFoundError, UnsafeFileError):  # of links the doctor speaks
+        except (FileNotFoundError, UnsafeFileError):  # the doctor reports links
             return frozenset()
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
@@ -131,15 +132,15 @@ class RecordFolder:
 class LocalRecords:
     """Implements `ports.RecordStore` over a folder.
 
-    With `owned`, only what this machine wrote, or all of it in a trusted project; as `strangers`,
-    the rest.
+    With `owned`, the store has the records that this machine wrote, or all of a trusted project;
+    as `strangers`, the others.
     """
 
     def __init__(
         self,
         folder: RecordFolder,
         disk: Disk,
-        owned: Owned | None = None,
+        owned: ProjectOwnership | None = None,
         *,
         strangers: bool = False,
     ) -> None:
@@ -151,14 +152,40 @@ class LocalRecords:
         self._strangers = strangers
         self._seen: tuple[int, bool] | None = None
 
-    async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
-        await asyncio.to_thread(self._put, record, of_this_machine=of_this_machine)
+    @in_thread
+    def put(self, record: Record, *, of_this_machine: bool = True) -> None:
+        path = self.path(record.id)
+        data = _dump_record(record, path)
+        try:
+            present: bytes | None = read_file(str(path), RECORD_BYTES_MAX, self._below)
+        except FileNotFoundError:
+            present = None
+        except OSError as error:
+            raise self._disk.unavailable(error, path, "store") from error
+        if of_this_machine and present in (None, data) and self._owned:
+            self._owned.ledger.note(record.id, compute_record_digest(record))
+        if present is None:
+            self._disk.write(path, data)
+            self._folder.note_change(path)
+        elif present != data:
+            raise StoreDamagedError(
+                f"{path} already holds another record; it is left as it is. "
+                "Run `memory-mcp doctor`."
+            )
 
     async def get(self, record_id: RecordId) -> Record | None:
-        return await asyncio.to_thread(self._get, record_id)
+        return await asyncio.to_thread(self._load, record_id)
 
-    async def ids(self) -> set[RecordId]:
-        return await asyncio.to_thread(self._ids)
+    @in_thread
+    def ids(self) -> set[RecordId]:
+        self._seen = self._state()  # before the files: what comes meanwhile is a change
+        every = self._folder.ids()
+        if self._owned is None:
+            return every
+        if self._owned.trusted():
+            return set() if self._strangers else every
+        own = self._owned.ledger.written(every)
+        return every - own if self._strangers else own
 
     def changed(self) -> bool:
         try:
@@ -166,7 +193,7 @@ class LocalRecords:
         except StoreUnavailableError:
             return True
 
-    def emptied(self) -> bool:
+    def may_be_emptied(self) -> bool:
         if (self.root / ".gitignore").is_file():  # ours: git leaves it, a mount would not
             return True
         within = bool(self._below) and self.root.is_relative_to(self._below)
@@ -175,56 +202,46 @@ class LocalRecords:
     async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
         ordered = sorted(record_ids)
         for start in range(0, len(ordered), _SCAN_BATCH):
-            for record in await asyncio.to_thread(
-                self._readable, ordered[start : start + _SCAN_BATCH]
-            ):
+            batch = ordered[start : start + _SCAN_BATCH]
+            for record in await asyncio.to_thread(self._load_readable, batch):
                 yield record
 
-    async def erase(self, record_ids: Collection[RecordId]) -> None:
-        await asyncio.to_thread(self._erase, record_ids)
+    @in_thread
+    def erase(self, record_ids: Collection[RecordId]) -> None:
+        if self._strangers:  # their tombstones order nothing: what they name is only not found
+            return
+        for record_id in record_ids:
+            if is_record_id(record_id):
+                path = self.path(record_id)
+                self._disk.remove(path)
+                self._folder.note_change(path)
 
-    async def tidy(self) -> None:
-        await asyncio.to_thread(self._tidy)
+    @in_thread
+    def remove_litter(self) -> None:
+        for path in self._list_litter():
+            self._disk.remove_litter(path)
 
-    async def findings(self, *, repair: bool) -> list[Finding]:
-        return await asyncio.to_thread(self._findings, repair=repair)
+    @in_thread
+    def findings(self, *, repair: bool) -> list[Finding]:
+        if self._strangers:
+            return []
+        try:
+            refuse_links(self._below, str(self.root))
+        except OSError as error:
+            what = str(self._disk.unavailable(error, self.root, "read"))
+            return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")]
+        found = [finding for path in self._folder.list_paths() for finding in self._inspect(path)]
+        for path in sorted(self._list_litter()):
+            if repair:
+                self._disk.remove(path)
+            found.append(litter_finding(path, repaired=repair))
+        return found
 
     def path(self, record_id: RecordId) -> Path:
-        """Where the record's file is (or would be)."""
+        """Where the record's file is, or would be."""
         return self.root / format_id_month(record_id) / f"{record_id}.json"
 
-    def _put(self, record: Record, *, of_this_machine: bool) -> None:
-        path = self.path(record.id)
-        data = self._bytes(record, path)
-        try:
-            present: bytes | None = read_file(str(path), RECORD_BYTES_MAX, self._below)
-        except FileNotFoundError:
-            present = None
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
-        if of_this_machine and present in (None, data) and self._owned:
-            self._owned.ledger.note(record.id, digest_of_record(record))
-        if present is None:
-            self._disk.write(path, data)
-            self._folder.changed(path)
-        elif present != data:
-            raise StoreDamagedError(
-                f"{path} already holds another record; it is left as it is. "
-                "Run `memory-mcp doctor`."
-            )
-
-    def _bytes(self, record: Record, path: Path) -> bytes:
-        """The file of a record, which would be read again: what cannot be is not acknowledged."""
-        data = to_json(record.as_json(), indent=1) + b"\n"
-        try:
-            parse_record(data, path)
-        except ValueError as error:
-            raise InvalidRequestError(
-                f"Such a record would not be read again ({_reason(error)}). Nothing was stored."
-            ) from error
-        return data
-
-    def _get(self, record_id: RecordId) -> Record | None:
+    def _load(self, record_id: RecordId) -> Record | None:
         if not is_record_id(record_id):
             return None
         path = self.path(record_id)
@@ -234,94 +251,62 @@ class LocalRecords:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._counts(record) else None
+        return record if self._holds(record) else None
 
-    def _counts(self, record: Record) -> bool:
-        """Whether the record belongs to this store: to us, or to strangers."""
-        if self._owned is None or self._owned.trusted():
-            return not self._strangers
-        own = self._owned.ledger.knows(record.id, digest_of_record(record))
-        return own is not self._strangers
-
-    def _readable(self, record_ids: Collection[RecordId]) -> list[Record]:
+    def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         found: list[Record] = []
         for record_id in record_ids:
             try:
-                record = self._get(record_id)
+                record = self._load(record_id)
             except StoreError:  # the doctor names it; one bad file must not hide the others
                 continue
             if record is not None:
                 found.append(record)
         return found
 
-    def _erase(self, record_ids: Collection[RecordId]) -> None:
-        if self._strangers:  # whose tombstones order nothing: what they name is only not found
-            return
-        for record_id in record_ids:
-            if is_record_id(record_id):
-                path = self.path(record_id)
-                self._disk.remove(path)
-                self._folder.changed(path)
-
-    def _ids(self) -> set[RecordId]:
-        """Every record of this store, by the names of the files; their content is not looked at."""
-        self._seen = self._state()  # before the files: what comes meanwhile is news
-        every = self._folder.ids()
-        if self._owned is None:
-            return every
-        if self._owned.trusted():
-            return set() if self._strangers else every
-        own = self._owned.ledger.written(every)
-        return every - own if self._strangers else own
+    def _holds(self, record: Record) -> bool:
+        """Whether the record belongs to this store: to us, or to strangers."""
+        if self._owned is None or self._owned.trusted():
+            return not self._strangers
+        own = self._owned.ledger.knows(record.id, compute_record_digest(record))
+        return own is not self._strangers
 
     def _state(self) -> tuple[int, bool]:
-        """How the folder was found, and whether all that is in it counts."""
+        """The version of the folder, and whether everything in it counts."""
         return self._folder.version(), self._owned is None or self._owned.trusted()
 
-    def _is_changed(self, record: Record) -> bool:
-        """Whether this machine wrote a record of that id, and another one stands there now."""
+    def _is_altered(self, record: Record) -> bool:
+        """Whether this machine wrote another record of that id."""
         if self._owned is None or self._owned.trusted():
             return False
-        return bool(self._owned.ledger.written([record.id])) and not self._counts(record)
+        return bool(self._owned.ledger.written([record.id])) and not self._holds(record)
 
-    def _findings(self, *, repair: bool) -> list[Finding]:
-        if self._strangers:
-            return []
-        try:
-            refuse_links(self._below, str(self.root))
-        except OSError as error:
-            what = str(self._disk.unavailable(error, self.root, "read"))
-            return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")]
-        found = [finding for path in self._folder.every() for finding in self._flaws(path)]
-        for path in sorted(self._litter()):
-            if repair:
-                self._disk.remove(path)
-            found.append(
-                Finding(
-                    "litter", "should", f"{path} is left over from a write that was cut short.",
-                    "`memory-mcp doctor --repair` removes it.", repaired=repair,
-                )
-            )  # fmt: skip
-        return found
-
-    def _flaws(self, path: Path) -> Iterator[Finding]:
+    def _inspect(self, path: Path) -> Iterator[Finding]:
         """What is wrong with a file among the records."""
         if path.name.startswith(".") or path.suffix != ".json":
             return
         home = self.path(RecordId(path.stem)) if is_record_id(path.stem) else None
-        if home is None or path != home:
-            yield _misplaced(path, home)
+        if path != home:
+            belongs = f"belongs at {home}" if home else "has a name that is no record's id"
+            yield Finding(
+                "record-misplaced", "should", f"{path} {belongs}: it is not read.",
+                "Move it by hand.",
+            )  # fmt: skip
             return
         try:
-            if self._is_changed(read_record(path, self._below)):
-                yield _changed(path)
+            if self._is_altered(read_record(path, self._below)):
+                yield Finding(
+                    "record-changed", "must",
+                    f"{path} is not what this machine wrote: it is not read.",
+                    "Restore it from git or a backup, or let it count as it is with "
+                    "`memory-mcp trust`.",
+                )  # fmt: skip
         except FileNotFoundError:  # erased since it was listed
             return
         except (StoreError, OSError) as error:
-            yield self._unreadable(path, error)
+            yield self._report_unreadable(path, error)
 
-    def _unreadable(self, path: Path, error: StoreError | OSError) -> Finding:
-        """A loss, if it may have been ours; else nothing that anybody here could restore."""
+    def _report_unreadable(self, path: Path, error: StoreError | OSError) -> Finding:
         owned = self._owned
         if owned is None or owned.trusted() or owned.ledger.written([path.stem]):
             if isinstance(error, OSError):
@@ -333,20 +318,24 @@ class LocalRecords:
             "Nothing of yours is lost. Tell whoever keeps the repository, or leave it.",
         )  # fmt: skip
 
-    def _tidy(self) -> None:
-        for path in self._litter():
-            self._disk.remove_old(path)
-
-    def _litter(self) -> Iterator[Path]:
-        for path in self._folder.every():
+    def _list_litter(self) -> Iterator[Path]:
+        for path in self._folder.list_paths():
             if path.name.startswith(".") and path.name.endswith(LITTER):
                 yield path
 
 
-def _stamp(folder: str) -> int:
-    """When the folder changed last; 0 if that is not known, or so recent that it may be again.
+def litter_finding(path: Path, *, repaired: bool) -> Finding:
+    """What the doctor says of a temporary file."""
+    return Finding(
+        "litter", "should", f"{path} is left over from a write that was cut short.",
+        "`memory-mcp doctor --repair` removes it.", repaired=repaired,
+    )  # fmt: skip
 
-    What changes twice within one tick of a file system's clock has the same time twice.
+
+def _folder_stamp(folder: str) -> int:
+    """When the folder changed last; 0 if that is unknown, or so recent that it may change again.
+
+    Two changes within one tick of a file system's clock have the same time.
     """
     try:
         at = os.lstat(folder).st_mtime_ns
@@ -355,22 +344,21 @@ def _stamp(folder: str) -> int:
     return at if abs(time.time_ns() - at) > _TICK_NS_MAX else 0
 
 
-def _misplaced(path: Path, home: Path | None) -> Finding:
-    belongs = f"belongs at {home}" if home else "has a name that is no record's id"
-    return Finding(
-        "record-misplaced", "should", f"{path} {belongs}: it is not read.", "Move it by hand."
-    )
-
-
-def _changed(path: Path) -> Finding:
-    return Finding(
-        "record-changed", "must", f"{path} is not what this machine wrote: it is not read.",
-        "Restore it from git or a backup, or let it count as it is with `memory-mcp trust`.",
-    )  # fmt: skip
+def _dump_record(record: Record, path: Path) -> bytes:
+    """The bytes of a record's file. A record that could not be read again is refused."""
+    data = to_json(record.as_json(), indent=1) + b"\n"
+    try:
+        parse_record(data, path)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"Such a record would not be read again ({explain_parse_error(error)}). "
+            "Nothing was stored."
+        ) from error
+    return data
 
 
 def read_record(path: Path, below: str = "") -> Record:
-    """The record in a file; on the way to it, from `below` down, no link is followed.
+    """Read the record in a file. From `below` down no link is followed.
 
     Raises:
         FileNotFoundError: there is none.
@@ -383,8 +371,8 @@ def read_record(path: Path, below: str = "") -> Record:
         record = parse_record(data, path)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"{path} is damaged ({_reason(error)}). It is left as it is; restore it from git or a "
-            "backup. Everything else works on."
+            f"{path} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
+            "from git or a backup. Everything else works on."
         ) from error
     if record.id != path.stem:
         raise StoreDamagedError(
@@ -394,10 +382,10 @@ def read_record(path: Path, below: str = "") -> Record:
 
 
 def parse_record(data: bytes, path: Path) -> Record:
-    """The record that the bytes are; `path` is named where a newer memory-mcp wrote them.
+    """Parse the bytes of a record; an error of a newer version names the `path`.
 
     Raises:
-        ValueError, KeyError, TypeError, RecursionError: they are none that we could have written.
+        ValueError, KeyError, TypeError, RecursionError: they are no valid record.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
     if len(data) > RECORD_BYTES_MAX:
@@ -409,7 +397,8 @@ def parse_record(data: bytes, path: Path) -> Record:
     return Record.model_validate(fields)
 
 
-def _reason(error: Exception) -> str:
+def explain_parse_error(error: Exception) -> str:
+    """Why bytes are no record, in words that are safe to show."""
     match error:
         case ValidationError():
             return explain_validation_error(error)

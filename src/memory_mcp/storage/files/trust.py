@@ -5,17 +5,17 @@
     <user>/trusted.json            {"projects": {"<folder of records>": {"name": <git's remote>}}}
     <user>/trusted-clouds.json     {"clouds": ["<address>"]}
 
-A repository can bring any file, and say in it that the user wrote it; it cannot write the ledger. A
+A repository can bring any file, and say in it that the user wrote it. It cannot write the ledger. A
 line of the ledger is durable before its file appears; a cut in between leaves a line without a
 file. Records are known by their content, not their bytes, because git may change the ends of lines.
 
-A project is not trusted until the user says so: then every valid record in it counts, whoever wrote
-it. Trusted is a folder together with the remote that git named there: another repository in the
-same folder, or a new remote, has to be trusted anew. What a cloud says that other machines wrote
-comes in only if the user trusts that cloud. A file that cannot be read trusts nothing.
+Once the user trusts a project, every valid record in it counts, whoever wrote it. Trust is in a
+folder together with its git remote: another repository in the same folder, or a new remote, has to
+be trusted again. Records that other machines wrote to a cloud come in only if the user trusts that
+cloud. A trust file that cannot be read trusts nothing.
 
 A forget rests on a record that orders it. Git may take that record away with its branch and bring
-back the erased file; the log of erased ids stays.
+back the erased file, so the log of erased ids stays.
 """
 
 import hashlib
@@ -41,22 +41,21 @@ _LEDGER_FILE: Final = "ledger"
 _DIGEST_CHARS: Final = 32
 """128 bits: nobody finds another text of the same digest."""
 
-
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
 
 
-class _SmallFile(Generic[T]):
-    """What a small file says, parsed again only if the file has changed since."""
+class _CachedFile(Generic[T]):
+    """A small file, parsed again only if it has changed."""
 
-    def __init__(self, path: Path, parse: Callable[[bytes], T], nothing: T) -> None:
+    def __init__(self, path: Path, parse: Callable[[bytes], T], default: T) -> None:
         self.path = path
         self._parse = parse
-        self._nothing = nothing
-        self._seen: tuple[_Stamp, T] | None = None
+        self._default = default
+        self._cached: tuple[_Stamp, T] | None = None
 
     def read(self) -> T:
-        """What the file says now; `nothing` if there is no file.
+        """What the file says; the default if there is none.
 
         Raises:
             OSError: the file system refused.
@@ -64,14 +63,21 @@ class _SmallFile(Generic[T]):
         try:
             found = self.path.stat()
             stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-            if self._seen is None or self._seen[0] != stamp:
-                self._seen = stamp, self._parse(self.path.read_bytes())
+            if self._cached is None or self._cached[0] != stamp:
+                self._cached = stamp, self._parse(self.path.read_bytes())
         except FileNotFoundError:
-            return self._nothing
-        return self._seen[1]
+            return self._default
+        return self._cached[1]
+
+    def read_or_default(self) -> T:
+        """What the file says; the default if there is none or it cannot be read."""
+        try:
+            return self.read()
+        except OSError:
+            return self._default
 
     def require(self) -> T:
-        """What the file says now, for whoever is about to change it.
+        """What the file says, for a caller that is about to change it.
 
         Raises:
             StoreUnavailableError: the file system refused.
@@ -85,47 +91,36 @@ class _SmallFile(Generic[T]):
 class Ledger:
     """The files below one project that this machine wrote, in any process.
 
-    Any number of threads may ask at once: records are read and written beside the event loop.
+    Any number of threads may use it at once. What the file system refuses raises
+    `StoreUnavailableError`.
     """
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._path = folder / _LEDGER_FILE
         self._disk = disk
-        self._reading = threading.Lock()
+        self._loading = threading.Lock()
         self._known: dict[str, list[str]] = {}
         self._read_until = 0
         self._file: tuple[int, int] | None = None
 
     def note(self, name: str, digest: str) -> None:
-        """Remember, durably, that this machine writes the file of that name with that content.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+        """Record, durably, that this machine writes the file of that name with that content."""
         if not self.knows(name, digest):
             self._disk.append(self._path, f"{name} {digest}".encode())
 
     def knows(self, name: str, digest: str) -> bool:
-        """Whether this machine wrote the file with that content.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
-        with self._reading:
-            return digest in self._refreshed().get(name, ())
+        """Whether this machine wrote the file with that content."""
+        with self._loading:
+            return digest in self._load().get(name, ())
 
     def written(self, names: Collection[T]) -> set[T]:
-        """Those of the names under which this machine ever wrote a file here.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
-        with self._reading:
-            known = self._refreshed()
+        """The names among these under which this machine ever wrote a file here."""
+        with self._loading:
+            known = self._load()
             return {name for name in names if name in known}
 
-    def _refreshed(self) -> dict[str, list[str]]:
-        """What is known, with what any process has noted since the last look."""
+    def _load(self) -> dict[str, list[str]]:
+        """The digests by name, with the lines that any process has added since the last call."""
         try:
             with self._path.open("rb") as file:
                 found = os.fstat(file.fileno())
@@ -141,38 +136,35 @@ class Ledger:
             return self._known
         except OSError as error:
             raise unavailable(error, self._path, "read", "MEMORY_HOME") from error
-        whole = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
-        for line in whole.decode("ascii", errors="replace").splitlines():
+        complete = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
+        for line in complete.decode("ascii", errors="replace").splitlines():
             name, _, digest = line.rpartition(" ")
             if name and len(digest) == _DIGEST_CHARS:
                 self._known.setdefault(name, []).append(digest)
-        self._read_until += len(whole)
+        self._read_until += len(complete)
         return self._known
 
 
-def digest_of(data: bytes) -> str:
-    """What stands for a file's bytes in the ledger."""
+def compute_digest(data: bytes) -> str:
+    """The digest of a file's bytes in the ledger."""
     return hashlib.sha256(data).hexdigest()[:_DIGEST_CHARS]
 
 
-def digest_of_record(record: Record) -> str:
-    """What stands for a record in the ledger, however its file is spelt."""
-    return digest_of(to_json(record.as_json()))
+def compute_record_digest(record: Record) -> str:
+    """The digest of a record in the ledger, however its file is formatted."""
+    return compute_digest(to_json(record.as_json()))
 
 
 class TrustedCloud:
-    """What the user said of the cloud at this address. Implements `ports.CloudTrust`."""
+    """Whether the user trusts the cloud at this address. Implements `ports.CloudTrust`."""
 
     def __init__(self, home: Path, address: str, disk: Disk) -> None:
-        self._file = _clouds_in(home)
+        self._file = _clouds_file(home)
         self._disk = disk
         self.address = address
 
     def trusted(self) -> bool:
-        try:
-            return self.address in self._file.read()
-        except OSError:  # a file that cannot be read trusts nothing
-            return False
+        return self.address in self._file.read_or_default()
 
     def grant(self) -> None:
         every = self._file.require() | {self.address}
@@ -181,31 +173,27 @@ class TrustedCloud:
 
 
 def distrust_clouds(home: Path, disk: Disk) -> bool:
-    """Trust no cloud from now on; whether any was trusted.
+    """Trust no cloud from now on; return whether any was trusted.
 
     Raises:
         StoreUnavailableError: the file system refused.
     """
-    before = bool(trusted_clouds(home))
+    before = bool(list_trusted_clouds(home))
     if before:
         disk.remove(home / TRUSTED_CLOUDS_FILE)
     return before
 
 
-def trusted_clouds(home: Path) -> list[str]:
+def list_trusted_clouds(home: Path) -> list[str]:
     """The addresses of the clouds that the user trusts."""
-    try:
-        return sorted(_clouds_in(home).read())
-    except OSError:
-        return []
+    return sorted(_clouds_file(home).read_or_default())
 
 
-def _clouds_in(home: Path) -> _SmallFile[frozenset[str]]:
-    return _SmallFile(home / TRUSTED_CLOUDS_FILE, _parse_clouds, frozenset())
+def _clouds_file(home: Path) -> _CachedFile[frozenset[str]]:
+    return _CachedFile(home / TRUSTED_CLOUDS_FILE, _parse_clouds, frozenset())
 
 
 def _parse_clouds(data: bytes) -> frozenset[str]:
-    """The addresses in the file; what it does not say properly is not trusted."""
     try:
         fields: Any = json.loads(data)
         return frozenset(str(address) for address in cast("list[Any]", fields["clouds"]))
@@ -214,41 +202,26 @@ def _parse_clouds(data: bytes) -> frozenset[str]:
 
 
 class TrustedProjects:
-    """The projects that the user trusts, by the folder of their records (`plain_path`)."""
+    """The projects that the user trusts, by the folder of their records (`plain_path`).
+
+    What the file system refuses to write raises `StoreUnavailableError`.
+    """
 
     def __init__(self, home: Path, disk: Disk) -> None:
         self.home = home
         self.disk = disk
-        self._file = _SmallFile[Mapping[str, str]](home / TRUST_FILE, _parse_projects, {})
-
-    def name_of(self, records: str) -> str | None:
-        """The remote under which the user trusted the project of these records; None: never.
-
-        A file that cannot be read trusts nothing.
-        """
-        return self.every().get(records)
+        self._file = _CachedFile[Mapping[str, str]](home / TRUST_FILE, _parse_projects, {})
 
     def every(self) -> Mapping[str, str]:
-        """The folders of records that are trusted, each with the project's remote."""
-        try:
-            return self._file.read()
-        except OSError:
-            return {}
+        """The trusted folders of records, each with the project's remote."""
+        return self._file.read_or_default()
 
     def trust(self, records: str, name: str) -> None:
-        """Let everything in the project count from now on, as long as this is its remote.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+        """Trust the project as long as `name` is its remote."""
         self._write({**self._file.require(), records: name})
 
     def revoke(self, records: str) -> bool:
-        """Let only what this machine wrote count from now on; whether it was otherwise.
-
-        Raises:
-            StoreUnavailableError: the file system refused.
-        """
+        """Trust the project no more; return whether it was trusted."""
         every = dict(self._file.require())
         before = every.pop(records, None)
         if before is not None:
@@ -262,12 +235,12 @@ class TrustedProjects:
 
 
 @dataclass(frozen=True)
-class Owned:
+class ProjectOwnership:
     """Tells this machine's own files below a project from those of a stranger.
 
-    Implements `ports.ProjectTrust`. `machine` is the folder where only this machine writes;
-    `records` is the plain path of theirs. `address` asks git for the remote, and `name` is what the
-    project is called after it, or nothing. `folders`, below `project`, are where its memory is.
+    Implements `ports.ProjectTrust`. Only this machine writes to the folder `machine`. `records` is
+    the plain path of the folder of records. `address` reads the remote from git, and `name` is the
+    project's name by that remote, or ''. `folders`, below `project`, hold its memory.
     """
 
     machine: Path
@@ -284,22 +257,22 @@ class Owned:
         return self.address()
 
     def trusted(self) -> bool:
-        return self.trusted_as() == self.remote
+        return self.trusted_remote() == self.remote
 
-    def trusted_as(self) -> str | None:
-        return self.projects.name_of(self.records)
+    def trusted_remote(self) -> str | None:
+        return self.projects.every().get(self.records)
 
-    def vouched(self) -> bool:
+    def may_use_cloud(self) -> bool:
         return not self.name or self.trusted()
 
-    def links(self) -> list[str]:
+    def find_links(self) -> list[str]:
         found: list[str] = []
         for folder in self.folders:
             try:
                 refuse_links(self.project, folder)
             except UnsafeFileError as error:
                 found.append(str(error.filename))
-            except OSError:  # whoever needs it says so
+            except OSError:  # its reader reports it
                 continue
         return found
 
@@ -307,12 +280,11 @@ class Owned:
         self.projects.trust(self.records, self.remote)
 
     def revoke(self) -> bool:
-        project = self.projects.revoke(self.records)
-        return distrust_clouds(self.projects.home, self.projects.disk) or project
+        was_trusted = self.projects.revoke(self.records)
+        return distrust_clouds(self.projects.home, self.projects.disk) or was_trusted
 
 
 def _parse_projects(data: bytes) -> dict[str, str]:
-    """What the file says; what it does not say properly is not trusted."""
     try:
         fields: Any = json.loads(data)
         projects = cast("dict[str, dict[str, Any]]", fields["projects"])
@@ -321,12 +293,12 @@ def _parse_projects(data: bytes) -> dict[str, str]:
         return {}
 
 
-class LocalErased:
-    """Implements `ports.ErasedLog` over a file. A line that a cut tore names nothing."""
+class LocalErasedLog:
+    """Implements `ports.ErasedLog` over a file. A torn line names nothing."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._disk = disk
-        self._file = _SmallFile(folder / ERASED_FILE, _parse_erased, frozenset[RecordId]())
+        self._file = _CachedFile(folder / ERASED_FILE, _parse_erased, frozenset[RecordId]())
 
     def ids(self) -> frozenset[RecordId]:
         return self._file.require()
@@ -338,10 +310,10 @@ class LocalErased:
 
 def _parse_erased(data: bytes) -> frozenset[RecordId]:
     lines = data.decode(errors="replace").splitlines()
-    return frozenset(id_ for line in lines for id_ in _ids_in(line))
+    return frozenset(id_ for line in lines for id_ in _parse_ids(line))
 
 
-def _ids_in(line: str) -> list[RecordId]:
+def _parse_ids(line: str) -> list[RecordId]:
     try:
         names = json.loads(line)
     except ValueError:

@@ -1,13 +1,13 @@
-"""One SQLite file: opened on first use, and anew when it vanished or was replaced.
+"""One SQLite file: opened on first use, and again when it vanished or was replaced.
 
 Any number of processes share the file (WAL). Before each call its identity is compared with that
 of the file on disk, because another process may have found it broken and begun a new one. This
-module knows SQLite; it does not know what the tables of the index and the outbox mean.
+module knows SQLite. It does not know what the tables of the index and the outbox mean.
 
-The file may be anybody's: it is opened as SQLite's own advice for untrusted files says
-(https://sqlite.org/security.html). Nothing of it is run before its schema is, to the letter, the
-one that our statements make: a trigger, a view or an index of somebody else makes it a damaged
-file. Then no statement runs for longer than it may.
+The file may be anybody's, so it is opened as SQLite advises for untrusted files
+(https://sqlite.org/security.html). Nothing of it runs before its schema is, to the letter, the one
+that our statements make: a foreign trigger, view or index makes it a damaged file. No statement
+runs for longer than its limit.
 """
 
 import asyncio
@@ -44,21 +44,22 @@ _DAMAGE: Final = (
     "fts5: corruption",
 )
 
-_SHARE_PAUSE_SECONDS: Final = 0.02
+_WAL_PAUSE_SECONDS: Final = 0.02
 _ROWS_AT_ONCE: Final = 64
-"""What aiosqlite takes when rows are asked for one by one; here they never are."""
+"""The batch of aiosqlite for rows that are asked for one by one. Nothing here does that."""
 
 _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 _SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
-"""A rollback journal that ends with this names a second file, which SQLite then deletes."""
+"""A rollback journal that ends with this names a second file, which SQLite would delete."""
 
-_LONG: Final = ("VACUUM", "PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
-"""They go through the whole file, and run nothing that a schema could say."""
+_UNBOUNDED: Final = ("VACUUM", "PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
+"""Statements that go through the whole file, and run nothing that a schema contains."""
 _STEPS_BETWEEN_LOOKS: Final = 100_000
-"""Of SQLite's machine between two looks at the clock: a few milliseconds."""
+"""Instructions of SQLite between two looks at the clock: a few milliseconds."""
 _ROWS_A_LIMIT: Final = 100
+"""A batch may take the time of one statement for each so many rows."""
 
-_CAREFULLY: Final = (
+_DEFENSIVE_PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
@@ -70,27 +71,28 @@ _Identity = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Make:
-    """How a file of this kind is made, and what is said when it is not to be had.
+class DatabaseSpec:
+    """How a file of one kind is made, and which errors its users get.
 
-    `version` is kept in PRAGMA user_version. `full`: a commit is on the medium when it returns; a
-    derivative, which may be made anew, goes without. `page_bytes`: what is a little longer than
-    half a page takes up a whole one. `opening` statements are run, with the values
-    that the file was opened with, each time it is.
+    `version` is kept in PRAGMA user_version. With `full_sync` a commit is on the medium when it
+    returns, which a derivative does without. `busy` and `damaged` are the errors to raise, `advice`
+    the last sentence of `busy`. A value that is a little longer than half of `page_bytes` takes up
+    a whole page. The `opening` statements run each time the file is opened, with the values that
+    the `Database` was given.
     """
 
     schema: str
     version: int
-    full: bool
+    full_sync: bool
     busy: type[StoreError]
     damaged: type[StoreError]
-    comfort: str
+    advice: str
     page_bytes: int = 4_096
     opening: tuple[str, ...] = ()
 
 
 class Database:
-    """Statements in, rows out. `prepare` makes the folder before the file is created.
+    """Runs statements on one file. `prepare` makes the folder before the file is created.
 
     Errors name the `setting` that moves the file.
     """
@@ -98,7 +100,7 @@ class Database:
     def __init__(
         self,
         path: Path,
-        make: Make,
+        spec: DatabaseSpec,
         prepare: Callable[[], None],
         values: Mapping[str, str] | None = None,
         *,
@@ -107,7 +109,7 @@ class Database:
         self.path = path
         self._setting = setting
         self._values = values or {}
-        self._make = make
+        self._spec = spec
         self._prepare = prepare
         self._db: aiosqlite.Connection | None = None
         self._opened: _Identity | None = None
@@ -117,70 +119,54 @@ class Database:
 
     @property
     def openings(self) -> int:
-        """How often the file was opened: changes when another one took its place.
+        """How often the file was opened; it rises when another file took its place.
 
-        An inode may be used again for the next file of that name; this number is not.
+        An inode does not tell that: the next file of that name may have the same one.
         """
         return self._openings
-
-    def _current(self) -> bool:
-        return self._on_disk() == self._opened
-
-    def _on_disk(self) -> _Identity | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     async def rows(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
         """Run one statement, atomically.
 
         Raises:
-            StoreError: the file is busy for too long, or damaged, or of another version: the two
-                classes that `Make` names.
+            StoreError: the file is busy for too long, damaged, or of another version: `busy` or
+                `damaged` of the spec.
             StoreUnavailableError: the file system refused.
         """
-        with self._explaining():
+        with self._translate_errors():
             db = await self._connection()
             return list(await db.execute_fetchall(statement, values))
 
     async def change(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
-        """Run one statement that writes, never within the transaction of another call's batch.
-
-        What it returns is on the medium then, and no batch that fails takes it back.
-        """
+        """Run one statement that writes, outside of any batch of another call."""
         async with self._writing:
             return await self.rows(statement, values)
 
     async def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each of the rows, all or none of them; cancelled calls included."""
+        """Run a statement for each of the rows: all or none, even if the call is cancelled."""
         await asyncio.shield(self._write(statement, rows))
 
     async def wipe(self, *first: str) -> None:
-        """Leave nothing of deleted text in pages or in the log, after the statements `first`."""
+        """Run the statements `first`, then remove deleted text from all pages and from the log."""
         async with self._writing:
             for statement in first:
                 await self.rows(statement)
             await self.rows("VACUUM")
             await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    async def integrity(self) -> str:
-        """SQLite's own word on the file: `ok`, or what is wrong with it."""
+    async def check_integrity(self) -> str:
+        """SQLite's verdict on the file: `ok`, or what is wrong with it."""
         return str((await self.rows("PRAGMA integrity_check(1)"))[0][0])
 
     async def replace(self) -> None:
-        """Begin anew with an empty file, unless another process has done so already."""
-        broken, present = self._opened, self._on_disk()
+        """Replace the file by an empty one, unless another process has done so already."""
+        broken, present = self._opened, self._identify()
         await self._close()
         if present is not None and broken in (None, present):
             await asyncio.to_thread(self._unlink)
 
     async def aclose(self) -> None:
-        """Close the connection, after a batch that is being written; the next call opens another.
-
-        A batch outlives the call that began it, and has no other connection to end on.
-        """
+        """Close the connection once a running batch has ended; the next call opens another."""
         async with self._writing:
             await self._close()
 
@@ -194,7 +180,7 @@ class Database:
             if len(rows) == 1:
                 await self.rows(statement, rows[0])
                 return
-            with self._explaining():
+            with self._translate_errors():
                 db = await self._connection()  # the same to its end: another has no transaction
                 try:
                     await db.execute_fetchall("BEGIN IMMEDIATE")
@@ -207,28 +193,36 @@ class Database:
                     raise
 
     @contextmanager
-    def _explaining(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             with waiting_for(f"the database {self.path}"):
                 yield
         except sqlite3.Error as error:
-            raise self._explained(error) from error
-        except UnicodeEncodeError:  # half a character: nothing is wrong with the file
+            raise self._translate(error) from error
+        except UnicodeEncodeError:  # a lone surrogate: nothing is wrong with the file
             raise
         except ValueError as error:  # closed in between: another call found it broken
-            raise self._make.damaged(f"{self.path} was replaced ({error}).") from error
+            raise self._spec.damaged(f"{self.path} was replaced ({error}).") from error
 
     async def _connection(self) -> aiosqlite.Connection:
-        if self._db is not None and self._current():
+        if self._db is not None and self._identify() == self._opened:
             return self._db
         async with self._opening:
-            if self._db is None or not self._current():
+            if self._db is None or self._identify() != self._opened:
                 await self._close()
                 self._prepare()
-                self._db = await _open(self.path, self._make, self._values)
-                self._opened = self._on_disk()
+                self._db = await _open(self.path, self._spec, self._values)
+                self._opened = self._identify()
                 self._openings += 1
             return self._db
+
+    def _identify(self) -> _Identity | None:
+        """The file that stands at the path now."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _unlink(self) -> None:
         for suffix in _SUFFIXES:
@@ -240,22 +234,22 @@ class Database:
                     "other sessions of this project, then run `memory-mcp reindex`."
                 ) from error
 
-    def _explained(self, error: sqlite3.Error) -> Exception:
+    def _translate(self, error: sqlite3.Error) -> Exception:
         code = getattr(error, "sqlite_errorcode", None)
-        if code is None and _tells_of_damage(error):  # Python's own word: SQLite gave no code
+        if code is None and _means_damage(error):  # raised by Python: SQLite gave no code
             code = sqlite3.SQLITE_CORRUPT
         match code & 0xFF if isinstance(code, int) else None:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return self._make.busy(
+                return self._spec.busy(
                     f"{self.path} has been busy for {INDEX_BUSY_SECONDS_MAX:.0f} s. "
-                    f"{self._make.comfort}"
+                    f"{self._spec.advice}"
                 )
-            case sqlite3.SQLITE_ERROR if not _tells_of_damage(error):
+            case sqlite3.SQLITE_ERROR if not _means_damage(error):
                 return error  # a mistake in our statement: another file would not help
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
-                return self._make.damaged(f"{self.path} cannot be read ({printable(str(error))}).")
+                return self._spec.damaged(f"{self.path} cannot be read ({printable(str(error))}).")
             case sqlite3.SQLITE_INTERRUPT:
-                return self._make.damaged(
+                return self._spec.damaged(
                     f"{self.path} did not answer within {STATEMENT_SECONDS_MAX:.0f} s."
                 )
             case int() as kind:
@@ -268,7 +262,7 @@ class Database:
 
 
 def remedy_of(code: int, setting: str = ANY_SETTING) -> str:
-    """What helps, by SQLite's primary code. It does not say which limit of the system was met."""
+    """What helps, by SQLite's primary error code."""
     match code:
         case sqlite3.SQLITE_FULL:
             return "Free some space on that disk and try again"
@@ -290,27 +284,27 @@ def remedy_of(code: int, setting: str = ANY_SETTING) -> str:
             return "Run `memory-mcp doctor`"
 
 
-def _tells_of_damage(error: sqlite3.Error) -> bool:
-    """Whether the plainest of SQLite's errors means that tables of ours are not as we made them."""
+def _means_damage(error: sqlite3.Error) -> bool:
+    """Whether an error without a code means that our tables are not as we made them."""
     return any(sign in str(error) for sign in _DAMAGE)
 
 
-class _Bounded(sqlite3.Connection):
-    """A connection on which no statement runs for longer than it may.
+class _BoundedConnection(sqlite3.Connection):
+    """A connection on which no statement runs for longer than its limit.
 
-    The time begins when a statement does, in the thread that runs it: a statement that waits for
-    another one's end is not charged for that.
+    The time begins when a statement does, in the thread that runs it: waiting for another statement
+    does not count.
     """
 
     _until = float("inf")
 
-    def bound(self) -> None:
-        """Begin to look at the clock."""
+    def start_clock(self) -> None:
+        """Begin to interrupt statements that run out of time."""
         self.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS_BETWEEN_LOOKS)
 
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
-        long = statement.lstrip().upper().startswith(_LONG)
-        self._until = float("inf") if long else time.monotonic() + STATEMENT_SECONDS_MAX
+        unbounded = statement.lstrip().upper().startswith(_UNBOUNDED)
+        self._until = float("inf") if unbounded else time.monotonic() + STATEMENT_SECONDS_MAX
         return super().execute(statement, values)
 
     def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:
@@ -319,59 +313,64 @@ class _Bounded(sqlite3.Connection):
         return super().executemany(statement, rows)
 
 
-async def _open(path: Path, make: Make, values: Mapping[str, str]) -> aiosqlite.Connection:
-    """A connection to a file that has our tables, made now if it is new.
+async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> aiosqlite.Connection:
+    """Open a file that has our tables, made now if it is new.
 
-    A call that is cancelled here must not leave a half-opened connection, so it is waited for.
+    A cancelled call waits for the connection and closes it.
     """
-    await asyncio.to_thread(_require_files, path, make)
-    opening = asyncio.ensure_future(_connected(path))
+    await asyncio.to_thread(_require_files, path, spec)
+    opening = asyncio.ensure_future(_connect(path))
     try:
         db = await asyncio.shield(opening)
     except asyncio.CancelledError:
         await (await opening).close()
         raise
     try:
-        for statement in _CAREFULLY:
+        for statement in _DEFENSIVE_PRAGMAS:
             await db.execute_fetchall(statement)
-        await db.execute_fetchall(f"PRAGMA page_size = {make.page_bytes}")  # of a new file
-        await _share(db)
-        await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if make.full else 'NORMAL'}")
-        await db.execute_fetchall(f"PRAGMA fullfsync = {int(make.full)}")  # macOS only
+        await db.execute_fetchall(f"PRAGMA page_size = {spec.page_bytes}")  # of a new file
+        await _set_wal(db)
+        await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if spec.full_sync else 'NORMAL'}")
+        await db.execute_fetchall(f"PRAGMA fullfsync = {int(spec.full_sync)}")  # macOS only
         await db.execute_fetchall("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
         await db.execute_fetchall("BEGIN IMMEDIATE")
         version = next(iter(await db.execute_fetchall("PRAGMA user_version")))[0]
-        if version in (0, make.version):
-            await _make_tables(db, path, make, values, new=version == 0)
+        if version in (0, spec.version):
+            await _make_tables(db, path, spec, values, new=version == 0)
         await db.execute_fetchall("COMMIT")
     except BaseException:
         await db.close()
         raise
-    if version not in (0, make.version):
+    if version not in (0, spec.version):
         await db.close()
-        if version > make.version and make.full:  # not ours to begin anew
-            raise NewerSchemaError(str(path), version, make.version)
-        raise make.damaged(f"{path} is of version {version}, not {make.version}.")
+        if version > spec.version and spec.full_sync:  # not ours to begin anew
+            raise NewerSchemaError(str(path), version, spec.version)
+        raise spec.damaged(f"{path} is of version {version}, not {spec.version}.")
     return db
 
 
 async def _make_tables(
-    db: aiosqlite.Connection, path: Path, make: Make, values: Mapping[str, str], *, new: bool
+    db: aiosqlite.Connection,
+    path: Path,
+    spec: DatabaseSpec,
+    values: Mapping[str, str],
+    *,
+    new: bool,
 ) -> None:
-    """Make our tables in a new file, and let nothing else be there.
+    """Make our tables in a new file; in another one require that nothing else is there.
 
     Raises:
-        StoreError: something else is: nothing of it was run.
+        StoreError: something else is there. Nothing of it was run.
     """
     found = frozenset(map(tuple, await db.execute_fetchall(_SCHEMA_ROWS)))
-    if found != (frozenset() if new else _schema_of(make.schema)):
-        raise make.damaged(f"{path} has tables, views or triggers that are not ours.")
+    if found != (frozenset() if new else _schema_of(spec.schema)):
+        raise spec.damaged(f"{path} has tables, views or triggers that are not ours.")
     await db.execute_fetchall("PRAGMA trusted_schema = ON")  # full text search in our own triggers
     if new:
-        for statement in _statements(make.schema):
+        for statement in _statements(spec.schema):
             await db.execute_fetchall(statement)
-        await db.execute_fetchall(f"PRAGMA user_version = {make.version}")
-    for statement in make.opening:
+        await db.execute_fetchall(f"PRAGMA user_version = {spec.version}")
+    for statement in spec.opening:
         await db.execute_fetchall(statement, values)
 
 
@@ -381,7 +380,7 @@ _SCHEMA_ROWS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 @cache
 def _schema_of(script: str) -> frozenset[_SchemaRow]:
-    """What a file holds of a schema that these statements, and nobody else, made."""
+    """The rows of a schema that exactly these statements made."""
     db = sqlite3.connect(":memory:")
     try:
         for statement in _statements(script):
@@ -391,8 +390,8 @@ def _schema_of(script: str) -> frozenset[_SchemaRow]:
         db.close()
 
 
-def _require_files(path: Path, make: Make) -> None:
-    """Refuse what is no file of ours before SQLite opens it: it would follow, wait, or delete.
+def _require_files(path: Path, spec: DatabaseSpec) -> None:
+    """Refuse what is no file of ours before SQLite follows a link, waits for a pipe, or deletes.
 
     Raises:
         StoreUnavailableError: a link or a special file stands there; it is left as it is.
@@ -410,12 +409,12 @@ def _require_files(path: Path, make: Make) -> None:
                 "memories themselves are not affected."
             )
         if found.st_size > DATABASE_BYTES_MAX:
-            raise make.damaged(f"{file} has {found.st_size:,} bytes, more than any of ours.")
-        if suffix == "-journal" and _names_another(file):
-            raise make.damaged(f"{file} belongs to another program's transaction.")
+            raise spec.damaged(f"{file} has {found.st_size:,} bytes, more than any of ours.")
+        if suffix == "-journal" and _names_second_file(file):
+            raise spec.damaged(f"{file} belongs to another program's transaction.")
 
 
-def _names_another(journal: Path) -> bool:
+def _names_second_file(journal: Path) -> bool:
     try:
         with journal.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - len(_SUPER_JOURNAL)))
@@ -424,38 +423,38 @@ def _names_another(journal: Path) -> bool:
         return False
 
 
-async def _connected(path: Path) -> aiosqlite.Connection:
-    """A connection to the file, whatever is in it.
+async def _connect(path: Path) -> aiosqlite.Connection:
+    """Open the file, whatever is in it.
 
-    It is opened before aiosqlite has it: the thread of a connection that cannot be opened goes on
-    unawaited, and would answer to an event loop that may be closed by then.
+    SQLite opens it before aiosqlite does: the thread of a connection that cannot be opened would
+    run on and answer to an event loop that may be closed by then.
     """
-    found = await asyncio.to_thread(_connect, path)
-    connection = aiosqlite.Connection(lambda: found, iter_chunk_size=_ROWS_AT_ONCE)
-    # else a connection that nobody came to close would keep the process alive for ever
+
+    def connect() -> sqlite3.Connection:
+        db = sqlite3.connect(
+            path,
+            isolation_level=None,
+            timeout=INDEX_BUSY_SECONDS_MAX,
+            check_same_thread=False,
+            factory=_BoundedConnection,
+        )
+        db.start_clock()
+        if configure := getattr(db, "setconfig", None):  # from Python 3.12
+            configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
+        return db
+
+    opened = await asyncio.to_thread(connect)
+    connection = aiosqlite.Connection(lambda: opened, iter_chunk_size=_ROWS_AT_ONCE)
+    # else a connection that nobody closed would keep the process alive
     connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return await connection
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        path,
-        isolation_level=None,
-        timeout=INDEX_BUSY_SECONDS_MAX,
-        check_same_thread=False,
-        factory=_Bounded,
-    )
-    db.bound()
-    if configure := getattr(db, "setconfig", None):  # from Python 3.12
-        configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
-    return db
-
-
-async def _share(db: aiosqlite.Connection) -> None:
+async def _set_wal(db: aiosqlite.Connection) -> None:
     """Let readers and one writer work side by side (WAL).
 
-    SQLite does not wait here as it does elsewhere: where another process is just making the file,
-    it says at once that it is locked.
+    SQLite does not wait here as it does elsewhere: while another process makes the file, it says
+    at once that the file is locked.
     """
     waited = 0.0
     while True:
@@ -464,8 +463,8 @@ async def _share(db: aiosqlite.Connection) -> None:
         except sqlite3.OperationalError as error:
             if waited >= INDEX_BUSY_SECONDS_MAX or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            await asyncio.sleep(_SHARE_PAUSE_SECONDS)
-            waited += _SHARE_PAUSE_SECONDS
+            await asyncio.sleep(_WAL_PAUSE_SECONDS)
+            waited += _WAL_PAUSE_SECONDS
         else:
             return
 

@@ -1,12 +1,19 @@
-"""The index in SQLite: what goes in, and what can be asked.
+"""The index in SQLite: its queries as SQL, and the class that asks them.
 
-An index that was never completed says `IndexDamagedError` instead of answering from half of the
-memories; the use cases then fill it from the records.
+The visibility rule is `timeline.visibility`; tests/contracts prove on random timelines that this
+SQL agrees with it. An index that was never completed raises `IndexDamagedError` instead of
+answering from half of the memories; the use cases then fill it from the records.
+
+Full text: scoring is what a search costs, and most matches hold nothing but a common word. So a
+term finds records on its own only while it is rare. Commoner terms find them together with others,
+and on their own only if nothing better is left. Every term counts for every record that was found.
 """
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +24,9 @@ from memory_mcp.domain.ids import (
     RecordId,
     SegmentId,
 )
-from memory_mcp.domain.limits import QUERY_TERMS_MAX
+from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -29,25 +36,198 @@ from memory_mcp.domain.search import (
     View,
 )
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
-from memory_mcp.storage.sqlite.database import Database, Make, Rows
-from memory_mcp.storage.sqlite.queries import (
-    CANDIDATE,
-    CHAIN,
-    VISIBLE,
-    any_of,
-    around,
-    candidate,
-    filtered,
-    found_by,
-    neighbours,
-    searches,
-    trigrams,
-    view_values,
+from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
+from memory_mcp.storage.sqlite.schema import INSERT_RECORD, SCHEMA, VERSION, record_row
+
+Values = dict[str, str | int | None]
+
+CHAIN: Final = "WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain))"
+
+_ABANDONED: Final = """EXISTS (
+        WITH RECURSIVE up (id, made) AS (
+            SELECT source, record FROM source WHERE record = {row}
+            UNION
+            SELECT source.source, o.rowid FROM up JOIN record o ON o.id = up.id
+                JOIN source ON source.record = o.rowid)
+        SELECT 1 FROM up LEFT JOIN record o ON o.id = up.id
+        WHERE (o.id IS NULL AND NOT EXISTS (
+                SELECT 1 FROM suppression s WHERE s.target = up.id AND s.record = up.made))
+            OR NOT (o.segment IS NULL OR o.segment IN chain)
+            OR EXISTS (
+                SELECT 1 FROM suppression s
+                WHERE s.target = up.id AND s.buries
+                    AND (s.segment IS NULL OR s.segment IN chain)))"""
+
+# the + keeps SQLite from collecting whole segments where the newest few are wanted
+VISIBLE: Final = f"""
+    (+r.segment IS NULL OR +r.segment IN chain)
+    AND (r.expires_at IS NULL OR r.expires_at > :now)
+    AND NOT EXISTS (
+        SELECT 1 FROM suppression taker
+        WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
+            AND NOT (
+                EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
+                AND {_ABANDONED.format(row="taker.record")}))
+    AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
+"""
+
+_CONDITIONS: Final = {
+    "category": "r.category = :category",
+    # compared by the beginning's own length: no character of a key is a wildcard
+    "key": "r.key = :key AND r.key != ''",
+    "key_beginning": "r.key >= :key_beginning "
+    "AND r.key != '' AND substr(r.key, 1, length(:key_beginning)) = :key_beginning",
+    "kinds": "r.kind IN (SELECT value FROM json_each(:kinds))",
+    "phase": "r.phase = :phase",
+    "segments": "r.segment IN (SELECT value FROM json_each(:segments))",
+    "branch": "r.branch = :branch",
+    "session": "r.session = :session",
+    "since": "r.created_at >= :since",
+    "until": "r.created_at < :until",
+    # the second half lets SQLite use the index, which leaves the others out
+    "statement": "r.statement = :statement AND r.statement != ''",
+    "statements": "r.statement IN (SELECT value FROM json_each(:statements)) AND r.statement != ''",
+}
+"""The condition on `r` for each filter that is one value."""
+
+
+def view_parameters(view: View) -> Values:
+    """The named values that `CHAIN` and `VISIBLE` need."""
+    return {"chain": json.dumps(sorted(view.chain)), "now": format_time(view.now)}
+
+
+def build_filter(filters: Filters) -> tuple[str, Values]:
+    """The filters as a condition on `r`, and its named values."""
+    begins = filters.key.endswith("*")
+    values: Values = {
+        "key": None if begins else filters.key or None,
+        "key_beginning": filters.key.removesuffix("*") if begins else None,
+        "category": filters.category.casefold() or None,
+        "kinds": json.dumps(sorted(filters.kinds)) if filters.kinds else None,
+        "phase": filters.phase,
+        "segments": None if filters.segments is None else json.dumps(sorted(filters.segments)),
+        "branch": filters.branch,
+        "session": filters.session,
+        "since": format_time(filters.since) if filters.since else None,
+        "until": format_time(filters.until) if filters.until else None,
+        "statement": filters.statement or None,
+        "statements": json.dumps(sorted(filters.statements)) if filters.statements else None,
+    }
+    values = {name: value for name, value in values.items() if value is not None}
+    conditions = [_CONDITIONS[name] for name in values]
+    if not filters.by_statement:
+        conditions.insert(0, "r.recalled")
+    if not filters.includes_profile:
+        conditions.append("NOT r.profile")
+    for number, tag in enumerate(filters.tags):
+        conditions.append(f"+r.rowid IN (SELECT record FROM tag WHERE tag = :tag{number})")
+        values[f"tag{number}"] = tag.casefold()
+    if filters.durable is not None:
+        conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
+    return " AND ".join(conditions), values
+
+
+def match_any(terms: Sequence[str]) -> str:
+    """An FTS5 query for any of these words, and nothing but words."""
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def split_trigrams(term: str) -> list[str]:
+    """Every three consecutive characters of a term."""
+    return sorted({term[i : i + 3] for i in range(len(term) - 2)})
+
+
+def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
+    """FTS5 queries that share no match and together find every record with a term, best first.
+
+    `counts` says in how many records each term occurs. The first query has at most `matches_max`
+    matches, unless even the two rarest terms together have more.
+    """
+    rising = sorted((n, term) for term, n in counts.items() if n)
+    running = accumulate(count for count, _ in rising)
+    rare = [
+        term for (_, term), matches in zip(rising, running, strict=True) if matches <= matches_max
+    ]
+    common = [term for _, term in rising[len(rare) :]]
+    if not common:
+        return [match_any(rare)] if rare else []
+    if not rare and len(common) == 1:
+        return [match_any(common)]
+    first = match_any(rare) or f"{match_any(common[:1])} AND ({match_any(common[1:])})"
+    # the second half of the first query demands nothing: it lets the common terms count
+    return [
+        f"({first}) AND ({match_any([*rare, *common])})",
+        f"({match_any(common)}) NOT ({first})",
+    ]
+
+
+CANDIDATE: Final = (
+    "r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names, f.dates, f.extra"
 )
-from memory_mcp.storage.sqlite.schema import INSERT, SCHEMA, VERSION, row
+"""The columns that `parse_candidate` reads, of a record `r` and its fields `f`."""
+
+
+def parse_candidate(row: Sequence[Any]) -> Candidate:
+    """The candidate in a row of `CANDIDATE`."""
+    id_, importance, pinned, created_at, day, body, names, dates, extra = row
+    return Candidate(
+        id=RecordId(id_),
+        fields=SearchFields(body=body, names=names, dates=dates, extra=extra, day=day),
+        importance=importance,
+        pinned=bool(pinned),
+        created_at=created_at,
+    )
+
+
+_SIDES: Final = (("<", "DESC", -1), (">", "ASC", 1))
+_STEPS: Final = 2
+
+_ONE: Final = """
+    SELECT c.id AS of, {step} AS steps, c.created_at AS at, (
+        SELECT r.rowid FROM record r
+        WHERE r.session = c.session AND r.recalled AND r.id {side} c.id AND {visible}
+        ORDER BY r.id {order} LIMIT 1 OFFSET {offset}) AS row, c.day
+    FROM json_each(:ids) JOIN record c ON c.id = value
+"""
+
+_AROUND: Final = (
+    f"{CHAIN}, near AS MATERIALIZED ("
+    + " UNION ALL ".join(
+        _ONE.format(side=side, order=order, step=sign * (n + 1), offset=n, visible=VISIBLE)
+        for side, order, sign in _SIDES
+        for n in range(_STEPS)
+    )
+    + """)
+    SELECT of, steps, at, {wanted}, {candidate}
+    FROM near CROSS JOIN record r ON r.rowid = near.row CROSS JOIN fields f ON f.record = r.rowid
+    WHERE r.day = near.day
+"""
+)
+"""The neighbours of the records `:ids`, with `wanted`: whether one passes the filters."""
+
+
+def parse_neighbours(rows: Iterable[Sequence[Any]]) -> list[Neighbour]:
+    """The neighbours in rows of `_AROUND`, except those on the other side of a pause."""
+    pause_max = timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
+    return [
+        Neighbour(
+            of=RecordId(of),
+            steps=steps,
+            id=there.id,
+            fields=there.fields,
+            importance=there.importance,
+            pinned=there.pinned,
+            created_at=there.created_at,
+            wanted=bool(wanted),
+        )
+        for of, steps, at, wanted, *rest in rows
+        for there in [parse_candidate(rest)]
+        if abs(datetime.fromisoformat(at) - datetime.fromisoformat(there.created_at)) <= pause_max
+    ]
+
 
 _MATCHES_MAX: Final = 1_000
-"""How many matches one search scores, the newest first: what it costs follows from this."""
+"""Matches that one search scores, the newest first. This bounds what a search costs."""
 
 _LOOKED_AT: Final = 1.5
 """How many of the best are first asked whether they are visible, for each that is wanted."""
@@ -57,17 +237,12 @@ _NEAREST: Final = 4
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
 
-_NOTHING: Final[Mapping[str, Any]] = {}
-
 _SEEN_MAX: Final = 20
-"""Of terms in so few records those are counted that can be seen; in more, a few change nothing."""
+"""Terms in at most this many records are counted in visible records only."""
 
 _ID_PART: Final = re.compile(r"[0-9a-f-]+")
 
-_TRIGRAM: Final = 3
-
 _SPELLINGS_MAX: Final = 30
-"""Terms that share most with an unknown one."""
 
 _GONE: Final = """WITH RECURSIVE doomed (id) AS (
     SELECT target FROM erasure UNION SELECT value FROM json_each(:also) UNION
@@ -79,9 +254,9 @@ gone (id) AS (
         WHERE r.id = doomed.id AND NOT EXISTS (
             SELECT 1 FROM erasure same JOIN record other ON other.rowid = same.record
             WHERE same.target = mine.target AND other.id NOT IN (SELECT id FROM doomed))))"""
-"""What is to be erased, and whatever was made of it: it repeats the words.
+"""The records to erase, and those derived from them, which repeat their words.
 
-A record that orders an erasure stays, unless others that stay order the same.
+A record that orders an erasure stays, unless another record that stays orders the same.
 """
 
 _ORDERED: Final = f"""{_GONE},
@@ -90,20 +265,18 @@ ordered (id, eraser) AS (
     SELECT value, '' FROM json_each(:also) UNION
     SELECT r.id, ordered.eraser FROM ordered JOIN source ON source.source = ordered.id
         JOIN record r ON r.rowid = source.record)"""
-"""The same, with the record that orders each; nobody's name for what is asked about `also`."""
+"""The same, with the record that orders each; '' for those of `also`."""
 
 _ORDERS: Final = "EXISTS (SELECT 1 FROM erasure WHERE record = r.rowid)"
-"""The record says that others are to be erased."""
+"""The record orders an erasure."""
 
-_TEXTS: Final = ("text", "spelling")
-
-_MAKE: Final = Make(
+_INDEX_DATABASE: Final = DatabaseSpec(
     schema=SCHEMA,
     version=VERSION,
-    full=False,
+    full_sync=False,
     busy=IndexBusyError,
     damaged=IndexDamagedError,
-    comfort="The memories are safe; try again.",
+    advice="The memories are safe; try again.",
     page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
 )
 
@@ -111,7 +284,7 @@ _MAKE: Final = Make(
 class SqliteIndex:
     """Implements `ports.SearchIndex`.
 
-    `fields_of` says what of a record is searched; `prepare` makes the folder before the file is
+    `fields_of` says what of a record is searched. `prepare` makes the folder before the file is
     created.
     """
 
@@ -125,44 +298,47 @@ class SqliteIndex:
     ) -> None:
         self.path = path
         self._fields_of = fields_of
-        self.file = Database(path, _MAKE, prepare, setting=setting)
-        self._complete = 0  # the opening that is known to be complete
+        self.file = Database(path, _INDEX_DATABASE, prepare, setting=setting)
+        self._complete = 0  # the number of the opening that is known to be complete
 
     async def add(self, records: Sequence[Record]) -> None:
         if records:
-            rows = [row(record, self._fields_of(record)) for record in records]
-            await self.file.write(INSERT, rows)
+            rows = [record_row(record, self._fields_of(record)) for record in records]
+            await self.file.write(INSERT_RECORD, rows)
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
         if record_ids:
-            rows = [(id_,) for id_ in record_ids]
-            await self.file.write("DELETE FROM record WHERE id = ?", rows)
-            await self.file.wipe(*(f"INSERT INTO {t} ({t}) VALUES ('optimize')" for t in _TEXTS))
+            await self.file.write("DELETE FROM record WHERE id = ?", [(id_,) for id_ in record_ids])
+            await self.file.wipe(
+                "INSERT INTO text (text) VALUES ('optimize')",
+                "INSERT INTO spelling (spelling) VALUES ('optimize')",
+            )
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
-        some = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
-        values = {} if among is None else {"ids": json.dumps(sorted(among))}
-        return set(_ids(await self.file.rows(f"SELECT id FROM record{some}", values)))
+        condition = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
+        values = {} if among is None else {"ids": _as_list(among)}
+        return set(_ids(await self.file.rows(f"SELECT id FROM record{condition}", values)))
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         (_, records), *rows = await self.read(
             "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
-            {"terms": json.dumps(sorted(terms))},
+            {"terms": _as_list(terms)},
         )
         counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-        few = [term for term, n in counts.items() if 0 < n <= _SEEN_MAX]
-        return CorpusStatistics(records, counts | await self._seen(few, view))
+        rare = [term for term, n in counts.items() if 0 < n <= _SEEN_MAX]
+        return CorpusStatistics(records, counts | await self._count_visible(rare, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        if len(term) < _TRIGRAM:
+        trigrams = split_trigrams(term)
+        if not trigrams:
             return []
         rows = await self.read(
             "SELECT term.term, records FROM spelling JOIN term ON number = spelling.rowid "
             "WHERE spelling MATCH :parts ORDER BY spelling.rank, term.term LIMIT :limit",
-            {"parts": any_of(trigrams(term)), "limit": _SPELLINGS_MAX},
+            {"parts": match_any(trigrams), "limit": _SPELLINGS_MAX},
         )
-        return [(r[0], r[1]) for r in rows]
+        return [(row[0], row[1]) for row in rows]
 
     async def match(
         self,
@@ -175,11 +351,11 @@ class SqliteIndex:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
         found: dict[RecordId, Candidate] = {}
-        for looked_for in searches(rarest, _MATCHES_MAX):
+        for query in plan_text_queries(rarest, _MATCHES_MAX):
             some = _MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
-            best, settled = await self._best(looked_for, view, filters, limit, some)
-            if not settled and some < _MATCHES_MAX:
-                best, _ = await self._best(looked_for, view, filters, limit, _MATCHES_MAX)
+            best, certain = await self._find_best(query, view, filters, limit, some)
+            if not certain and some < _MATCHES_MAX:
+                best, _ = await self._find_best(query, view, filters, limit, _MATCHES_MAX)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -188,22 +364,30 @@ class SqliteIndex:
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
-        statement, values = around(filters)
-        ids = json.dumps(sorted(record_ids))
-        rows = await self.read(statement, {**view_values(view), **values, "ids": ids})
-        return neighbours(rows)
+        condition, values = build_filter(filters)
+        rows = await self.read(
+            _AROUND.format(wanted=condition, candidate=CANDIDATE),
+            {**view_parameters(view), **values, "ids": _as_list(record_ids)},
+        )
+        return parse_neighbours(rows)
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
-        found, values = found_by(filters, best=best)
-        return _ids(await self.read(found, {**view_values(view), **values, "limit": limit}))
+        condition, values = build_filter(filters)
+        order = "r.pinned DESC, r.importance DESC, r.id DESC" if best else "r.id DESC"
+        rows = await self.read(
+            f"{CHAIN} SELECT r.id FROM record r WHERE {condition} AND {VISIBLE} "
+            f"ORDER BY {order} LIMIT :limit",
+            {**view_parameters(view), **values, "limit": limit},
+        )
+        return _ids(rows)
 
     async def count(self, view: View, filters: Filters) -> int:
-        condition, values = filtered(filters)
+        condition, values = build_filter(filters)
         rows = await self.read(
             f"{CHAIN} SELECT count(*) FROM record r WHERE {condition} AND {VISIBLE}",
-            {**view_values(view), **values},
+            {**view_parameters(view), **values},
         )
         return rows[0][0]
 
@@ -211,20 +395,20 @@ class SqliteIndex:
         rows = await self.read(
             f"{CHAIN} SELECT r.id FROM record r "
             f"WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.recalled AND {VISIBLE}",
-            {**view_values(view), "ids": json.dumps(sorted(record_ids))},
+            {**view_parameters(view), "ids": _as_list(record_ids)},
         )
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(rows))
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
         found: list[RecordId] = []
-        wanted = record_id.encode(errors="replace").decode()  # half a character is mistyped too
+        wanted = record_id.encode(errors="replace").decode()  # a lone surrogate may be mistyped
         for side, order in (("<=", "DESC"), (">", "ASC")):
             rows = await self.read(
                 f"{CHAIN} SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
                 f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
-                {**view_values(view), "id": wanted},
+                {**view_parameters(view), "id": wanted},
             )
-            found.extend(RecordId(r[0]) for r in rows)
+            found.extend(_ids(rows))
         return found
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
@@ -239,7 +423,7 @@ class SqliteIndex:
             f"{chain} SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
             "ORDER BY r.id LIMIT :limit",
             {
-                **(view_values(view) if view else {}),
+                **(view_parameters(view) if view else {}),
                 "part": part,
                 "after": f"{part}g",
                 "length": len(part),
@@ -251,18 +435,18 @@ class SqliteIndex:
     async def moves(self) -> list[RecordId]:
         return _ids(await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id"))
 
-    async def of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
+    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
         rows = await self.read(
             "SELECT id FROM record WHERE segment IN (SELECT value FROM json_each(:segments))",
-            {"segments": json.dumps(sorted(segments))},
+            {"segments": _as_list(segments)},
         )
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(rows))
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
-        others = "" if orders else f" AND NOT {_ORDERS}"
+        condition = "" if orders else f" AND NOT {_ORDERS}"
         rows = await self.read(
             "SELECT segment, max(id) FROM record r "
-            f"WHERE segment IS NOT NULL{others} GROUP BY segment"
+            f"WHERE segment IS NOT NULL{condition} GROUP BY segment"
         )
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
@@ -270,9 +454,9 @@ class SqliteIndex:
         rows = await self.read(
             "SELECT target FROM suppression "
             "WHERE segment IN (SELECT value FROM json_each(:segments))",
-            {"segments": json.dumps(sorted(segments))},
+            {"segments": _as_list(segments)},
         )
-        return {RecordId(r[0]) for r in rows}
+        return set(_ids(rows))
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         rows = await self.read(
@@ -281,7 +465,7 @@ class SqliteIndex:
                 SELECT r.id FROM made JOIN source ON source.source = made.id
                     JOIN record r ON r.rowid = source.record)
             SELECT id FROM made WHERE id NOT IN (SELECT value FROM json_each(:ids))""",
-            {"ids": json.dumps(sorted(record_ids))},
+            {"ids": _as_list(record_ids)},
         )
         return set(_ids(rows))
 
@@ -289,11 +473,11 @@ class SqliteIndex:
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]:
         some = "SELECT id FROM record" if among is None else "SELECT value FROM json_each(:ids)"
-        values = {} if among is None else {"ids": json.dumps(sorted(among))}
+        values = {} if among is None else {"ids": _as_list(among)}
         rows = await self.file.rows(
             f"{_ORDERED} SELECT id, eraser FROM ordered "
             f"WHERE id IN ({some}) AND id IN (SELECT id FROM gone)",
-            {**values, "also": json.dumps(sorted(also))},
+            {**values, "also": _as_list(also)},
         )
         found: dict[RecordId, set[RecordId]] = {}
         for target, eraser in rows:
@@ -301,14 +485,13 @@ class SqliteIndex:
         return found
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
-        values = {"also": json.dumps(sorted(also))}
-        return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone", values)))
+        return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone", {"also": _as_list(also)})))
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         rows = await self.read(
             "SELECT target FROM erasure WHERE record IN ("
             "SELECT rowid FROM record WHERE id IN (SELECT value FROM json_each(:ids)))",
-            {"ids": json.dumps(sorted(record_ids))},
+            {"ids": _as_list(record_ids)},
         )
         return set(_ids(rows))
 
@@ -318,20 +501,19 @@ class SqliteIndex:
         )
 
     async def findings(self, *, repair: bool) -> list[Finding]:
-        """SQLite's own word on the file. A broken one is rebuilt by whoever asks it next."""
         try:
-            said = await self.file.integrity()
+            verdict = await self.file.check_integrity()
         except IndexDamagedError as error:
-            said = str(error)
+            verdict = str(error)
         except StoreUnavailableError as error:  # a link or a folder in its place, or no access
             return [Finding("index-unusable", "should", str(error), "Then look again.")]
-        if said == "ok":
+        if verdict == "ok":
             return []
         if repair:
             await self.reset()
         return [
             Finding(
-                "index-damaged", "should", f"{self.path}: {said}",
+                "index-damaged", "should", f"{self.path}: {verdict}",
                 "It is a derivative: `memory-mcp reindex` makes it anew.", repaired=repair,
             )
         ]  # fmt: skip
@@ -342,42 +524,43 @@ class SqliteIndex:
     async def aclose(self) -> None:
         await self.file.aclose()
 
-    async def read(self, statement: str, values: Mapping[str, Any] = _NOTHING) -> Rows:
-        """Rows of a file that holds every record: half of the memories must not pass for all.
+    async def read(self, statement: str, values: Mapping[str, Any] | None = None) -> Rows:
+        """Run a query on an index that holds every record.
 
         Raises:
             IndexDamagedError: not every record is in.
         """
-        rows = await self.file.rows(statement, values)
-        if self._complete != self.file.openings:  # looked at once for each file
-            known = await self.file.rows("SELECT count(*) FROM complete")
-            if not known[0][0]:
+        rows = await self.file.rows(statement, values or {})
+        if self._complete != self.file.openings:  # checked once for each file
+            complete = await self.file.rows("SELECT count(*) FROM complete")
+            if not complete[0][0]:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
 
-    async def _seen(self, terms: Sequence[str], view: View) -> dict[str, int]:
-        """In how many visible records each of these is: what is hidden must not tell of itself."""
+    async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
+        """Count the visible records with each term, so that hidden ones do not show in it."""
         if not terms:
             return {}
         one = (
             "SELECT {0}, count(*) FROM text CROSS JOIN record r ON r.rowid = text.rowid "
             f"WHERE text MATCH :t{{0}} AND {VISIBLE}"
         )
+        queries = {f"t{n}": match_any([term]) for n, term in enumerate(terms)}
         rows = await self.read(
             f"{CHAIN} " + " UNION ALL ".join(one.format(place) for place in range(len(terms))),
-            {**view_values(view), **{f"t{n}": any_of([term]) for n, term in enumerate(terms)}},
+            {**view_parameters(view), **queries},
         )
         return {terms[int(row[0])]: int(row[1]) for row in rows}
 
-    async def _best(
-        self, looked_for: str, view: View, filters: Filters, limit: int, looked_at: int
+    async def _find_best(
+        self, query: str, view: View, filters: Filters, limit: int, looked_at: int
     ) -> tuple[list[Candidate], bool]:
-        """The best visible ones of the best `looked_at` matches, and whether that settles it.
+        """The best visible records of the best `looked_at` matches, and whether that is certain.
 
-        It does not if there are more that are as good as the last of these, or better.
+        It is not if other matches may be as good as the last of these, or better.
         """
-        condition, values = filtered(filters)
+        condition, values = build_filter(filters)
         (looked, worst, *_), *rows = await self.read(
             f"""{CHAIN}, best AS MATERIALIZED (
                 SELECT row, cost FROM (
@@ -391,12 +574,17 @@ class SqliteIndex:
                 WHERE {condition} AND {VISIBLE}
                 ORDER BY cost, r.id DESC LIMIT :limit)""",
             {
-                **view_values(view), **values, "match": looked_for, "limit": limit,
+                **view_parameters(view), **values, "match": query, "limit": limit,
                 "looked_at": looked_at,
             },
         )  # fmt: skip
-        settled = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
-        return [candidate(r[1:]) for r in rows], settled
+        certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
+        return [parse_candidate(row[1:]) for row in rows], certain
+
+
+def _as_list(values: Collection[str]) -> str:
+    """The values as SQL's `json_each` reads them."""
+    return json.dumps(sorted(values))
 
 
 def _ids(rows: Rows) -> list[RecordId]:

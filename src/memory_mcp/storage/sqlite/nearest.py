@@ -1,7 +1,7 @@
-"""Finds the nearest vectors by their signs: the only part of the index that needs numpy.
+"""Find the nearest vectors by their signs. Only this part of the index needs numpy.
 
-Signs say a little less than whole vectors and cost an eighth of int8: 100,000 of 384 dimensions
-are 5 MB, compared in a millisecond. The best are looked at whole afterwards.
+Signs say a little less than whole vectors and take an eighth of the room of int8: 100,000 of 384
+dimensions are 5 MB, compared in a millisecond. The caller compares the nearest whole afterwards.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 _Bits = NDArray[np.uint64]
 
 
-def signs_of_query(pooled: bytes) -> bytes:
-    """The signs of a question's vector, as those of memories are kept."""
+def pack_query_signs(pooled: bytes) -> bytes:
+    """The signs of a question's vector, packed as those of memories are."""
     bits = np.frombuffer(pooled, dtype="<f4") > 0
     return np.packbits(np.pad(bits, (0, -len(bits) % 64))).tobytes()
 
 
-class Signs:
-    """The signs of one embedder's chunks of one width: number, segment and bits, numbers rising.
+class SignIndex:
+    """The number, segment and signs of one embedder's chunks, in the order of their numbers.
 
-    `width` is in bytes, as `signs_of_query` makes them.
+    `width` is that of the packed signs, in bytes.
     """
 
     def __init__(self, width: int) -> None:
@@ -35,11 +35,11 @@ class Signs:
 
     @property
     def last(self) -> int:
-        """The newest number that is in."""
+        """The newest number; 0 if there is none."""
         return int(self._numbers[-1]) if len(self) else 0
 
-    def take_in(self, rows: Sequence[tuple[int, str | None, bytes]]) -> None:
-        """Rows of number, segment and signs, newer than the last and of this width."""
+    def append(self, rows: Sequence[tuple[int, str | None, bytes]]) -> None:
+        """Add rows of number, segment and signs, newer than the last."""
         if not rows:
             return
         fresh = np.frombuffer(b"".join(row[2] for row in rows), np.uint64)
@@ -50,30 +50,32 @@ class Signs:
         numbers = np.array([row[0] for row in rows], np.int64)
         self._numbers = np.concatenate((self._numbers, numbers))
 
-    def nearest(
+    def find_nearest(
         self,
         signs: bytes,
         segments: Collection[str],
         count: int,
         among: Iterable[int] | None = None,
     ) -> list[int]:
-        """The numbers of those that share most signs, best first: of these segments or of none."""
+        """The chunks that share most signs, nearest first, in these segments or in none."""
         if not len(self):
             return []
-        asked = np.frombuffer(signs, np.uint64)
-        apart = np.zeros(len(self), np.uint16)
-        for column, word in zip(self._bits, asked, strict=True):
-            apart += np.bitwise_count(column ^ word)
-        seen = [code for name, code in self._codes.items() if name is None or name in segments]
+        query = np.frombuffer(signs, np.uint64)
+        distance = np.zeros(len(self), np.uint16)
+        for column, word in zip(self._bits, query, strict=True):
+            distance += np.bitwise_count(column ^ word)
+        codes_seen = [
+            code for name, code in self._codes.items() if name is None or name in segments
+        ]
         allowed = np.zeros(len(self._codes), np.bool_)
-        allowed[seen] = True
-        there = allowed[self._segments]
+        allowed[codes_seen] = True
+        eligible = allowed[self._segments]
         if among is not None:
-            there &= np.isin(self._numbers, np.fromiter(among, np.int64), assume_unique=True)
-        apart[~there] = np.iinfo(np.uint16).max
-        count = min(count, int(there.sum()))
+            eligible &= np.isin(self._numbers, np.fromiter(among, np.int64), assume_unique=True)
+        distance[~eligible] = np.iinfo(np.uint16).max
+        count = min(count, int(eligible.sum()))
         if count == 0:
             return []
-        best = np.argpartition(apart, count - 1)[:count]
-        best = best[np.lexsort((-self._numbers[best], apart[best]))]
+        best = np.argpartition(distance, count - 1)[:count]
+        best = best[np.lexsort((-self._numbers[best], distance[best]))]
         return self._numbers[best].tolist()

@@ -1,16 +1,19 @@
 """The outbox in SQLite: what the cloud has not confirmed yet, and what it is known to hold.
 
-    parcel      a record on its way (add) or on its way out (delete)
+The tables keep their first names, because the files of earlier versions have them:
+
+    parcel      an outbox entry: a record to add or to delete over there
     ledger      records that the cloud is known to hold, or to hold no longer
-    standing    whether the cloud may be asked at all
+    standing    the circuit breaker
+    seen_until  the pull cursor
     pulled      records that came in from a cloud, whichever it was
 
-Write order, and why: a parcel is noted before its record is written, so that no acknowledged record
-is ever missing here. A cut in between leaves a parcel without a record, which the delivery drops.
+Write order, and why: an entry is noted before its record is written, so that no acknowledged record
+is ever missing here. A cut in between leaves an entry without a record, which the delivery drops.
 No text is kept here: what is forgotten need not be looked for in this file.
 
-Notes and fates go in through views, one row each, so that a set of them is one transaction, and
-triggers keep the rules whichever process writes.
+New entries and outcomes go in through the views `letter` and `fate`, one row each. So a set of them
+is one transaction, and triggers keep the rules whichever process writes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,24 +25,24 @@ from uuid import uuid4
 
 from memory_mcp.domain.cloud import (
     Accepted,
-    Claim,
-    Dead,
-    Done,
+    CircuitState,
+    Confirmed,
+    DeadLetter,
+    DeadLettered,
+    DeliveryOutcome,
     Dropped,
-    Fate,
-    Later,
-    Letter,
-    Lost,
-    Parcel,
-    Standing,
-    Tally,
-    Undelivered,
+    Lease,
+    NewEntry,
+    OutboxCounts,
+    OutboxEntry,
+    RetryLater,
+    Vanished,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_ADDS_MAX, BATCH_IDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.errors import StoreDamagedError, StoreError, StoreUnavailableError
-from memory_mcp.storage.sqlite.database import Database, Make
+from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
 
 _VERSION: Final = 2
 """Kept in PRAGMA user_version."""
@@ -132,7 +135,7 @@ END;
 
 _ELSEWHERE: Final = "WHERE NOT EXISTS (SELECT 1 FROM address WHERE at = :at)"
 
-ADDRESSED: Final = (
+RESET_FOR_NEW_ADDRESS: Final = (
     f"""UPDATE parcel SET stage = 'new', was = 'new', alone = 0, attempts = 0, lost = 0, dead = 0,
         lease = NULL, lease_until = 0 {_ELSEWHERE}""",
     f"DELETE FROM ledger {_ELSEWHERE}",
@@ -140,29 +143,26 @@ ADDRESSED: Final = (
     f"DELETE FROM standing {_ELSEWHERE}",
     f"INSERT OR REPLACE INTO address SELECT 1, :at {_ELSEWHERE}",
 )
-"""Run when the file is opened: what is known of one cloud says nothing of another."""
+"""Run when the file is opened: what is known of one cloud says nothing of another one."""
 
-OUTBOX: Final = Make(
+OUTBOX_DATABASE: Final = DatabaseSpec(
     schema=_SCHEMA,
     version=_VERSION,
-    full=True,
+    full_sync=True,
     busy=StoreUnavailableError,
     damaged=StoreDamagedError,
-    comfort="Another session is delivering; try again.",
+    advice="Another session is delivering; try again.",
 )
-"""How its file is made and opened, whoever looks into it."""
-
 
 OUTBOX_FILE: Final = "outbox.sqlite3"
 _SETTING: Final = "MEMORY_HOME"
 
-_SHOWN: Final = 10
-"""Dead parcels named one by one; the others are counted."""
-
+_NAMED_MAX: Final = 10
+"""Dead letters that are named one by one; the others are counted."""
 
 _FIRST: Final = """NOT EXISTS (SELECT 1 FROM parcel older
     WHERE older.record = parcel.record AND older.seq < parcel.seq AND NOT older.dead)"""
-"""Of the parcels of one record: what is noted later waits for what was noted before."""
+"""An entry waits for the older entries of its record."""
 
 _CLAIM: Final = f"""
 WITH due AS MATERIALIZED (
@@ -184,28 +184,27 @@ RETURNING seq, record, op, was, attempts, lost, alone, noted_at
 class SqliteOutbox:
     """Implements `ports.Outbox`. `prepare` makes the folder before the file is created.
 
-    `address` names the cloud and the namespace. With another one than before, nothing is known of
-    what is there, and everything that is on its way begins anew.
+    `address` names the cloud and the namespace. If it differs from the one in the file, nothing is
+    known of what is there, and every entry begins again.
     """
 
     def __init__(self, path: Path, prepare: Callable[[], None], address: str = "") -> None:
         self.path = path
-        self._file = Database(
-            path, replace(OUTBOX, opening=ADDRESSED), prepare, {"at": address}, setting=_SETTING
-        )
+        spec = replace(OUTBOX_DATABASE, opening=RESET_FOR_NEW_ADDRESS)
+        self._file = Database(path, spec, prepare, {"at": address}, setting=_SETTING)
 
-    async def note(self, letters: Sequence[Letter], now: float) -> None:
-        if letters:
-            rows = [(letter.record, letter.op, int(letter.quiet), now) for letter in letters]
+    async def note(self, entries: Sequence[NewEntry], now: float) -> None:
+        if entries:
+            rows = [(entry.record, entry.op, int(entry.quiet), now) for entry in entries]
             await self._file.write("INSERT INTO letter VALUES (?, ?, ?, ?)", rows)
 
-    async def claim(self, now: float, until: float) -> Claim | None:
+    async def claim(self, now: float, until: float) -> Lease | None:
         token = uuid4().hex
         rows = await self._file.change(_CLAIM, {"now": now, "until": until, "token": token})
         if not rows:
             return None
-        parcels = tuple(
-            Parcel(
+        entries = tuple(
+            OutboxEntry(
                 seq=seq,
                 record=RecordId(record),
                 op=op,
@@ -219,50 +218,46 @@ class SqliteOutbox:
                 rows, key=itemgetter(0)
             )
         )
-        return Claim(token, parcels[0].op, parcels[0].stage, parcels)
+        return Lease(token, entries[0].op, entries[0].stage, entries)
 
-    async def settle(self, claim: Claim, fates: Mapping[int, Fate]) -> None:
-        rows = [(seq, claim.token, *_fields(fate)) for seq, fate in fates.items()]
+    async def record_outcomes(self, lease: Lease, outcomes: Mapping[int, DeliveryOutcome]) -> None:
+        rows = [(seq, lease.token, *_outcome_row(outcome)) for seq, outcome in outcomes.items()]
         if rows:
             await self._file.write("INSERT INTO fate VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    async def hurry(self, now: float) -> None:
+    async def make_all_due(self, now: float) -> None:
         await self._file.change(
             "UPDATE parcel SET quiet = 0, due = min(due, :now) WHERE NOT dead", {"now": now}
         )
 
     async def known(self) -> set[RecordId]:
-        rows = await self._file.rows(
-            "SELECT record FROM ledger WHERE there UNION "
-            "SELECT record FROM parcel WHERE op = 'add' AND NOT dead"
+        return await _read_ids(
+            self._file,
+            "SELECT record FROM ledger WHERE there "
+            "UNION SELECT record FROM parcel WHERE op = 'add' AND NOT dead",
         )
-        return {RecordId(row[0]) for row in rows}
 
     async def gone(self) -> set[RecordId]:
-        rows = await self._file.rows(
+        return await _read_ids(
+            self._file,
             "SELECT record FROM ledger WHERE NOT there "
-            "UNION SELECT record FROM parcel WHERE op = 'delete' AND NOT dead"
+            "UNION SELECT record FROM parcel WHERE op = 'delete' AND NOT dead",
         )
-        return {RecordId(row[0]) for row in rows}
 
     async def mark(self, record_ids: Collection[RecordId]) -> None:
-        if record_ids:
-            rows = [(record_id,) for record_id in sorted(record_ids)]
-            await self._file.write("INSERT OR IGNORE INTO ledger VALUES (?, 1)", rows)
+        await _write_ids(self._file, "INSERT OR IGNORE INTO ledger VALUES (?, 1)", record_ids)
 
     async def unmark(self, record_ids: Collection[RecordId]) -> None:
-        if record_ids:
-            rows = [(record_id,) for record_id in sorted(record_ids)]
-            await self._file.write("DELETE FROM ledger WHERE record = ? AND there", rows)
+        await _write_ids(self._file, "DELETE FROM ledger WHERE record = ? AND there", record_ids)
 
-    async def seen_until(self) -> str:
+    async def load_pull_cursor(self) -> str:
         rows = await self._file.rows("SELECT at FROM seen_until")
         return rows[0][0] if rows else ""
 
-    async def see_until(self, at: str) -> None:
+    async def save_pull_cursor(self, at: str) -> None:
         await self._file.change("INSERT OR REPLACE INTO seen_until VALUES (1, ?)", (at,))
 
-    async def tally(self) -> Tally:
+    async def counts(self) -> OutboxCounts:
         ((pending, quiet, checking, dead, next_due, delivered),) = await self._file.rows(
             "SELECT count(*) FILTER (WHERE NOT dead AND NOT quiet AND stage != 'accepted'), "
             "count(*) FILTER (WHERE NOT dead AND quiet), "
@@ -271,39 +266,38 @@ class SqliteOutbox:
             f"min(max(due, lease_until)) FILTER (WHERE NOT dead AND NOT quiet AND {_FIRST}), "
             "(SELECT count(*) FROM ledger WHERE there) FROM parcel"
         )
-        lost = await self._file.rows(
-            f"SELECT record, op, error FROM parcel WHERE dead ORDER BY seq DESC LIMIT {_SHOWN}"
+        dead_letters = await self._file.rows(
+            f"SELECT record, op, error FROM parcel WHERE dead ORDER BY seq DESC LIMIT {_NAMED_MAX}"
         )
-        return Tally(
+        return OutboxCounts(
             pending=pending,
             quiet=quiet,
             checking=checking,
             delivered=delivered,
             dead=dead,
-            undelivered=tuple(Undelivered(RecordId(r), op, error) for r, op, error in lost),
+            dead_letters=tuple(DeadLetter(RecordId(r), op, error) for r, op, error in dead_letters),
             next_due=next_due,
-            standing=await self.standing(),
+            circuit=await self.circuit(),
         )
 
-    async def standing(self) -> Standing:
+    async def circuit(self) -> CircuitState:
         rows = await self._file.rows("SELECT failures, paused_until, blocked, reason FROM standing")
-        return Standing(*rows[0]) if rows else Standing()
+        return CircuitState(*rows[0]) if rows else CircuitState()
 
-    async def stand(self, standing: Standing) -> None:
+    async def save_circuit(self, circuit: CircuitState) -> None:
         await self._file.change(
             "INSERT OR REPLACE INTO standing VALUES (1, ?, ?, ?, ?)",
-            (standing.failures, standing.paused_until, standing.blocked, standing.reason),
+            (circuit.failures, circuit.paused_until, circuit.blocked, circuit.reason),
         )
 
     async def findings(self, *, repair: bool) -> list[Finding]:
-        """SQLite's own word on the file, and what the cloud will never take."""
         if not self.path.exists():
             return []
         try:
-            said = await self._file.integrity()
-            tally = await self.tally() if said == "ok" else Tally()
+            verdict = await self._file.check_integrity()
+            counts = await self.counts() if verdict == "ok" else OutboxCounts()
         except StoreDamagedError as error:
-            said, tally = str(error), Tally()
+            verdict, counts = str(error), OutboxCounts()
         except StoreError as error:  # of a newer version, or held by another session
             return [Finding("outbox-unusable", "should", str(error), "Nothing is lost.")]
         found = [
@@ -311,14 +305,14 @@ class SqliteOutbox:
                 "undelivered", "should", f"{dead.op} of {dead.record} was refused: {dead.error}",
                 "The memory is safe here. `memory-mcp sync --push-all` tries once more.",
             )
-            for dead in tally.undelivered
+            for dead in counts.dead_letters
         ]  # fmt: skip
-        if said != "ok":
+        if verdict != "ok":
             if repair:
                 await self._file.replace()
             found.append(
                 Finding(
-                    "outbox-damaged", "should", f"{self.path}: {said}",
+                    "outbox-damaged", "should", f"{self.path}: {verdict}",
                     "`memory-mcp doctor --repair` begins it anew; then `memory-mcp sync "
                     "--push-all` finds out what the cloud lacks.", repaired=repair,
                 )
@@ -329,40 +323,47 @@ class SqliteOutbox:
         await self._file.aclose()
 
 
-def _fields(fate: Fate) -> tuple[str, float, str, int, int]:
-    """A fate as the rest of a row of the view `fate`: what, due, error, unsent, alone."""
-    match fate:
+def _outcome_row(outcome: DeliveryOutcome) -> tuple[str, float, str, int, int]:
+    """The rest of a row of the view `fate`: what, due, error, unsent, alone."""
+    match outcome:
         case Accepted(due):
             return "accepted", due, "", 0, 0
-        case Done():
+        case Confirmed():
             return "done", 0, "", 0, 0
-        case Later(due, error, unsent, alone):
+        case RetryLater(due, error, unsent, alone):
             return "later", due, error, int(unsent), int(alone)
-        case Lost(due, error):
+        case Vanished(due, error):
             return "lost", due, error, 0, 0
-        case Dead(error):
+        case DeadLettered(error):
             return "dead", 0, error, 0, 0
         case Dropped():
             return "dropped", 0, "", 0, 0
         case _:
-            assert_never(fate)
+            assert_never(outcome)
+
+
+async def _read_ids(file: Database, query: str) -> set[RecordId]:
+    return {RecordId(row[0]) for row in await file.rows(query)}
+
+
+async def _write_ids(file: Database, statement: str, record_ids: Collection[RecordId]) -> None:
+    if record_ids:
+        await file.write(statement, [(record_id,) for record_id in sorted(record_ids)])
 
 
 class SqlitePulledRecords:
     """Implements `ports.PulledRecords`. `prepare` makes the folder before the file is created."""
 
     def __init__(self, path: Path, prepare: Callable[[], None]) -> None:
-        self._file = Database(path, OUTBOX, prepare, setting=_SETTING)
+        self._file = Database(path, OUTBOX_DATABASE, prepare, setting=_SETTING)
 
     async def note(self, record_ids: Collection[RecordId]) -> None:
-        if record_ids:
-            rows = [(record_id,) for record_id in sorted(record_ids)]
-            await self._file.write("INSERT OR IGNORE INTO pulled VALUES (?)", rows)
+        await _write_ids(self._file, "INSERT OR IGNORE INTO pulled VALUES (?)", record_ids)
 
     async def ids(self) -> set[RecordId]:
         if not self._file.path.exists():  # nothing ever came in: no file for that
             return set()
-        return {RecordId(row[0]) for row in await self._file.rows("SELECT record FROM pulled")}
+        return await _read_ids(self._file, "SELECT record FROM pulled")
 
     async def aclose(self) -> None:
         await self._file.aclose()

@@ -1,9 +1,9 @@
 """The tables of the index and its vectors, and a record as a row of them.
 
-A record goes in through the view `incoming`, one row each; triggers spread it over the tables, so
-that adding a record is one statement and therefore atomic. The same statement queues it for every
-known embedder. What an embedder made of it goes in through the view `encoded`, one row for each
-chunk. Deleting from `record` takes the rest along.
+A record goes in through the view `incoming`, one row each. Triggers spread it over the tables, so
+that adding a record is one statement and therefore atomic; the same statement queues it for every
+known embedder. Its vectors go in through the view `encoded`, one row for each chunk. Deleting from
+`record` removes the rest.
 """
 
 import json
@@ -74,21 +74,21 @@ BEGIN
 END;
 """
 
-KEEP: Final = f"INSERT INTO encoded VALUES ({', '.join('?' * 7)})"
+INSERT_ENCODED: Final = f"INSERT INTO encoded VALUES ({', '.join('?' * 7)})"
 
 _Row = tuple[str, str, int, bytes, bytes, bytes, int]
 
 
-def kept(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iterator[_Row]:
-    """Rows of `encoded`."""
+def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iterator[_Row]:
+    """The chunks as rows of the view `encoded`."""
     for record_id, passage in made.items():
         for number, chunk in enumerate(passage):
-            signs = signs_of(chunk)
+            signs = pack_signs(chunk)
             crc = checksum(signs, chunk)
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-def signs_of(chunk: Chunk) -> bytes:
+def pack_signs(chunk: Chunk) -> bytes:
     """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
     bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
     bits += "0" * (-len(bits) % 64)
@@ -96,12 +96,12 @@ def signs_of(chunk: Chunk) -> bytes:
 
 
 def checksum(signs: bytes, chunk: Chunk) -> int:
-    """What a row must add up to."""
+    """The checksum of a row."""
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
 VERSION: Final = 6
-"""Kept in PRAGMA user_version. Another number: the index is made anew from the records."""
+"""Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 SCHEMA: Final = f"""
 CREATE TABLE record (
@@ -245,13 +245,13 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
 
 _Value = str | int | None
 
 
-def row(record: Record, fields: SearchFields) -> Sequence[_Value]:
-    """The record as a row of `incoming`. Categories and tags are folded: filters ignore case."""
+def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
+    """The record as a row of `incoming`. Categories and tags are folded, as filters ignore case."""
     return (
         record.id,
         record.kind,

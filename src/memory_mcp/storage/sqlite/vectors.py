@@ -1,8 +1,8 @@
 """The vectors in SQLite, in the same file as the records they are of.
 
 The signs of all pooled vectors are kept in memory, because comparing them one by one in SQL would
-take a second: what other processes add is taken in before each search, what they remove drops out
-when the best are looked up in the tables.
+take a second. What other processes add is loaded before each search. What they remove drops out
+when the nearest are looked up in the tables.
 """
 
 import json
@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
-from memory_mcp.storage.sqlite.index import SqliteIndex
-from memory_mcp.storage.sqlite.queries import (
+from memory_mcp.storage.sqlite.index import (
     CANDIDATE,
     CHAIN,
     VISIBLE,
-    candidate,
-    filtered,
-    view_values,
+    SqliteIndex,
+    build_filter,
+    parse_candidate,
+    view_parameters,
 )
-from memory_mcp.storage.sqlite.schema import KEEP, checksum, kept
+from memory_mcp.storage.sqlite.schema import INSERT_ENCODED, checksum, encoded_rows
 
 if TYPE_CHECKING:
-    from memory_mcp.storage.sqlite.nearest import Signs  # numpy
+    from memory_mcp.storage.sqlite.nearest import SignIndex  # numpy
 
 _NUMBER: Final = "(SELECT number FROM embedder WHERE identity = :embedder)"
 
@@ -33,34 +33,34 @@ _WHOLE: Final = """
     CAST(signs AS BLOB) AS signs, CAST(coalesce(pooled, '') AS BLOB) AS pooled,
     CAST(coalesce(tokens, '') AS BLOB) AS tokens, crc
 """
-"""What a checksum is over, and the checksum; a row that lost its whole vector has none.
+"""The columns that the checksum covers, and the checksum; without a whole vector there is none.
 
-One flipped bit makes bytes a text that cannot be read: they are bytes whatever they say they are.
+The casts read bytes as bytes even if one flipped bit calls them text.
 """
 
-_SLICE: Final = f"""
+_CHECKED_ROWS: Final = f"""
     SELECT number, {_WHOLE} FROM vector LEFT JOIN vector_whole USING (number)
     WHERE number > :last ORDER BY number LIMIT :limit
 """
-_SLICE_ROWS: Final = 1_000
+_CHECKED_ROWS_MAX: Final = 1_000
 """Rows checked at once: 2 MB of a file that may be of hundreds."""
 
-_LOST: Final = """
+_UNENCODED: Final = """
     SELECT count(*) FROM embedder e CROSS JOIN record r WHERE r.recalled
         AND NOT EXISTS (SELECT 1 FROM vector WHERE record = r.rowid AND embedder = e.number)
         AND NOT EXISTS (
             SELECT 1 FROM encoding WHERE record = r.rowid AND embedder = e.number)
 """
-"""Who has no vector and is not waiting for one."""
+"""Counts the records that have no vector and wait for none."""
 
 _LOOKED_AT: Final = 1.5
-"""How many of the nearest are first asked whether they are visible, for each that is wanted."""
+"""How many of the nearest are first checked for visibility, for each that is wanted."""
 
 _MORE: Final = 4
-"""How many times as many are asked next, if too few of them were."""
+"""How many times as many are checked next, if too few of them were visible."""
 
 _FEW_PASS: Final = 30
-"""If among so many for each that is wanted too few pass the filters, only those are looked at."""
+"""If among this many for each that is wanted too few pass, the filters are applied first."""
 
 
 class SqliteVectors:
@@ -69,7 +69,7 @@ class SqliteVectors:
     def __init__(self, index: SqliteIndex) -> None:
         self._index = index
         self._file = index.file
-        self._signs: dict[tuple[str, int], Signs] = {}
+        self._signs: dict[tuple[str, int], SignIndex] = {}
         self._opening = 0
 
     async def claim(
@@ -100,9 +100,9 @@ class SqliteVectors:
         if not made:
             return
         try:
-            await self._file.write(KEEP, list(kept(embedder, made)))
+            await self._file.write(INSERT_ENCODED, list(encoded_rows(embedder, made)))
         except BaseException:
-            self._signs = {}  # a search in between saw rows whose numbers others will get
+            self._signs = {}  # a search in between saw numbers that other rows will get
             raise
 
     async def missing(self, embedder: str) -> int:
@@ -117,23 +117,23 @@ class SqliteVectors:
     async def near(
         self, embedder: str, pooled: bytes, view: View, filters: Filters, limit: int
     ) -> list[Candidate]:
-        from memory_mcp.storage.sqlite.nearest import signs_of_query  # noqa: PLC0415  # numpy
+        from memory_mcp.storage.sqlite.nearest import pack_query_signs  # noqa: PLC0415  # numpy
 
-        if not (asked := signs_of_query(pooled)):
+        if not (query := pack_query_signs(pooled)):
             return []
-        signs = await self._taken_in(embedder, len(asked))
+        signs = await self._load_signs(embedder, len(query))
         among: list[int] | None = None
         found: dict[RecordId, Candidate] = {}
         looked, looked_at = 0, int(limit * _LOOKED_AT)
         while True:
-            numbers = signs.nearest(asked, view.chain, looked_at, among)
-            for one in await self._visible(numbers[looked:], view, filters, limit):
-                found.setdefault(one.id, one)
+            numbers = signs.find_nearest(query, view.chain, looked_at, among)
+            for candidate in await self._load_visible(numbers[looked:], view, filters, limit):
+                found.setdefault(candidate.id, candidate)
             if len(found) >= limit or len(numbers) < looked_at:
                 return list(found.values())[:limit]
             looked, looked_at = looked_at, looked_at * _MORE
             if among is None and filters != Filters() and looked_at > limit * _FEW_PASS:
-                among = await self._passing(embedder, filters)
+                among = await self._filter_chunks(embedder, filters)
                 looked, looked_at = 0, int(limit * _LOOKED_AT)
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors:
@@ -155,25 +155,27 @@ class SqliteVectors:
         return StoredVectors(found, damaged)
 
     async def damaged(self) -> int:
-        rows = await self._index.read(_LOST)
+        rows = await self._index.read(_UNENCODED)
         found: int = rows[0][0]
         last = 0
-        while rows := await self._file.rows(_SLICE, {"last": last, "limit": _SLICE_ROWS}):
+        while rows := await self._file.rows(
+            _CHECKED_ROWS, {"last": last, "limit": _CHECKED_ROWS_MAX}
+        ):
             found += sum(checksum(r[1], Chunk(r[2], r[3])) != r[4] for r in rows)
             last = rows[-1][0]
         return found
 
-    async def let_go(self, embedder: str, since: datetime) -> None:
+    async def drop_unused(self, embedder: str, since: datetime) -> None:
         await self._file.change(
             "DELETE FROM embedder WHERE identity != :embedder AND used_at < :since",
             {"embedder": embedder, "since": format_time(since)},
         )
 
-    async def _taken_in(self, embedder: str, width: int) -> "Signs":
-        """The signs of this width as they are in the file now; others are not comparable."""
-        from memory_mcp.storage.sqlite.nearest import Signs  # noqa: PLC0415  # numpy
+    async def _load_signs(self, embedder: str, width: int) -> "SignIndex":
+        """Bring the signs of this width up to date; others cannot be compared with them."""
+        from memory_mcp.storage.sqlite.nearest import SignIndex  # noqa: PLC0415  # numpy
 
-        signs = self._signs.setdefault((embedder, width), Signs(width))
+        signs = self._signs.setdefault((embedder, width), SignIndex(width))
         rows = await self._index.read(
             f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
             JOIN record r ON r.rowid = v.record
@@ -183,29 +185,29 @@ class SqliteVectors:
         )
         if self._opening != self._file.openings:  # another file: nothing of it is known
             self._signs, self._opening = {}, self._file.openings
-            return await self._taken_in(embedder, width)
-        signs.take_in([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
+            return await self._load_signs(embedder, width)
+        signs.append([(r[0], r[1], r[2]) for r in rows if r[0] > signs.last])
         return signs
 
-    async def _visible(
+    async def _load_visible(
         self, numbers: list[int], view: View, filters: Filters, limit: int
     ) -> list[Candidate]:
         """The visible records of these chunks, nearest first, each once."""
-        condition, values = filtered(filters)
+        condition, values = build_filter(filters)
         rows = await self._file.rows(
             f"""{CHAIN} SELECT {CANDIDATE}
             FROM json_each(:numbers) AS n CROSS JOIN vector v ON v.number = n.value
             CROSS JOIN record r ON r.rowid = v.record CROSS JOIN fields f ON f.record = r.rowid
             WHERE {condition} AND {VISIBLE} ORDER BY n.key""",
-            {**view_values(view), **values, "numbers": json.dumps(numbers)},
+            {**view_parameters(view), **values, "numbers": json.dumps(numbers)},
         )
         found = {row[0]: row for row in reversed(rows)}
         order = dict.fromkeys(row[0] for row in rows)
-        return [candidate(found[id_]) for id_ in order][:limit]
+        return [parse_candidate(found[id_]) for id_ in order][:limit]
 
-    async def _passing(self, embedder: str, filters: Filters) -> list[int]:
-        """The numbers of all chunks whose records pass the filters, visible or not."""
-        condition, values = filtered(filters)
+    async def _filter_chunks(self, embedder: str, filters: Filters) -> list[int]:
+        """The numbers of the chunks whose records pass the filters, visible or not."""
+        condition, values = build_filter(filters)
         condition = condition.replace("+r.rowid", "r.rowid")  # here a tag's records are few
         rows = await self._file.rows(
             f"""SELECT v.number FROM record r

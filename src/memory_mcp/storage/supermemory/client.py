@@ -5,21 +5,27 @@ document in its answers, the metadata field `memory_id` says which record it is.
 shapes: the vendor's OpenAPI document of SDK 5.0.1.
 
 Request bodies are closed: the service refuses an unknown field. Answers may have more fields than
-we read. A list has no more items than were asked for, and the first that is wrong ends the reading:
-of a million wrong ones, each would be an error of its own.
+we read. A list has no more items than were asked for, and validation stops at the first wrong one:
+a million wrong items would be a million errors.
 """
 
 import asyncio
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, ValidationError
 
-from memory_mcp.domain.cloud import Listing, RemoteDocument, RemoteHit, RemoteProfile, Stored, Test
-from memory_mcp.domain.cloud import State as DocumentState
+from memory_mcp.domain.cloud import (
+    DocumentPage,
+    DocumentState,
+    MetadataCondition,
+    RemoteDocument,
+    RemoteHit,
+    RemoteProfile,
+    StoredDocument,
+)
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.limits import (
     BATCH_IDS_MAX,
@@ -36,12 +42,15 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
     StoreUnavailableError,
 )
+from memory_mcp.storage.threads import run_in_daemon_thread
+
+if TYPE_CHECKING:
+    from memory_mcp.storage.supermemory.http import HttpClient  # httpx
 
 Json = dict[str, Any]
 
 
-def fields(document: RemoteDocument) -> Json:
-    """A document to add, under our id."""
+def _document_fields(document: RemoteDocument) -> Json:
     return {
         "id": document.id,
         "content": document.content,
@@ -50,14 +59,14 @@ def fields(document: RemoteDocument) -> Json:
     }
 
 
-def task(*, extract: bool) -> Json:
-    """What to do with it: keep it verbatim, or draw facts from it at once."""
+def _task_fields(*, extract: bool) -> Json:
+    """The fields that say what to do with it: keep it verbatim, or draw facts from it at once."""
     return {"taskType": "memory", "dreaming": "instant"} if extract else {"taskType": "superrag"}
 
 
-def filtered(tests: Sequence[Test]) -> Json:
-    """The tests as the service's filter: all of them must hold."""
-    operands = [part for test in tests for part in _operands(test)]
+def _filter_fields(conditions: Sequence[MetadataCondition]) -> Json:
+    """The conditions as the service's filter: all of them must hold."""
+    operands = [part for condition in conditions for part in _filter_operands(condition)]
     match operands:
         case []:
             return {}
@@ -67,26 +76,22 @@ def filtered(tests: Sequence[Test]) -> Json:
             return {"filter": {"operator": "and", "operands": operands}}
 
 
-def _operands(test: Test) -> list[Json]:
-    operator = "arrayContains" if test.contains else "neq" if test.unlike else "eq"
+def _filter_operands(condition: MetadataCondition) -> list[Json]:
+    operator = "arrayContains" if condition.contains else "neq" if condition.negated else "eq"
     parts: list[Json] = [
-        {"field": test.field, "operator": operator, "value": value} for value in test.values
+        {"field": condition.field, "operator": operator, "value": value}
+        for value in condition.values
     ]
-    if test.contains or test.unlike or len(parts) == 1:
+    if condition.contains or condition.negated or len(parts) == 1:
         return parts
     return [{"operator": "or", "operands": parts}]
 
 
-Metadata = dict[str, Any]
-Count = int
-
 _NAMED_MAX = 1_000
-"""Items of a list that is as long as the request was, or as the service sees fit."""
+"""Items of a list whose length the service or the request decides."""
 
 
-class AcceptedAnswer(BaseModel):
-    """A document was taken for processing."""
-
+class _AcceptedAnswer(BaseModel):
     id: str = Field(min_length=1)
     status: str = Field(min_length=1)
 
@@ -98,12 +103,10 @@ class _BatchItem(BaseModel):
     details: str = ""
 
 
-class BatchAnswer(BaseModel):
-    """Some, all or none were taken."""
-
+class _BatchAnswer(BaseModel):
     results: Annotated[list[_BatchItem], FailFast(), Field(max_length=_NAMED_MAX)]
-    count: Count
-    failed: Count
+    count: int
+    failed: int
 
 
 class _DeleteFailure(BaseModel):
@@ -111,10 +114,8 @@ class _DeleteFailure(BaseModel):
     error: str
 
 
-class DeletedAnswer(BaseModel):
-    """Each id was tried on its own."""
-
-    count: Count
+class _DeletedAnswer(BaseModel):
+    count: int
     errors: Annotated[list[_DeleteFailure], FailFast(), Field(max_length=_NAMED_MAX)]
 
 
@@ -123,12 +124,12 @@ class _System(BaseModel):
     createdAt: str  # noqa: N815  # the service's names
 
 
-class DocumentAnswer(BaseModel):
+class _DocumentAnswer(BaseModel):
     """A document, or a row of a listing."""
 
     id: str
     content: str | None = None
-    metadata: Metadata
+    metadata: Json
     system: _System
 
 
@@ -138,16 +139,14 @@ class _Pagination(BaseModel):
     totalPages: FiniteFloat  # noqa: N815
 
 
-class ListAnswer(BaseModel):
-    """A page of documents."""
-
-    documents: Annotated[list[DocumentAnswer], FailFast(), Field(max_length=BATCH_IDS_MAX)]
+class _ListAnswer(BaseModel):
+    documents: Annotated[list[_DocumentAnswer], FailFast(), Field(max_length=BATCH_IDS_MAX)]
     pagination: _Pagination
 
 
 class _Source(BaseModel):
     id: str
-    metadata: Metadata = Field(default_factory=Metadata)
+    metadata: Json = Field(default_factory=Json)
 
 
 class _Included(BaseModel):
@@ -157,14 +156,12 @@ class _Included(BaseModel):
 class _Hit(BaseModel):
     memory: str = ""
     chunk: str = ""
-    metadata: Metadata
+    metadata: Json
     similarity: FiniteFloat
     included: _Included = _Included()
 
 
-class SearchAnswer(BaseModel):
-    """Passages, best first."""
-
+class _SearchAnswer(BaseModel):
     results: Annotated[list[_Hit], FailFast(), Field(max_length=REMOTE_HITS_MAX)]
     searchTime: FiniteFloat  # noqa: N815
 
@@ -178,37 +175,29 @@ class _Facts(BaseModel):
     dynamic: Annotated[list[_Fact], FailFast(), Field(max_length=_NAMED_MAX)]
 
 
-class ProfileAnswer(BaseModel):
-    """What the service made of a namespace."""
-
+class _ProfileAnswer(BaseModel):
     profile: _Facts
 
 
-class NamespacesAnswer(BaseModel):
-    """The namespaces that the key may see: proof that the server speaks v5."""
-
+class _NamespacesAnswer(BaseModel):
     namespaces: list[Any]
     pagination: _Pagination
 
 
-if TYPE_CHECKING:
-    from memory_mcp.storage.supermemory.http import Wire  # httpx
-
-
 A = TypeVar("A", bound=BaseModel)
-T = TypeVar("T")
-Taken = dict[RecordId, str | None]
+DeliveryAnswers = dict[RecordId, str | None]
+"""For each document why the service refused it; None: accepted."""
 
 _NAMESPACE: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
 _THRESHOLD: Final = 0.3
-"""Similarity below which the service need not answer (its own default, said aloud)."""
+"""The least similarity of an answer: the service's own default."""
 
 
 class Supermemory:
     """Implements `ports.Remote`.
 
-    `key` is asked with the first request, not before, and in a thread: somebody may have to unlock
-    a keyring. Without one (a server on this machine) none is sent.
+    `key` is called with the first request, in a thread: somebody may have to unlock a keyring. An
+    empty key (a server on this machine) is not sent.
     """
 
     def __init__(
@@ -223,42 +212,44 @@ class Supermemory:
         self._key = key
         self._search_seconds = search_seconds
         self._mode = "hybrid" if extraction else "chunks"
-        self._wire: Wire | None = None
-        self._opening: asyncio.Task[Wire] | None = None
+        self._http: HttpClient | None = None
+        self._opening: asyncio.Task[HttpClient] | None = None
 
     async def deliver(
         self, namespace: str, documents: Sequence[RemoteDocument]
     ) -> Mapping[RecordId, str | None]:
-        answers: Taken = {}
+        answers: DeliveryAnswers = {}
         for extract in sorted({document.extract for document in documents}):
-            alike = [document for document in documents if document.extract is extract]
-            add = self._add_batch if len(alike) > 1 else self._add
-            # what was taken before a failure counts; the others are not named
+            batch = [document for document in documents if document.extract is extract]
+            add = self._add_batch if len(batch) > 1 else self._add
+            # after a failure the documents that were accepted before count; the others are unknown
             with suppress(RemoteError) if answers else nullcontext():
-                answers |= await add(namespace, alike)
+                answers |= await add(namespace, batch)
         return answers
 
-    async def get(self, namespace: str, record_id: RecordId) -> Stored | None:
-        space = _in(namespace)
+    async def get(self, namespace: str, record_id: RecordId) -> StoredDocument | None:
         if not is_record_id(record_id):  # as `..` it would name another route
             return None
-        said = await self._ask("GET", f"{space}/document/{record_id}", missing=True)
-        if said is None:
+        path = f"{_namespace_path(namespace)}/document/{record_id}"
+        answer = await self._ask("GET", path, or_missing=True)
+        if answer is None:
             return None
-        found = await _read(DocumentAnswer, said)
-        return Stored(record_id, found.content, found.metadata, _state(found.system.status))
+        found = await _parse(_DocumentAnswer, answer)
+        return StoredDocument(record_id, found.content, found.metadata, _state(found.system.status))
 
     async def erase(self, namespace: str, record_ids: Sequence[RecordId]) -> Mapping[RecordId, str]:
-        said = await self._ask("DELETE", f"{_in(namespace)}/document", {"ids": list(record_ids)})
-        answer = await _read(DeletedAnswer, said)
+        path = f"{_namespace_path(namespace)}/document"
+        answer = await _parse(
+            _DeletedAnswer, await self._ask("DELETE", path, {"ids": list(record_ids)})
+        )
         failed = {RecordId(each.id): _error(each.error) for each in answer.errors}
         if failed.keys() <= set(record_ids):
             return failed
-        # named by ids of its own: which of ours they are is for whoever looks to find out
+        # the service named ids of its own: any of ours may be meant
         return dict.fromkeys(record_ids, _error("; ".join(sorted(set(failed.values())))))
 
     async def search(
-        self, namespace: str, query: str, tests: Sequence[Test], limit: int
+        self, namespace: str, query: str, conditions: Sequence[MetadataCondition], limit: int
     ) -> list[RemoteHit]:
         body: Json = {
             "query": query,
@@ -266,11 +257,12 @@ class Supermemory:
             "limit": limit,
             "threshold": _THRESHOLD,
             "include": {"documents": True},
-            **filtered(tests),
+            **_filter_fields(conditions),
         }
-        path = f"{_in(namespace)}/search"
-        said = await self._ask("POST", path, body, seconds=self._search_seconds)
-        answer = await _read(SearchAnswer, said)
+        path = f"{_namespace_path(namespace)}/search"
+        answer = await _parse(
+            _SearchAnswer, await self._ask("POST", path, body, seconds=self._search_seconds)
+        )
         hits: list[RemoteHit] = []
         for hit in answer.results:
             source = hit.included.document
@@ -283,16 +275,16 @@ class Supermemory:
     async def listing(
         self,
         namespace: str,
-        tests: Sequence[Test],
+        conditions: Sequence[MetadataCondition],
         page: int,
         *,
         content: bool = False,
         newest_first: bool = False,
-    ) -> Listing:
-        said = await self._ask(
+    ) -> DocumentPage:
+        answer = await self._ask(
             "POST",
-            f"{_in(namespace)}/list/documents",
-            {"include": {"content": content}, **filtered(tests)},
+            f"{_namespace_path(namespace)}/list/documents",
+            {"include": {"content": content}, **_filter_fields(conditions)},
             params={
                 "page": page,
                 "limit": BATCH_IDS_MAX,
@@ -300,28 +292,30 @@ class Supermemory:
                 "order": "desc" if newest_first else "asc",
             },
         )
-        answer = await _read(ListAnswer, said)
-        rows = [(_our_id(row.metadata, row.id), row) for row in answer.documents]
-        return Listing(
+        found = await _parse(_ListAnswer, answer)
+        return DocumentPage(
             documents=tuple(
-                Stored(
+                StoredDocument(
                     record_id,
                     row.content,
                     row.metadata,
                     _state(row.system.status),
                     row.system.createdAt,
                 )
-                for record_id, row in rows
-                if record_id
+                for row in found.documents
+                if (record_id := _our_id(row.metadata, row.id))
             ),
-            total=int(answer.pagination.totalItems),
-            more=bool(rows) and page < answer.pagination.totalPages,
+            total=int(found.pagination.totalItems),
+            more=bool(found.documents) and page < found.pagination.totalPages,
         )
 
-    async def profile(self, namespace: str, tests: Sequence[Test]) -> RemoteProfile:
-        path = f"{_in(namespace)}/profile"
-        said = await self._ask("POST", path, filtered(tests), seconds=self._search_seconds)
-        facts = (await _read(ProfileAnswer, said)).profile
+    async def profile(
+        self, namespace: str, conditions: Sequence[MetadataCondition]
+    ) -> RemoteProfile:
+        path = f"{_namespace_path(namespace)}/profile"
+        body = _filter_fields(conditions)
+        answer = await self._ask("POST", path, body, seconds=self._search_seconds)
+        facts = (await _parse(_ProfileAnswer, answer)).profile
         return RemoteProfile(
             static=tuple(_fact(fact.memory) for fact in facts.static),
             dynamic=tuple(_fact(fact.memory) for fact in facts.dynamic),
@@ -329,38 +323,44 @@ class Supermemory:
 
     async def probe(self) -> None:
         try:
-            said = await self._ask("GET", "/ns", params={"limit": 1})
+            answer = await self._ask("GET", "/ns", params={"limit": 1})
         except RemoteRejectedError as error:
             raise RemoteRejectedError(
                 f"{error} This server does not speak Supermemory's v5: see SUPERMEMORY_BASE_URL."
             ) from error
-        await _read(NamespacesAnswer, said)
+        await _parse(_NamespacesAnswer, answer)  # proof that the server speaks v5
 
     async def aclose(self) -> None:
-        wire, self._wire = self._wire, None
+        http, self._http = self._http, None
         if self._opening is not None:
             self._opening.cancel()
-        if wire is not None:
-            await wire.aclose()
+        if http is not None:
+            await http.aclose()
 
-    async def _add(self, namespace: str, documents: Sequence[RemoteDocument]) -> Taken:
+    async def _add(self, namespace: str, documents: Sequence[RemoteDocument]) -> DeliveryAnswers:
         (document,) = documents
-        body = {**fields(document), **task(extract=document.extract)}
-        said = await self._ask("POST", f"{_in(namespace)}/document", body)
-        answer = await _read(AcceptedAnswer, said)
+        body = {**_document_fields(document), **_task_fields(extract=document.extract)}
+        path = f"{_namespace_path(namespace)}/document"
+        answer = await _parse(_AcceptedAnswer, await self._ask("POST", path, body))
         return {document.id: "failed" if answer.status == "failed" else None}
 
-    async def _add_batch(self, namespace: str, documents: Sequence[RemoteDocument]) -> Taken:
-        body = {"documents": [fields(d) for d in documents], **task(extract=documents[0].extract)}
-        said = await self._ask("POST", f"{_in(namespace)}/document/batch", body)
+    async def _add_batch(
+        self, namespace: str, documents: Sequence[RemoteDocument]
+    ) -> DeliveryAnswers:
+        body = {
+            "documents": [_document_fields(d) for d in documents],
+            **_task_fields(extract=documents[0].extract),
+        }
+        path = f"{_namespace_path(namespace)}/document/batch"
+        answer = await _parse(_BatchAnswer, await self._ask("POST", path, body))
         ours = {document.id for document in documents}
-        answers: Taken = {}
-        for item in (await _read(BatchAnswer, said)).results:
-            failed = item.status in ("error", "failed")
-            answers[RecordId(item.id)] = (
-                _error(item.error or item.details or item.status) if failed else None
-            )
-        return {record_id: said for record_id, said in answers.items() if record_id in ours}
+        answers: DeliveryAnswers = {}
+        for item in answer.results:
+            if (record_id := RecordId(item.id)) in ours:
+                failed = item.status in ("error", "failed")
+                reason = item.error or item.details or item.status
+                answers[record_id] = _error(reason) if failed else None
+        return answers
 
     async def _ask(
         self,
@@ -370,63 +370,37 @@ class Supermemory:
         *,
         params: Mapping[str, str | int] | None = None,
         seconds: float = REMOTE_DELIVERY_SECONDS_MAX,
-        missing: bool = False,
+        or_missing: bool = False,
     ) -> Json | None:
-        wire = self._wire
-        if wire is None:
+        http = self._http
+        if http is None:
             if self._opening is None or self._opening.done():  # one question for all who wait
-                self._opening = asyncio.create_task(_in_a_thread(self._open))
+                self._opening = asyncio.create_task(run_in_daemon_thread(self._open))
             try:
-                wire = await asyncio.shield(self._opening)
+                http = await asyncio.shield(self._opening)
             except StoreUnavailableError as error:  # the keyring; its message says what to do
                 raise RemoteBlockedError(str(error)) from error
-            self._wire = wire
-        return await wire.ask(
-            method, path, seconds=seconds, body=body, params=params, missing=missing
+            self._http = http
+        return await http.ask(
+            method, path, seconds=seconds, body=body, params=params, or_missing=or_missing
         )
 
-    def _open(self) -> "Wire":
-        from memory_mcp.storage.supermemory.http import Wire  # noqa: PLC0415  # httpx
+    def _open(self) -> "HttpClient":
+        from memory_mcp.storage.supermemory.http import HttpClient  # noqa: PLC0415  # httpx
 
-        return Wire(self._base_url, self._key())
-
-
-async def _in_a_thread(call: Callable[[], T]) -> T:
-    """Like `asyncio.to_thread`, but no process waits for it at its end.
-
-    Somebody may be asked to unlock a keyring, and may not be there.
-    """
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
-
-    def tell(tell: Callable[[Any], None], what: object) -> None:
-        if not answer.done():
-            tell(what)
-
-    def run() -> None:
-        try:
-            result = call()
-        except Exception as error:  # noqa: BLE001  # raised where it is awaited
-            told: tuple[Callable[[Any], None], object] = (answer.set_exception, error)
-        else:
-            told = (answer.set_result, result)
-        with suppress(RuntimeError):  # the loop is over
-            loop.call_soon_threadsafe(tell, *told)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await answer
+        return HttpClient(self._base_url, self._key())
 
 
-def _in(namespace: str) -> str:
-    """The path of a namespace; nothing that is handed in can lead out of it."""
+def _namespace_path(namespace: str) -> str:
+    """The path of a namespace; no name leads out of it."""
     if _NAMESPACE.fullmatch(namespace) is None:
         raise AssertionError(f"no namespace: {namespace!r}")
     return f"/ns/{namespace}"
 
 
-async def _read(shape: type[A], said: Json | None) -> A:
+async def _parse(shape: type[A], answer: Json | None) -> A:
     try:
-        return await asyncio.to_thread(shape.model_validate, said or {})
+        return await asyncio.to_thread(shape.model_validate, answer or {})
     except ValidationError as error:
         raise RemoteUnavailableError(
             f"The service answered in a shape that is not its own ({error.error_count()} fields)."

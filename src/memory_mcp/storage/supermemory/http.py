@@ -1,11 +1,11 @@
-"""One place that speaks HTTP to the cloud, and the only one that imports httpx.
+"""HTTP to the cloud. Only this module imports httpx.
 
-It is imported with the first request, because httpx takes longer to import than a memory takes to
-store. What comes back counts only as JSON: a portal or proxy in between answers 200 and 404 too,
-and neither may be taken for the service's word. Ids and status codes are logged, nothing else.
+It is imported with the first request, because importing httpx takes longer than storing a memory.
+Only JSON counts as an answer: a portal or proxy in between answers 200 and 404 too, and neither is
+the service's word. Ids and status codes are logged, nothing else.
 
 The other end may lie. An answer is read under one deadline and up to a size, as it comes and as it
-unpacks (one layer of gzip; httpx would unpack any number of them at once), parsed in a thread, and
+unpacks (one layer of gzip; httpx would unpack any number of them). It is parsed in a thread, and
 its words are cleaned before an error repeats them.
 """
 
@@ -42,12 +42,12 @@ Json = dict[str, Any]
 
 _LOG: Final = logging.getLogger("memory_mcp.cloud")
 _GZIP: Final = 16 + zlib.MAX_WBITS
-"""For zlib: with the header of gzip."""
+"""Tells zlib to expect the header of gzip."""
 
 _CONNECTIONS_MAX: Final = 10
 
 _BUSY_SECONDS: Final = 10.0
-"""How long to leave alone what is still being worked on (409)."""
+"""How long to wait after a conflict (409): the service is still at work on the document."""
 
 _REMEDIES: Final[dict[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "Check the key: SUPERMEMORY_API_KEY, or `memory-mcp login`.",
@@ -55,14 +55,14 @@ _REMEDIES: Final[dict[int, str]] = {
     HTTPStatus.FORBIDDEN: "The key or the plan does not allow it.",
 }
 
-_AGAIN: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_TEMPORARY: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
 
-class Wire:
-    """Requests with a key; answers as JSON, or a `RemoteError`. Redirects are not followed.
+class HttpClient:
+    """Sends requests with a key. Answers are JSON, or a `RemoteError`. Follows no redirect.
 
     Raises:
-        RemoteBlockedError: what the environment says of proxies and certificates cannot be used.
+        RemoteBlockedError: the proxies or certificates of the environment cannot be used.
     """
 
     def __init__(self, base_url: str, key: str) -> None:
@@ -95,21 +95,21 @@ class Wire:
         seconds: float,
         body: Json | None = None,
         params: Mapping[str, str | int] | None = None,
-        missing: bool = False,
+        or_missing: bool = False,
     ) -> Json | None:
-        """The answer; None if it is a 404 and that was said to be one (`missing`)."""
+        """Send a request and return the answer; None for a 404 with `or_missing`."""
         try:
             async with time_limit(f"the cloud ({self._name})", seconds):
-                asked = self._client.stream(
+                request = self._client.stream(
                     method,
                     path,
                     json=body,
                     params=params,
                     timeout=httpx.Timeout(seconds, connect=REMOTE_CONNECT_SECONDS_MAX),
                 )
-                async with asked as response:
-                    data = await _body(response)
-                said = await asyncio.to_thread(_json, data, success=response.is_success)
+                async with request as response:
+                    data = await _read_body(response)
+                answer = await asyncio.to_thread(_parse_answer, data, success=response.is_success)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise RemoteUnavailableError(
                 f"{self._name} did not answer within {seconds:g} s."
@@ -124,46 +124,46 @@ class Wire:
                 f"{self._name} cannot be reached ({type(error).__name__})."
             ) from error
         _LOG.debug("%s %s: %d", method, path, response.status_code)
-        if said is None:
+        if answer is None:
             raise RemoteUnavailableError(
                 f"{self._name} answered {response.status_code} with something that is no answer of "
                 "the service."
             )
         if response.is_success:
-            return said
-        if missing and response.status_code == HTTPStatus.NOT_FOUND:
+            return answer
+        if or_missing and response.status_code == HTTPStatus.NOT_FOUND:
             return None
-        words = await asyncio.to_thread(_words, said, hide=self._key)
-        raise self._refusal(response, said, words)
+        message = await asyncio.to_thread(_error_message, answer, hide=self._key)
+        raise self._refusal(response, answer, message)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    def _refusal(self, response: httpx.Response, said: Json, words: str) -> RemoteError:
-        why = f"{self._name} answered {response.status_code}: {words}"
+    def _refusal(self, response: httpx.Response, answer: Json, message: str) -> RemoteError:
+        why = f"{self._name} answered {response.status_code}: {message}"
         match response.status_code:
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.PAYMENT_REQUIRED | HTTPStatus.FORBIDDEN:
                 remedy = _REMEDIES[response.status_code]
                 return RemoteBlockedError(f"{why.removesuffix('.')}. {remedy}")
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return RemoteUnavailableError(
-                    why, retry_after=_retry_after(response, said), refused=True
+                    why, retry_after=_retry_after(response, answer), refused=True
                 )
             case HTTPStatus.CONFLICT:
                 return RemoteUnavailableError(why, retry_after=_BUSY_SECONDS, refused=True)
-            case status if status in _AGAIN or not response.is_client_error:
+            case status if status in _TEMPORARY or not response.is_client_error:
                 return RemoteUnavailableError(why)
             case _:
                 return RemoteRejectedError(why)
 
 
 class _AnswerTooLongError(Exception):
-    """The answer is longer than any that the service has reason to give."""
+    """The answer is longer than any answer of the service."""
 
 
-async def _body(response: httpx.Response) -> bytes | None:
-    """What was answered, unpacked; None if it is packed in a way that nobody asked for."""
+async def _read_body(response: httpx.Response) -> bytes | None:
+    """Read and unpack the body; None if it is packed in a way that we did not ask for."""
     match response.headers.get("Content-Encoding", "identity").strip().lower():
         case "identity" | "":
             unpack = None
@@ -183,44 +183,45 @@ async def _body(response: httpx.Response) -> bytes | None:
     return bytes(data) if unpack is None or unpack.eof else None
 
 
-def _json(data: bytes | None, *, success: bool) -> Json | None:
-    """The answer if it is one of the service: an object, and on an error one that says so."""
+def _parse_answer(data: bytes | None, *, success: bool) -> Json | None:
+    """The answer of the service, which is an object, and with `error` if it failed; else None."""
     if data is None or data.count(b"{") + data.count(b"[") > REMOTE_ANSWER_PARTS_MAX:
         return None
     try:
-        said: object = json.loads(data)
+        parsed: object = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         return None
-    known = cast("Json", said)
-    return known if success or "error" in known else None
+    answer = cast("Json", parsed)
+    return answer if success or "error" in answer else None
 
 
-def _words(said: Json, *, hide: str) -> str:
-    """`error` is a text, or a list of issues. It may repeat the key, which we do not."""
+def _error_message(answer: Json, *, hide: str) -> str:
+    """The service's error, cleaned. It may repeat the key, which is hidden."""
     try:
-        words = _told(said)
+        message = _format_error(answer)
     except RecursionError:  # lists within lists
-        words = "an error that cannot be read"
-    for _ in range(2):  # signs that nobody sees may have kept the key from being found
-        words = words.replace(hide, "***") if hide else words
-        words = message_line(words, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
-    return cut(words, REMOTE_ERROR_CHARS_MAX)
+        message = "an error that cannot be read"
+    for _ in range(2):  # cleaning may reveal a key that invisible characters had split
+        message = message.replace(hide, "***") if hide else message
+        message = message_line(message, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
+    return cut(message, REMOTE_ERROR_CHARS_MAX)
 
 
-def _told(said: Json) -> str:
-    match said.get("error"):
+def _format_error(answer: Json) -> str:
+    """`error` is a text, or a list of issues."""
+    match answer.get("error"):
         case [{"message": str(message), "path": [_, *_] as path}, *_]:
             return f"{'.'.join(map(str, path))}: {message}"
         case [{"message": str(message)}, *_]:
             return message
         case error:
-            return ", ".join(str(part) for part in (error, said.get("details")) if part)
+            return ", ".join(str(part) for part in (error, answer.get("details")) if part)
 
 
-def _retry_after(response: httpx.Response, said: Json) -> float | None:
-    for value in (said.get("retryAfterSeconds"), response.headers.get("Retry-After")):
+def _retry_after(response: httpx.Response, answer: Json) -> float | None:
+    for value in (answer.get("retryAfterSeconds"), response.headers.get("Retry-After")):
         try:
             seconds = float(str(value))
         except ValueError:  # absent, or a date

@@ -1,8 +1,8 @@
 """The cloud's key in the system's keyring, one for each base URL.
 
 The library `keyring` is optional, slow to import, and may ask the user to unlock something. So
-`keyring.json` names the base URLs that have a key, never a key: a process that does not find its
-URL there does not import the library at all.
+`keyring.json` names the base URLs that have a key, never a key. A process that does not find its
+URL there does not import the library.
 
 The file is written before the key is stored, and after it is removed. A cut in between leaves a
 URL without a key, and `read` says what to do; it never leaves a key that nobody knows of.
@@ -25,7 +25,7 @@ KEY_CHARS_MAX: Final = 1_024
 """The Windows keyring holds no more than 1,280 characters."""
 
 KEY: Final = re.compile(rf"[!-~]{{1,{KEY_CHARS_MAX}}}")
-"""What a header can carry. A client that is given more repeats it in its error message."""
+"""What a header can carry. httpx repeats anything else in its error message."""
 
 MARKER_FILE: Final = "keyring.json"
 
@@ -39,8 +39,8 @@ _INSTEAD: Final = "or set SUPERMEMORY_API_KEY instead"
 class KeySource:
     """Where the cloud's key comes from, and how to get it.
 
-    `read` may take long (somebody may have to unlock the keyring) and raises
-    `StoreUnavailableError`: call it in a thread. It returns None only where the origin is none.
+    `read` may wait for the user to unlock the keyring, so call it in a thread. It raises
+    `StoreUnavailableError`, and returns None only if the origin is none.
     """
 
     origin: KeyOrigin
@@ -48,10 +48,10 @@ class KeySource:
 
 
 class SystemKeyring:
-    """Keys of this login of the system; `home` is where the file that names their URLs is.
+    """The keys in the keyring of this login; `home` has the file that names their URLs.
 
-    What the keyring or the disk refuses raises `StoreUnavailableError`; every method but `knows`
-    may wait for the user to unlock something.
+    What the keyring or the disk refuses raises `StoreUnavailableError`. Every method but `knows`
+    may wait for the user to unlock the keyring.
     """
 
     def __init__(self, home: Path, disk: Disk) -> None:
@@ -59,57 +59,57 @@ class SystemKeyring:
         self._disk = disk
 
     def knows(self, base_url: str) -> bool:
-        """Whether a key was stored. Reads the file only; one that cannot be read names none."""
-        return base_url in self._urls()
+        """Whether a key was stored. Reads only the file; one that cannot be read names none."""
+        return base_url in self._load_urls()
 
     def store(self, base_url: str, key: SecretStr) -> str:
-        """Keep the key in place of an older one; the name of the keyring that has it now."""
-        with _backend() as backend:  # before the first change: it may not be there at all
+        """Store the key in place of an older one; return the keyring's name."""
+        with _open_keyring() as backend:  # before the first change: it may not be there at all
             name = backend.name
-        before = self._urls()
-        self._mark(before | {base_url})
+        before = self._load_urls()
+        self._save_urls(before | {base_url})
         try:
-            _keep(base_url, key.get_secret_value(), name)
+            _store_key(base_url, key.get_secret_value(), name)
         except StoreUnavailableError:
-            self._mark(before)
+            self._save_urls(before)
             raise
         return name
 
     def read(self, base_url: str) -> SecretStr:
-        """The key that was stored; from the keyring, so it may take long."""
-        with _backend() as backend:
-            kept = backend.get_password(_SERVICE, base_url)
-        if kept is None or not KEY.fullmatch(kept):
+        """The key that was stored."""
+        with _open_keyring() as backend:
+            stored = backend.get_password(_SERVICE, base_url)
+        if stored is None or not KEY.fullmatch(stored):
             raise StoreUnavailableError(
                 f"The keyring holds no usable key for {base_url} any more. "
                 f"Run `memory-mcp login` again, {_INSTEAD}."
             )
-        return SecretStr(kept)
+        return SecretStr(stored)
 
     def remove(self, base_url: str) -> bool:
-        """Leave no key; whether there was one. A lost file does not keep one from being removed."""
-        urls = self._urls()
+        """Remove the key, even if the file is lost; return whether there was one."""
+        urls = self._load_urls()
         try:
-            with _backend() as backend:
-                kept = backend.get_password(_SERVICE, base_url) is not None
-                if kept:
+            with _open_keyring() as backend:
+                stored = backend.get_password(_SERVICE, base_url) is not None
+                if stored:
                     backend.delete_password(_SERVICE, base_url)
         except _NoKeyringError:
             if base_url in urls:
                 raise
             return False
         if base_url in urls:
-            self._mark(urls - {base_url})
-        return kept
+            self._save_urls(urls - {base_url})
+        return stored
 
-    def _urls(self) -> frozenset[str]:
+    def _load_urls(self) -> frozenset[str]:
         try:
             fields: Any = json.loads(self._marker.read_bytes())
             return frozenset(map(str, fields["base_urls"]))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return frozenset()
 
-    def _mark(self, urls: frozenset[str]) -> None:
+    def _save_urls(self, urls: frozenset[str]) -> None:
         if urls:
             fields = {"base_urls": sorted(urls)}
             self._disk.write(self._marker, (json.dumps(fields, indent=1) + "\n").encode())
@@ -118,14 +118,12 @@ class SystemKeyring:
 
 
 class _Backend(Protocol):
-    """What we use of the library's `KeyringBackend`, which has no whole types."""
+    """What we use of the library's `KeyringBackend`, which is not fully typed."""
 
     name: str
 
     def get_password(self, service: str, username: str) -> str | None: ...
-
     def set_password(self, service: str, username: str, password: str) -> None: ...
-
     def delete_password(self, service: str, username: str) -> None: ...
 
 
@@ -133,11 +131,11 @@ class _NoKeyringError(StoreUnavailableError):
     """There is nothing that could hold a key."""
 
 
-def _keep(base_url: str, key: str, name: str) -> None:
-    with _backend() as backend:
+def _store_key(base_url: str, key: str, name: str) -> None:
+    with _open_keyring() as backend:
         backend.set_password(_SERVICE, base_url, key)
-        kept = backend.get_password(_SERVICE, base_url)
-    if kept != key:  # there is a keyring that does nothing
+        stored = backend.get_password(_SERVICE, base_url)
+    if stored != key:  # some keyrings do nothing
         raise StoreUnavailableError(
             f"The keyring ({name}) did not keep the key. Choose another one in the settings of "
             f"the library keyring, {_INSTEAD}."
@@ -145,8 +143,8 @@ def _keep(base_url: str, key: str, name: str) -> None:
 
 
 @contextmanager
-def _backend() -> Generator[_Backend]:
-    """The system's keyring. What it says itself is not repeated: that might hold the key."""
+def _open_keyring() -> Generator[_Backend]:
+    """The system's keyring. Its own error messages are not repeated: they might hold the key."""
     try:
         import keyring  # noqa: PLC0415  # see the module's docstring
         from keyring import errors  # noqa: PLC0415
@@ -165,7 +163,7 @@ def _backend() -> Generator[_Backend]:
         raise StoreUnavailableError(
             f"The system's keyring is locked. Unlock it and try again, {_INSTEAD}."
         ) from None
-    except Exception as error:  # noqa: BLE001  # a keyring is anybody's code
+    except Exception as error:  # noqa: BLE001  # a keyring may raise anything
         raise StoreUnavailableError(
             f"The system's keyring refused ({type(error).__name__}). Mend that, {_INSTEAD}."
         ) from None
