@@ -14,13 +14,13 @@ from wire import SERVER, started
 
 from memory_mcp import memories
 from memory_mcp.build import BuiltWorkspace
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 
 __all__ = ["measure_adds"]
 
 _ADDS: Final = 200
-_UNCOMPARED: Final = Merging(topk=0, fallback_enabled=False)
+_UNCOMPARED: Final = MergePolicy(topk=0, fallback_enabled=False)
 
 
 async def measure_adds(folder: Path, sizes: list[int]) -> Table:

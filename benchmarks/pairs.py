@@ -27,11 +27,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_mcp.domain.deduplication import Different, Merging, Restated, Unsure, Verdict
+from memory_mcp.domain.deduplication import (
+    Different,
+    MergePolicy,
+    Restated,
+    Unsure,
+    Verdict,
+    choose_band,
+)
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
 from memory_mcp.ranking.analysis import extract_fields
-from memory_mcp.text.merge import choose_band
 from memory_mcp.text.merge.similarity import (
     Statement,
     compare_facts,
@@ -116,15 +122,15 @@ def decided(
     new: Statement,
     old: Statement,
     cosine: float | None,
-    knobs: Merging | None = None,
+    knobs: MergePolicy | None = None,
     *,
     eligible: bool = False,
 ) -> Verdict:
-    """What `deduplication/decide.py` makes of a new statement beside the one that is most like it.
+    """What `deduplication.py` makes of a new statement beside the one that is most like it.
 
     `eligible`: the old one is of a category for which the lower band is open.
     """
-    knobs = knobs or Merging()
+    knobs = knobs or MergePolicy()
     category = knobs.fallback_categories[0] if eligible and knobs.fallback_categories else ""
     record = _record(old.text, category)
     value = score_similarity(new, old, cosine)

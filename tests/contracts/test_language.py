@@ -13,7 +13,7 @@ from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel
 from memory_mcp.ports import LanguageModel
-from memory_mcp.text.faithful import invented, unfaithful
+from memory_mcp.text.faithful import find_merge_flaw, find_summary_flaw
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ async def test_a_composition_is_faithful(door: Door) -> None:
     """It takes the place of both."""
     text = await door.model.compose(OLD, "The staging server is in Bonn.")
 
-    assert unfaithful(text, OLD, "The staging server is in Bonn.") == ""
+    assert find_merge_flaw(text, OLD, "The staging server is in Bonn.") == ""
     assert await door.model.compose(OLD, NEW) == NEW
 
 
@@ -125,7 +125,7 @@ async def test_a_summary_is_of_these_turns(door: Door) -> None:
     """In one line that fits an episode."""
     text = await door.model.summarise(TURNS)
 
-    assert invented(text, TURNS) == ""
+    assert find_summary_flaw(text, TURNS) == ""
     assert "\n" not in text
 
 

@@ -11,9 +11,9 @@ from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.record import Origin, Record, RecordContext
 from memory_mcp.domain.sessions import EpisodeSettings
 from memory_mcp.text.episodes import (
-    Moment,
-    Past,
-    Wait,
+    EpisodeHistory,
+    NoEpisode,
+    SessionMoment,
     build_episode,
     plan_episode,
     read_turn_number,
@@ -46,10 +46,10 @@ def test_cap_and_pauses_hold_for_any_sequence(
         gone = {id_ for record in kept for id_ in record.supersedes}
         standing = [record for record in kept if record.id not in gone]
         newest = next(reversed(standing), None)
-        past = Past(newest, standing, None if left else newest)
-        moment = Moment(turn, now, final)
+        past = EpisodeHistory(newest, standing, None if left else newest)
+        moment = SessionMoment(turn, now, final)
         plan = plan_episode(f"- user: Turn {turn} told.", new, past, moment, pace)
-        if isinstance(plan, Wait):
+        if isinstance(plan, NoEpisode):
             continue
         if newest is not None and not final:
             assert now - newest.created_at >= timedelta(minutes=minutes)

@@ -9,7 +9,7 @@ from fakes import Scribe
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.fence import CLOSE, OPEN, disarm, holds_fence
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.outcomes import render_memory
@@ -144,9 +144,9 @@ def test_no_text_reads_as_the_fence(text: str) -> None:
 @given(_TEXTS, _TEXTS, _TEXTS)
 def test_no_field_closes_the_block(title: str, content: str, fact: str) -> None:
     """Nor do several together: title, content, tags, and the line after them."""
-    named, tag = normalised(title), normalised(fact)  # as long as a file may hold them
+    named, tag = normalise(title), normalise(fact)  # as long as a file may hold them
     stored = {"title": named[:100], "category": named[:64], "tags": (tag[:64],)}
-    record = Scribe().record(normalised(f"x{content}"), **stored)
+    record = Scribe().record(normalise(f"x{content}"), **stored)
     sections = [Section("Facts", facts=[fact, title]), Section("Memories", [record])]
     blocks = [
         render_context([title, fact], sections, 5_000, user=fact, now=content).text,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from memory_mcp import branches, memories, search
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import (
     AlreadyKnown,
     Backtracked,
@@ -42,7 +42,7 @@ _VALUES = {
     "limit": ["3", "5"],
 }
 _STATED = Filters(kinds=frozenset[Kind]({"fact"}))
-_EAGER = Policy(approval="auto", merging=Merging(check_low=0.3))
+_EAGER = Policy(approval="auto", merging=MergePolicy(check_low=0.3))
 
 
 @dataclass(frozen=True)

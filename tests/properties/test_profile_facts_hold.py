@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from memory_mcp import memories, profile, sessions
 from memory_mcp.domain.outcomes import MemoryAdded
-from memory_mcp.domain.profile import FIELDS, LABELS, MANY, field_of
+from memory_mcp.domain.profile import FIELDS, LABELS, MULTI_VALUED, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.text.profile.match import find_facts
+from memory_mcp.text.user_facts import find_facts
 from memory_mcp.timeline.visibility import select_visible
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(ACTS), TEXTS, WHICH), max_size=12)
 
 async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> None:
     """One step; what it names are memories that can be seen."""
-    there = [r for r in await seen(workspace) if field_of(r) is None]
+    there = [r for r in await seen(workspace) if find_profile_field(r) is None]
     named = [there[number % len(there)] for number in which] if there else []
     match act:
         case "say":
@@ -51,7 +51,7 @@ async def take(workspace: Workspace, act: str, text: str, which: list[int]) -> N
         case "correct" if named:
             await memories.update_memory(workspace, named[0].id, text)
         case "again" if named:  # as when the same is said a second time and not stored
-            await profile.profile_sync(workspace, named[0])
+            await profile.sync_profile(workspace, named[0])
         case "erase" | "hide" if named:
             await memories.forget_memory(workspace, named[0].id, "", erase=act == "erase")
         case _:
@@ -67,33 +67,39 @@ async def seen(workspace: Workspace) -> list[Record]:
 async def holds(workspace: Workspace) -> None:
     """Every fact is said by a visible memory, and of one field no more than it can have."""
     there = {record.id: record for record in await seen(workspace)}
-    facts = [record for record in there.values() if field_of(record)]
+    facts = [record for record in there.values() if find_profile_field(record)]
     for fact in facts:
         (source,) = fact.derived_from
         assert source in there
         assert fact.content in {f.line for f in find_facts(there[source].content) if f.holds}
     for field in FIELDS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
-        assert sum(field_of(fact) == field for fact in lasting) <= MANY.get(field, 1)
+        assert sum(find_profile_field(fact) == field for fact in lasting) <= MULTI_VALUED.get(
+            field, 1
+        )
     known = await profile.read_profile(workspace, await load_view(workspace))
     for field in FIELDS:
-        assert len(known.values(field)) <= MANY.get(field, 1)
+        assert len(known.values(field)) <= MULTI_VALUED.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
-    assert {e.fact.field for e in known.entries} >= {field_of(fact) for fact in facts} - {"country"}
+    assert {e.fact.field for e in known.entries} >= {find_profile_field(fact) for fact in facts} - {
+        "country"
+    }
     kept = await workspace.user.records.ids()
     erased = await workspace.user.index.erased()
     stored = [r async for r in workspace.user.records.scan(kept)]
-    assert not [r for r in stored if field_of(r) and erased.intersection(r.derived_from)]
+    assert not [r for r in stored if find_profile_field(r) and erased.intersection(r.derived_from)]
 
 
 async def lasting(workspace: Workspace) -> set[str]:
     """The facts that stand for good, those beneath a passing one included."""
-    return {r.content for r in await seen(workspace) if field_of(r) and r.expires_at is None}
+    return {
+        r.content for r in await seen(workspace) if find_profile_field(r) and r.expires_at is None
+    }
 
 
 async def agreed(workspace: Workspace, line: str) -> bool:
     """Whether all visible memories that say anything for good of its field say just this."""
-    there = [r for r in await seen(workspace) if not field_of(r) and r.expires_at is None]
+    there = [r for r in await seen(workspace) if not find_profile_field(r) and r.expires_at is None]
     said = [fact for record in there for fact in find_facts(record.content)]
     field = next(f for f in FIELDS if line.startswith(f"{LABELS[f]}: "))
     words = {fact.line if fact.holds else "" for fact in said if fact.field == field}

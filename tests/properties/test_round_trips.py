@@ -21,7 +21,7 @@ from memory_mcp.domain.ids import (
     make_checkpoint_id,
     make_line_id,
 )
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.storage.files.heads import LocalHeads
@@ -30,7 +30,7 @@ from memory_mcp.timeline.moves import fold_moves
 
 pytestmark = pytest.mark.anyio
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).map(normalised)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).map(normalise)
 """Any Unicode as it is stored: what no reader sees is taken out before."""
 
 NAME = TEXT.filter(bool)

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.query import parse_query
@@ -81,7 +81,7 @@ async def test_a_word_is_found_whatever_stands_around_it(
     scribe = Scribe()
     if not parse_query(text, scribe.clock.now()).terms:
         return
-    record = scribe.record(normalised(f"before {around}{text}{around} after"))  # as it is stored
+    record = scribe.record(normalise(f"before {around}{text}{around} after"))  # as it is stored
     await index.add([record])
 
     assert await found_by(index, scribe, text) == {record.id}

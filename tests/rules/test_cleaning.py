@@ -10,7 +10,7 @@ from memory_mcp.domain.record import Draft
 from memory_mcp.engine.redaction import redact_draft, redact_text, redact_with_note
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.secrets import Redacted
+from memory_mcp.text.secrets import RedactedText
 
 SECRET = "hunter" + "2"
 TEXT = f"It\u2019s password={SECRET}"
@@ -20,7 +20,9 @@ def test_a_secret_is_removed_and_the_receipt_says_which_and_where() -> None:
     """The user must learn that what was stored is not what was said."""
     redacted = redact_text(TEXT, "redact")
 
-    assert redacted == Redacted("It's password=[redacted:password]", (Redaction("password", 14),))
+    assert redacted == RedactedText(
+        "It's password=[redacted:password]", (Redaction("password", 14),)
+    )
 
 
 def test_every_field_of_a_draft_is_cleaned_and_named() -> None:
@@ -60,13 +62,13 @@ def test_a_refusal_of_a_single_text_names_no_field() -> None:
 
 def test_a_text_without_secrets_is_only_normalised() -> None:
     """Refusing secrets must not refuse anything else."""
-    assert redact_text("It\u2019s fine", "refuse") == Redacted("It's fine")
+    assert redact_text("It\u2019s fine", "refuse") == RedactedText("It's fine")
     assert redact_with_note(fake_workspace(), "It\u2019s fine") == ("It's fine", ())
 
 
 def test_a_user_who_allows_secrets_keeps_the_text() -> None:
     """It is their machine; the spelling is still unified."""
-    assert redact_text(TEXT, "allow") == Redacted(f"It's password={SECRET}")
+    assert redact_text(TEXT, "allow") == RedactedText(f"It's password={SECRET}")
 
 
 def test_a_long_list_of_removals_stays_a_sentence() -> None:

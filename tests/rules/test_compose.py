@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.normalise import folded
+from memory_mcp.domain.normalise import fold
 from memory_mcp.text.merge import compose
 from memory_mcp.text.sentences import split_lines
 
@@ -79,8 +79,8 @@ def test_odd_texts_are_composed_without_harm(old: str, new: str) -> None:
     if composed is None:  # both stay
         return
     assert compose(composed, new) == composed
-    known = {folded(said) for text in (old, new) for said in split_lines(text)}
-    assert {folded(said) for said in split_lines(composed)} <= known
+    known = {fold(said) for text in (old, new) for said in split_lines(text)}
+    assert {fold(said) for said in split_lines(composed)} <= known
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,17 @@ from memory_mcp.domain.record import Origin, Record, RecordContext
 from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.text.drafts import build_tombstone
 from memory_mcp.text.episodes import (
-    MergeInto,
-    Moment,
-    Past,
-    Wait,
-    Write,
+    EpisodeHistory,
+    EpisodeMerge,
+    NewEpisode,
+    NoEpisode,
+    SessionMoment,
     build_episode,
     check_too_early,
     clean_summary,
     drop_recalled,
-    find_last,
-    find_time,
+    find_last_episode,
+    find_written_at,
     mark_turns,
     measure_novelty,
     name_part_of_day,
@@ -40,7 +40,7 @@ from memory_mcp.text.episodes import (
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
 PACE = EpisodeSettings()
-NOTHING = Past()
+NOTHING = EpisodeHistory()
 
 
 def said(*lines: str) -> list[Turn]:
@@ -56,29 +56,29 @@ def written(scribe: Scribe, turn: int, **fields: object) -> Record:
     )  # fmt: skip
 
 
-def only(record: Record) -> Past:
+def only(record: Record) -> EpisodeHistory:
     """One episode there is."""
-    return Past(record, (record,), record)
+    return EpisodeHistory(record, (record,), record)
 
 
 def test_the_pauses_are_in_turns_and_in_minutes() -> None:
     """Either alone would let a quick or a slow session fill the store."""
     past = only(written(Scribe(), 10))
-    early = Moment(20, START + timedelta(minutes=9))
-    soon = Moment(15, START + timedelta(minutes=11))
-    later = Moment(16, START + timedelta(minutes=10))
+    early = SessionMoment(20, START + timedelta(minutes=9))
+    soon = SessionMoment(15, START + timedelta(minutes=11))
+    later = SessionMoment(16, START + timedelta(minutes=10))
 
     assert "EPISODIC_COOLDOWN_MINUTES" in str(check_too_early(past, early, PACE))
     assert "5 turn(s)" in str(check_too_early(past, soon, PACE))
     assert check_too_early(past, later, PACE) is None
-    assert "EPISODIC_COOLDOWN_TURNS" in str(check_too_early(NOTHING, Moment(5, START), PACE))
-    assert check_too_early(NOTHING, Moment(6, START), PACE) is None
+    assert "EPISODIC_COOLDOWN_TURNS" in str(check_too_early(NOTHING, SessionMoment(5, START), PACE))
+    assert check_too_early(NOTHING, SessionMoment(6, START), PACE) is None
 
 
 def test_the_end_of_a_session_waits_for_no_pause_but_for_the_cap() -> None:
     """There is no later any more; but an end that is told twice is told once."""
     past = only(written(Scribe(), 10))
-    end = Moment(11, START, final=True)
+    end = SessionMoment(11, START, final=True)
 
     assert check_too_early(past, end, PACE) is None
     assert "captured already" in str(check_too_early(past, replace(end, turn=10), PACE))
@@ -93,8 +93,8 @@ def test_a_count_that_began_anew_is_a_conversation_of_its_own() -> None:
     past = only(written(Scribe(), 40))
     later = START + timedelta(hours=1)
 
-    assert isinstance(check_too_early(past, Moment(3, later), PACE), Wait)
-    assert check_too_early(past, Moment(6, later), PACE) is None
+    assert isinstance(check_too_early(past, SessionMoment(3, later), PACE), NoEpisode)
+    assert check_too_early(past, SessionMoment(6, later), PACE) is None
 
 
 def test_what_is_close_and_not_new_is_merged_and_all_else_is_written() -> None:
@@ -102,14 +102,14 @@ def test_what_is_close_and_not_new_is_merged_and_all_else_is_written() -> None:
     scribe = Scribe()
     base = written(scribe, 10, title="2026-01-31 afternoon")
     past = only(base)
-    near, far = (Moment(20, START + timedelta(hours=hours)) for hours in (6, 7))
+    near, far = (SessionMoment(20, START + timedelta(hours=hours)) for hours in (6, 7))
     text = "- user: Move the cart to Redis.\n- assistant: It moved."
     merged = plan_episode(text, 0.34, past, near, PACE)
 
-    assert merged == MergeInto(base, "2026-01-31 afternoon to 2026-01-31 evening", text)
-    assert isinstance(plan_episode(text, 0.35, past, near, PACE), Write)
-    assert isinstance(plan_episode(text, 0.0, past, far, PACE), Write)
-    assert plan_episode(base.content, 0.0, past, near, PACE) == Wait(
+    assert merged == EpisodeMerge(base, "2026-01-31 afternoon to 2026-01-31 evening", text)
+    assert isinstance(plan_episode(text, 0.35, past, near, PACE), NewEpisode)
+    assert isinstance(plan_episode(text, 0.0, past, far, PACE), NewEpisode)
+    assert plan_episode(base.content, 0.0, past, near, PACE) == NoEpisode(
         "It tells nothing that the last episode does not."
     )
     assert "small talk" in str(plan_episode(" ", 1.0, past, near, PACE))
@@ -121,15 +121,19 @@ def test_a_full_day_still_takes_what_is_merged() -> None:
     pace = replace(PACE, per_day=1, merge_hours=99)
     now = START + timedelta(hours=1)
 
-    assert isinstance(plan_episode("- user: More.", 0.1, past, Moment(20, now), pace), MergeInto)
-    assert isinstance(plan_episode("- user: More.", 0.9, past, Moment(20, now), pace), Wait)
+    assert isinstance(
+        plan_episode("- user: More.", 0.1, past, SessionMoment(20, now), pace), EpisodeMerge
+    )
+    assert isinstance(
+        plan_episode("- user: More.", 0.9, past, SessionMoment(20, now), pace), NoEpisode
+    )
     east = timezone(timedelta(hours=9, minutes=-30))  # midnight lies between the two there
-    there = Moment(20, now, zone=east)
-    assert isinstance(plan_episode("- user: Mo.", 0.9, past, there, pace), Wait)
+    there = SessionMoment(20, now, zone=east)
+    assert isinstance(plan_episode("- user: Mo.", 0.9, past, there, pace), NoEpisode)
     tomorrow = plan_episode(
         "- user: Mo.", 0.9, past, replace(there, now=START.replace(day=1, month=2)), pace
     )
-    assert tomorrow == Write("2026-02-01 evening", "- user: Mo.")
+    assert tomorrow == NewEpisode("2026-02-01 evening", "- user: Mo.")
 
 
 def test_turns_without_a_number_are_known_again_by_their_words() -> None:
@@ -176,12 +180,16 @@ def test_a_forgotten_episode_was_told_when_it_was_written() -> None:
     hidden = build_tombstone(second, "", place, erase=False)
 
     assert (read_turn_number(gone), read_turn_number(hidden)) == (20, 20)
-    assert find_time(gone) == find_time(second) < scribe.clock.now()
+    assert find_written_at(gone) == find_written_at(second) < scribe.clock.now()
     assert gone.statement == f"told:{name_series(SCOPE, Origin(session='s'))}"
-    assert find_last([first, gone]) == gone
-    assert isinstance(check_too_early(Past(gone, (gone,)), Moment(20, START), PACE), Wait)
+    assert find_last_episode([first, gone]) == gone
+    assert isinstance(
+        check_too_early(EpisodeHistory(gone, (gone,)), SessionMoment(20, START), PACE), NoEpisode
+    )
     full = check_too_early(
-        Past(gone, (gone,)), Moment(30, START), replace(PACE, per_day=1, cooldown_minutes=0)
+        EpisodeHistory(gone, (gone,)),
+        SessionMoment(30, START),
+        replace(PACE, per_day=1, cooldown_minutes=0),
     )
     assert "of the day" in str(full)
 
@@ -191,9 +199,9 @@ def test_an_episode_made_of_as_many_as_may_be_is_merged_no_further() -> None:
     scribe = Scribe()
     sources = tuple(scribe.ids.new(START) for _ in range(LINKS_MAX))
     full = written(scribe, 10, supersedes=sources)
-    moment = Moment(20, START + timedelta(hours=1))
+    moment = SessionMoment(20, START + timedelta(hours=1))
 
-    assert isinstance(plan_episode("- user: More.", 0.0, only(full), moment, PACE), Write)
+    assert isinstance(plan_episode("- user: More.", 0.0, only(full), moment, PACE), NewEpisode)
 
 
 def test_a_merged_episode_names_and_replaces_all_it_was_made_of() -> None:
@@ -202,13 +210,15 @@ def test_a_merged_episode_names_and_replaces_all_it_was_made_of() -> None:
     first, second = written(scribe, 10), written(scribe, 20)
     base = second.model_copy(update={"supersedes": (first.id,), "derived_from": (first.id,)})
     place = RecordContext(scribe.ids.new(START), START, ROOT, MAIN, SCOPE, Origin(session="s"))
-    record = build_episode(MergeInto(base, "t", "x"), Moment(30, START), place, phase=3)
+    record = build_episode(EpisodeMerge(base, "t", "x"), SessionMoment(30, START), place, phase=3)
 
     assert record.supersedes == record.derived_from == (base.id, first.id)
     assert (record.kind, record.layer, record.segment) == ("episode", "recall", ROOT)
     assert record.key == "project:shop:episode:s:30"
     assert (read_turn_number(record), read_turn_number(scribe.record())) == (30, 0)
-    plain = build_episode(Write("t", "x"), Moment(1, START), replace(place, origin=Origin()), None)
+    plain = build_episode(
+        NewEpisode("t", "x"), SessionMoment(1, START), replace(place, origin=Origin()), None
+    )
     assert (plain.supersedes, plain.key) == ((), "project:shop:episode:none:1")
 
 
@@ -217,10 +227,10 @@ def test_only_turns_that_nobody_told_are_told() -> None:
     turns = said(*"abcdefgh")
     past = only(written(Scribe(), 10))
 
-    assert list(select_new_turns(turns, past, Moment(13, START), PACE)) == turns[-3:]
-    assert list(select_new_turns(turns, past, Moment(10, START), PACE)) == []
+    assert list(select_new_turns(turns, past, SessionMoment(13, START), PACE)) == turns[-3:]
+    assert list(select_new_turns(turns, past, SessionMoment(10, START), PACE)) == []
     assert (
-        list(select_new_turns(turns, NOTHING, Moment(90, START), replace(PACE, window=2)))
+        list(select_new_turns(turns, NOTHING, SessionMoment(90, START), replace(PACE, window=2)))
         == turns[-2:]
     )
 

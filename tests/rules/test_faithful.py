@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
-from memory_mcp.text.faithful import invented, unfaithful
+from memory_mcp.text.faithful import find_merge_flaw, find_summary_flaw
 
 CATS = "The user lives in Bonn with two cats."
 BERLIN = "The user lives in Berlin."
@@ -34,7 +34,7 @@ KEPT = [
 @pytest.mark.parametrize(("old", "new", "composed"), KEPT)
 def test_a_composition_in_the_words_of_both_is_taken(old: str, new: str, composed: str) -> None:
     """Grammar may change, the order of the two too."""
-    assert unfaithful(composed, old, new) == ""
+    assert find_merge_flaw(composed, old, new) == ""
 
 
 SPOILT = {
@@ -96,7 +96,7 @@ SPOILT = {
 @pytest.mark.parametrize(("old", "new", "composed"), SPOILT.values(), ids=SPOILT)
 def test_a_composition_that_says_something_else_is_not(old: str, new: str, composed: str) -> None:
     """It would be remembered as the user's own words, and shown to a model as such."""
-    flaw = unfaithful(composed, old, new)
+    flaw = find_merge_flaw(composed, old, new)
 
     assert flaw.startswith(("it ", "most "))
     assert composed == "" or composed not in flaw
@@ -105,9 +105,9 @@ def test_a_composition_that_says_something_else_is_not(old: str, new: str, compo
 def test_long_texts_that_repeat_themselves_are_looked_at_in_time() -> None:
     """Whoever stores waits, and the whole server with it."""
     again = "a1 " * 2_600
-    assert unfaithful(again, again, again) == ""
-    assert unfaithful(f"{again[:7_800]}c3 b2", f"b2 c3 {again}", again[:7_800]) != ""
-    assert unfaithful(f"c3 {again[:7_800]}b2", f"b2 c3 {again}", again[:7_700]) != ""
+    assert find_merge_flaw(again, again, again) == ""
+    assert find_merge_flaw(f"{again[:7_800]}c3 b2", f"b2 c3 {again}", again[:7_800]) != ""
+    assert find_merge_flaw(f"c3 {again[:7_800]}b2", f"b2 c3 {again}", again[:7_700]) != ""
 
 
 _SHAPED = ("", "it is empty", "it holds control characters or half a character")
@@ -117,15 +117,15 @@ _TEXTS = st.text("ab Z9.,'-n\u0301not\u2019t/<\x00\ud83d日\n", max_size=40) | s
 @given(_TEXTS, _TEXTS)
 def test_both_texts_one_after_the_other_are_always_faithful(old: str, new: str) -> None:
     """Nothing is lost and nothing added: whatever the words are, no rule may object."""
-    assert unfaithful(f"{new}\n{old}", old, new) in _SHAPED
+    assert find_merge_flaw(f"{new}\n{old}", old, new) in _SHAPED
 
 
 @given(_TEXTS, _TEXTS, _TEXTS)
 def test_no_number_comes_from_nowhere(composed: str, old: str, new: str) -> None:
     """And no text, however odd, is anything but judged."""
-    if unfaithful(composed, old, new) == "":
+    if find_merge_flaw(composed, old, new) == "":
         assert set(re.findall("[0-9]+", composed)) <= set(re.findall("[0-9]+", f"{old} {new}"))
-    assert isinstance(invented(composed, [old, new]), str)
+    assert isinstance(find_summary_flaw(composed, [old, new]), str)
 
 
 TURNS = (
@@ -144,7 +144,7 @@ TURNS = (
 )
 def test_a_summary_in_the_words_of_the_turns_is_taken(summary: str) -> None:
     """How it is worded is the model's own."""
-    assert invented(summary, TURNS) == ""
+    assert find_summary_flaw(summary, TURNS) == ""
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_a_summary_in_the_words_of_the_turns_is_taken(summary: str) -> None:
 )
 def test_a_summary_that_adds_something_is_not(summary: str) -> None:
     """An invented name would be found for ever."""
-    assert invented(summary, TURNS) != ""
+    assert find_summary_flaw(summary, TURNS) != ""

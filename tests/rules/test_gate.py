@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from paths import DATA, ROOT
 
-from memory_mcp.text.gate import Chatter, Keep, should_create
+from memory_mcp.text.gate import Chatter, Keep, judge_worth
 from memory_mcp.text.recalled import repeats_recalled, separate_recalled
 from memory_mcp.text.sentences import fold_words
 
@@ -49,7 +49,7 @@ def judged(name: str) -> Judged:
         (DATA / f"gate_{name}.json").read_text("utf-8")
     )
     verdicts = {
-        label: [(e["text"], should_create(e["text"], e.get("kind", "fact"))) for e in entries]
+        label: [(e["text"], judge_worth(e["text"], e.get("kind", "fact"))) for e in entries]
         for label, entries in labelled.items()
     }
     return Judged(
@@ -81,7 +81,7 @@ def test_what_people_kept_passes(capsys: pytest.CaptureFixture[str]) -> None:
             (ROOT / "benchmarks" / "data" / f"{name}.json").read_text("utf-8")
         )["memories"]
     ]
-    dropped = [text for text in texts if isinstance(should_create(text), Chatter)]
+    dropped = [text for text in texts if isinstance(judge_worth(text), Chatter)]
     with capsys.disabled():
         print(f"statements: {len(dropped)} of {len(texts)} dropped")  # noqa: T201
 
@@ -116,7 +116,7 @@ def test_the_sets_are_large_and_share_nothing() -> None:
 )
 def test_a_refusal_says_why(text: str, said: str) -> None:
     """Who is refused reads what would have been kept."""
-    worth = should_create(text)
+    worth = judge_worth(text)
 
     assert isinstance(worth, Chatter)
     assert said in worth.reason
@@ -124,29 +124,29 @@ def test_a_refusal_says_why(text: str, said: str) -> None:
 
 def test_one_sentence_worth_keeping_keeps_the_text() -> None:
     """People thank and tell in one breath."""
-    assert should_create("Thanks! From now on always use tabs.") == Keep(sure=True)
-    assert isinstance(should_create("Thanks! Could you run it?"), Chatter)
+    assert judge_worth("Thanks! From now on always use tabs.") == Keep(sure=True)
+    assert isinstance(judge_worth("Thanks! Could you run it?"), Chatter)
 
 
 def test_what_no_rule_knows_is_kept_and_said_to_be_unsure() -> None:
     """In a language that the gate does not know it must not guess."""
-    assert should_create("Tuotantopalvelin on Helsingissä.") == Keep(sure=False)
-    assert should_create("We decided to use Postgres.") == Keep(sure=True)
+    assert judge_worth("Tuotantopalvelin on Helsingissä.") == Keep(sure=False)
+    assert judge_worth("We decided to use Postgres.") == Keep(sure=True)
 
 
 def test_a_chosen_kind_is_refused_only_for_what_no_memory_is() -> None:
     """Whoever says that it is a lesson has thought about it."""
     text = "Delete the cache folder."
 
-    assert isinstance(should_create(text), Chatter)
-    assert should_create(text, "lesson") == Keep(sure=False)
-    assert isinstance(should_create("Thanks!", "lesson"), Chatter)
+    assert isinstance(judge_worth(text), Chatter)
+    assert judge_worth(text, "lesson") == Keep(sure=False)
+    assert isinstance(judge_worth("Thanks!", "lesson"), Chatter)
 
 
 @pytest.mark.parametrize("filler", ["a ", "please ", "now ", "ok, ", "<memory", "[", "1. ", "\n"])
 def test_a_text_made_to_be_slow_is_judged_all_the_same(filler: str) -> None:
     """Rules that look back and forth would take minutes for these."""
-    assert should_create((filler * 8_000)[:8_000]) is not None
+    assert judge_worth((filler * 8_000)[:8_000]) is not None
 
 
 def test_recalled_text_is_told_from_own_words() -> None:

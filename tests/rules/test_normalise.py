@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_mcp.domain.normalise import digest, folded, normalised
+from memory_mcp.domain.normalise import digest, fold, normalise
 
 ODD = st.text(
     "aZ.7' \t\n\r\x00\x1b[\x85\x9f\u00e9e\u0301\u0323\u0338\u2adc\u212b\u2018\u2019\u201c\u2014\u2026"
@@ -38,7 +38,7 @@ TEXTS = st.one_of(st.text(), ODD, ADDRESSES)
 )  # fmt: skip
 def test_what_no_reader_means_is_spelt_one_way(given_text: str, kept: str) -> None:
     """Keyboards and editors differ here, and what cannot be seen could hide a secret or an order."""
-    assert normalised(given_text) == kept
+    assert normalise(given_text) == kept
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_no_reader_means_is_spelt_one_way(given_text: str, kept: str) -> No
 )
 def test_what_a_language_or_an_emoji_needs_stays(text: str) -> None:
     """The stored text is the caller's: only spellings are unified, never words or pictures."""
-    assert normalised(text) == text
+    assert normalise(text) == text
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def test_what_a_language_or_an_emoji_needs_stays(text: str) -> None:
 )
 def test_an_address_stays_what_it_is(address: str) -> None:
     """Another form of an accent or dash in it leads to another page, alone or in a sentence."""
-    assert normalised(address) == address
-    assert address in normalised(f"“Read” it – at {address} – today")
+    assert normalise(address) == address
+    assert address in normalise(f"“Read” it – at {address} – today")
 
 
 def test_a_quoted_address_ends_at_its_quotes() -> None:
     """The curly quotes around it are the sentence's, not the address's."""
-    assert normalised("“https://a.example/b” ‘https://c.example/d’") == (
+    assert normalise("“https://a.example/b” ‘https://c.example/d’") == (
         "\"https://a.example/b\" 'https://c.example/d'"
     )
 
 
 def test_nothing_unseen_hides_in_an_address() -> None:
     """An address cannot hold them, so what is left leads where the visible part leads."""
-    assert normalised("https://a.example/\u200bx\u202e\x07y") == "https://a.example/xy"
+    assert normalise("https://a.example/\u200bx\u202e\x07y") == "https://a.example/xy"
 
 
 @example("a\u200d\u0308")
@@ -92,32 +92,32 @@ def test_nothing_unseen_hides_in_an_address() -> None:
 @given(TEXTS)
 def test_twice_is_once(text: str) -> None:
     """What was stored and comes back as a correction is not another text."""
-    assert normalised(normalised(text)) == normalised(text)
+    assert normalise(normalise(text)) == normalise(text)
 
 
 @given(TEXTS)
 def test_no_control_character_is_left(text: str) -> None:
     """Neither a terminal nor a log that shows a memory can be steered by it."""
-    left = {char for char in normalised(text) if unicodedata.category(char) == "Cc"}
+    left = {char for char in normalise(text) if unicodedata.category(char) == "Cc"}
     assert left <= {"\n", "\t"}
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126) | st.sampled_from("\n\t")))
 def test_plain_text_is_untouched(text: str) -> None:
     """Code, commands and logs come back byte for byte."""
-    assert normalised(text) == text
+    assert normalise(text) == text
 
 
 @given(TEXTS)
 def test_folding_does_not_depend_on_the_spelling(text: str) -> None:
     """The index holds what was stored; the question is what somebody typed."""
-    assert folded(normalised(text)) == folded(text)
+    assert fold(normalise(text)) == fold(text)
 
 
 @given(st.text("ae", min_size=1), st.permutations("\u0301\u0323\u0327\u0345"))
 def test_the_order_of_marks_does_not_matter(letters: str, marks: list[str]) -> None:
     """An accent above and a dot below may be typed in either order."""
-    assert normalised(letters + "".join(marks)) == normalised(letters + "\u0301\u0323\u0327\u0345")
+    assert normalise(letters + "".join(marks)) == normalise(letters + "\u0301\u0323\u0327\u0345")
 
 
 def test_spellings_of_one_statement_have_one_digest() -> None:
@@ -134,7 +134,7 @@ def test_spellings_of_one_statement_have_one_digest() -> None:
 @given(TEXTS | st.text("aB_-` .!\n5m"))
 def test_folding_twice_is_folding_once(text: str) -> None:
     """What is told apart once is told apart always."""
-    assert folded(folded(text)) == folded(text)
+    assert fold(fold(text)) == fold(text)
 
 
 def test_an_exclamation_ends_a_statement_as_a_full_stop_does() -> None:
@@ -166,5 +166,5 @@ def test_what_differs_in_meaning_stays_apart(one: str, other: str) -> None:
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udc00\ud800"])
 def test_half_a_pair_passes_through(text: str) -> None:
     """It is refused elsewhere, with its position; here it must not crash."""
-    assert normalised(text) == text
+    assert normalise(text) == text
     assert len(digest(text)) == 16

@@ -4,9 +4,16 @@ import pytest
 from samples import read_statements
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.profile import FIELDS, LABELS, Field, Profile, ProfileEntry, ProfileFact
+from memory_mcp.domain.profile import (
+    FIELDS,
+    LABELS,
+    Profile,
+    ProfileEntry,
+    ProfileFact,
+    ProfileField,
+)
 from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_profile_line
-from memory_mcp.text.profile.match import find_facts
+from memory_mcp.text.user_facts import find_facts
 
 SETS = {
     name: read_statements(file)
@@ -220,7 +227,7 @@ def test_what_is_said_outright_or_denied_is_told_apart(text: str, facts: list[st
     assert said(text) == facts
 
 
-def known(*facts: tuple[Field, str]) -> Profile:
+def known(*facts: tuple[ProfileField, str]) -> Profile:
     entries = [
         ProfileEntry(ProfileFact(field, value), RecordId(str(number)), ())
         for number, (field, value) in enumerate(facts)
@@ -242,14 +249,14 @@ def known(*facts: tuple[Field, str]) -> Profile:
 )
 def test_a_city_of_another_country_implies_no_time_zone(text: str, zone: str) -> None:
     """There is a Berlin in New Hampshire, and its clocks go by another time."""
-    pairs: list[tuple[Field, str]] = [(f.field, f.value) for f in find_facts(text)]
+    pairs: list[tuple[ProfileField, str]] = [(f.field, f.value) for f in find_facts(text)]
 
     assert known(*pairs).zone == zone
 
 
 def test_the_line_keeps_what_is_used_most() -> None:
     """Whom to address, in which language and how; a birthday comes last."""
-    full: dict[Field, str] = dict.fromkeys(FIELDS, "word " * 7)
+    full: dict[ProfileField, str] = dict.fromkeys(FIELDS, "word " * 7)
     line = render_profile_line(known(*full.items()))
     short = render_profile_line(
         known(("birthday", "3 May"), ("goal", "rest"), ("language", "German"))

@@ -7,7 +7,7 @@ import pytest
 from memory_mcp.cli.show import results
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.text.episodes import drop_recalled, summarise_turns
-from memory_mcp.text.gate import Chatter, should_create
+from memory_mcp.text.gate import Chatter, judge_worth
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
 
 MEMORY = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
@@ -53,8 +53,8 @@ def test_what_was_recalled_is_no_memory_and_no_episode(text: str) -> None:
     broken = f"So: {SAID[:BREAK]}\n{SAID[BREAK:].strip()}"
     turns = [Turn("assistant", f"I looked.\n{text}\n"), Turn("user", SAID), Turn("user", broken)]
 
-    assert isinstance(should_create(text), Chatter)
-    verdict = should_create(f"{text}\n{broken}")
+    assert isinstance(judge_worth(text), Chatter)
+    verdict = judge_worth(f"{text}\n{broken}")
     assert isinstance(verdict, Chatter), verdict
     assert verdict.sort == "recalled"
     assert summarise_turns(drop_recalled(turns)) == ""

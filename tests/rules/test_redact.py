@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from samples import Sample, read_secrets
 
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.outcomes import Redaction
-from memory_mcp.text.secrets.redact import SecretRule, load_rules, redact
+from memory_mcp.text.secrets import SecretRule, load_rules, redact
 
 RULES = load_rules()
 FIRST, REVIEWED, HELD_OUT, THIRD = map(read_secrets, ("tuned", "reviewed", "held_out", "third"))
@@ -90,7 +90,7 @@ def test_overlapping_finds_are_one_marker() -> None:
 )
 def test_a_text_that_was_nothing_but_secrets_says_so(text: str, *, left: bool) -> None:
     """A memory of a marker tells nobody anything; the caller refuses it."""
-    assert redact(text).nothing_left is not left
+    assert redact(text).holds_only_markers is not left
 
 
 def test_tags_nest_and_only_a_line_opens_one_that_nothing_closes() -> None:
@@ -191,7 +191,7 @@ def test_hostile_texts_cost_no_more_than_their_length(piece: str) -> None:
     """Four times the text takes about four times as long; what is quadratic takes sixteen times."""
 
     def seconds(length: int) -> float:
-        text = normalised((piece * length)[:length])
+        text = normalise((piece * length)[:length])
         return min(_timed(text) for _ in range(3))
 
     redact(piece)

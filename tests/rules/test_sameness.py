@@ -26,17 +26,17 @@ from pairs import (
 from memory_mcp.domain.deduplication import (
     Different,
     Extended,
-    Merging,
+    MergePolicy,
     Restated,
     Unsure,
     Updated,
     Verdict,
 )
-from memory_mcp.domain.normalise import hidden_character, normalised
+from memory_mcp.domain.normalise import find_hidden_character, normalise
 from memory_mcp.text.merge.similarity import UNSURE_MAX, compare_facts, score_similarity
 
 PAIRS = load_pairs()
-KNOBS = Merging()
+KNOBS = MergePolicy()
 FLOORS = {
     "dev": {"same": 0.65, "update": 0.95, "extended": 0.90, "contradiction": 0.90},
     "test": {"same": 0.35, "update": 0.75, "extended": 0.75, "contradiction": 0.70},
@@ -168,8 +168,8 @@ def test_the_nearest_meaning_does_not_lift_a_near_miss(pair: Pair) -> None:
 def test_any_two_texts_can_be_compared(new: str, old: str, cosine: float | None) -> None:
     """The write path must not fall over a text, whatever is in it."""
     # no record holds what nobody can see: the write path takes it out first, or refuses the rest
-    new, old = normalised(new), normalised(old)
-    assume(new and old and not hidden_character(new) and not hidden_character(old))
+    new, old = normalise(new), normalise(old)
+    assume(new and old and not find_hidden_character(new) and not find_hidden_character(old))
     value = score_similarity(statement(new), statement(old), cosine)
 
     assert 0 <= value <= 1
@@ -204,9 +204,9 @@ def test_a_low_score_is_asked_about_only_where_that_is_wanted() -> None:
     assert KNOBS.fallback_low <= value < KNOBS.check_low
     assert isinstance(decided(new, old, None), Unsure)
     assert isinstance(decided(new, old, None, eligible=True), Updated)
-    off = Merging(fallback_enabled=False)
+    off = MergePolicy(fallback_enabled=False)
     assert isinstance(decided(new, old, None, off, eligible=True), Unsure)
-    high = Merging(fallback_low=value + 0.01)
+    high = MergePolicy(fallback_low=value + 0.01)
     assert isinstance(decided(new, old, None, high, eligible=True), Unsure)
 
 
@@ -215,13 +215,13 @@ def test_whoever_lowers_the_upper_band_lets_the_score_decide() -> None:
     old, new = statement("Anna likes Tom a lot"), statement("Anna likes Tim a lot")
     value = score_similarity(new, old, None)
 
-    assert isinstance(decided(new, old, None, Merging(auto_update=value)), Restated)
+    assert isinstance(decided(new, old, None, MergePolicy(auto_update=value)), Restated)
 
 
 def test_no_band_makes_one_of_two_things() -> None:
     """However low the upper band is set: staging and production stay two."""
     old, new = statement("The staging key is old"), statement("The production key is old")
-    low = Merging(auto_update=0.02, check_low=0.01)
+    low = MergePolicy(auto_update=0.02, check_low=0.01)
 
     assert isinstance(decided(new, old, None, low), Different)
 

@@ -17,7 +17,7 @@ from memory_mcp.config.settings import (
     parse_settings,
     read_settings,
 )
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
@@ -114,7 +114,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
             "openai", "https://models.example/V1", "bge-m3", SecretStr("sk-zebra")
         ),
         secrets="refuse",
-        merging=Merging(
+        merging=MergePolicy(
             topk=7,
             auto_update=0.9,
             check_low=0.7,
@@ -331,7 +331,7 @@ def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
         ("SUPERMEMORY_CONTAINER_TAG", "my.box!", {"cloud_off": "SUPERMEMORY_CONTAINER_TAG"}),
         ("SUPERMEMORY_EXTRACTION", "offf", {"cloud_off": "SUPERMEMORY_EXTRACTION"}),
         ("MEMORY_PHASE", "two", {"phase": None}),
-        ("MEMORY_MERGE_TOPK", "many", {"merging": Merging()}),
+        ("MEMORY_MERGE_TOPK", "many", {"merging": MergePolicy()}),
         ("MEMORY_EMBEDDER", "opnai", {"embedder": EmbedderSettings()}),
         ("ATOMIC_MEMORY_LOG_LEVEL", "loud", {"log_level": "WARNING"}),
     ],

@@ -13,7 +13,7 @@ from fakes import close_workspace, real_workspace
 
 from memory_mcp import memories, search
 from memory_mcp.config.settings import LanguageSettings, Settings
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,
@@ -100,7 +100,7 @@ async def test_in_update_mode_the_new_text_is_kept_as_it_came(
     settings: Settings, era: Era, project: Path
 ) -> None:
     """Who composes for themselves wants no help."""
-    settings = replace(settings, merging=Merging(mode="update"))
+    settings = replace(settings, merging=MergePolicy(mode="update"))
     async with agent(settings, era) as client:
         old = await add(client, "Ada lives in Berlin. Her dog is called Rex.")
         said = await call(client, "add_memory", content="Ada lives in Hamburg.")
@@ -205,7 +205,7 @@ async def test_what_nobody_can_tell_is_left_to_the_caller(
 
 async def test_with_nothing_to_compare_everything_is_kept(settings: Settings, era: Era) -> None:
     """MEMORY_MERGE_TOPK=0 and no fallback: only the very same statement is known."""
-    settings = replace(settings, merging=Merging(topk=0, fallback_enabled=False))
+    settings = replace(settings, merging=MergePolicy(topk=0, fallback_enabled=False))
     async with agent(settings, era) as client:
         await add(client, "Mia is 3 years old.")
         said = await call(client, "add_memory", content="Mia is 4 years old.")
@@ -218,7 +218,7 @@ async def test_below_an_importance_only_what_is_known_is_brought_up_to_date(
     settings: Settings, era: Era
 ) -> None:
     """Trifles do not pile up, but a trifle that is kept must not be wrong."""
-    settings = replace(settings, merging=Merging(min_importance=3))
+    settings = replace(settings, merging=MergePolicy(min_importance=3))
     low = {"importance": 2}
     async with agent(settings, era) as client:
         await add(client, "Mia is 3 years old.")
@@ -534,7 +534,7 @@ async def test_calls_at_once_do_not_miss_each_other(
 
 async def test_a_new_value_takes_the_place_of_every_old_one(settings: Settings, era: Era) -> None:
     """Two clones, or two sessions, may have left two: the next word on it is the last."""
-    apart = replace(settings, merging=Merging(topk=0, fallback_enabled=False))
+    apart = replace(settings, merging=MergePolicy(topk=0, fallback_enabled=False))
     async with agent(apart, era) as client:
         olds = [await add(client, f"Mia is {age} years old.") for age in (3, 4, 5)]
     async with agent(settings, era) as client:

@@ -31,7 +31,7 @@ from memory_mcp.domain.record import Draft
 from memory_mcp.domain.transfer import ImportReport, ParsedSource, SourceFile, SourceMaterial
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
-from memory_mcp.profile import user_profile
+from memory_mcp.profile import get_profile
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -267,7 +267,7 @@ async def test_the_user_scope_gets_what_it_is_said_to_get() -> None:
     await imported(workspace, of_mem0("My name is Ada", "Ada likes tea"), "user")
 
     assert await workspace.project.records.ids() == set()
-    profile = await user_profile(workspace)
+    profile = await get_profile(workspace)
     assert not isinstance(profile, Skipped)
     assert [entry.fact.value for entry in profile.entries] == ["Ada"]
 

@@ -20,17 +20,17 @@ from memory_mcp.domain.outcomes import HeadReport, MemoryAdded
 from memory_mcp.domain.profile import (
     FIELDS,
     PROFILE_CATEGORY,
-    Field,
     Profile,
     ProfileEntry,
     ProfileFact,
-    key_of,
+    ProfileField,
+    make_profile_key,
 )
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
-from memory_mcp.profile.sync import zone_named
+from memory_mcp.profile import find_time_zone
 from memory_mcp.render.block import Block
 from memory_mcp.render.outcomes import render_fields
 from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_now_line, render_profile_line
@@ -53,7 +53,7 @@ async def test_what_is_said_of_the_user_becomes_a_fact_that_names_its_source(
     assert await lines(workspace) == ["Name: Ada", "City: Berlin"]
     _, name, city = await stored(workspace)
     assert (city.kind, city.layer, city.category, city.key) == (
-        "fact", "core", "profile", key_of("city"),
+        "fact", "core", "profile", make_profile_key("city"),
     )  # fmt: skip
     assert (city.title, city.content, city.segment) == ("City", "City: Berlin", None)
     assert city.derived_from == name.derived_from == (said.record.id,)
@@ -81,7 +81,7 @@ async def test_what_is_known_is_not_written_again(workspace: Workspace) -> None:
 
     assert again.notes == ()
     assert len([r for r in await stored(workspace) if r.key]) == 1
-    assert await profile.profile_sync(workspace, again.record) == (), "twice is once"
+    assert await profile.sync_profile(workspace, again.record) == (), "twice is once"
 
 
 async def test_a_memory_that_says_nothing_of_the_user_costs_no_look(
@@ -225,7 +225,7 @@ async def test_an_unknown_time_zone_is_not_kept(workspace: Workspace) -> None:
 )
 def test_time_zones_are_known_by_name_or_offset(name: str, hours: float) -> None:
     """Both are what people say."""
-    zone = zone_named(name)
+    zone = find_time_zone(name)
 
     assert zone is not None
     assert zone.utcoffset(FakeClock().now().replace(tzinfo=None)) == timedelta(hours=hours)
@@ -236,7 +236,7 @@ def test_time_zones_are_known_by_name_or_offset(name: str, hours: float) -> None
 )
 def test_what_is_no_time_zone_is_none(name: str) -> None:
     """Names come from memories: anything may stand there."""
-    assert zone_named(name) is None
+    assert find_time_zone(name) is None
 
 
 async def test_a_profile_that_cannot_be_kept_does_not_cost_the_memory(
@@ -266,7 +266,7 @@ async def test_memory_that_is_off_or_meta_writes_no_fact(workspace: Workspace) -
     await memories.add_memory(off, Draft("My name is Ada.", reach="user"))
 
     assert await stored(workspace) == []
-    assert await profile.user_profile(off) == await branches.report_head(off)
+    assert await profile.get_profile(off) == await branches.report_head(off)
 
 
 async def test_a_fact_is_nothing_to_merge_a_memory_into(workspace: Workspace) -> None:
@@ -647,7 +647,7 @@ async def test_no_read_shows_a_fact_whose_source_is_gone(
         return ()
 
     with monkeypatch.context() as once:
-        once.setattr("memory_mcp.memories.update.profile_sync", cut)
+        once.setattr("memory_mcp.memories.update.sync_profile", cut)
         await correct(workspace, old.record.id, correction)
     assert await lines(workspace) == []
     assert await found(workspace, category="profile") == []
@@ -665,7 +665,7 @@ async def test_no_read_shows_a_fact_whose_source_is_gone(
 NOW = datetime(2026, 11, 21, 22, 2, tzinfo=UTC)
 
 
-def known(*facts: tuple[Field, str]) -> Profile:
+def known(*facts: tuple[ProfileField, str]) -> Profile:
     """A profile of these facts, said one after the other."""
     entries = [
         ProfileEntry(ProfileFact(field, value), RecordId(str(number)), ())
@@ -692,7 +692,7 @@ def test_the_line_says_who_it_is_best_first() -> None:
 
 def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
     """What is long is cut, what does not fit is left out, and what matters most stays."""
-    facts: list[tuple[Field, str]] = [(field, "long\nword " * 30) for field in FIELDS]
+    facts: list[tuple[ProfileField, str]] = [(field, "long\nword " * 30) for field in FIELDS]
     line = render_profile_line(known(*facts))
 
     assert len(line) <= PROFILE_CHARS_MAX
@@ -712,7 +712,7 @@ def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
 )
 def test_the_time_is_that_of_the_user_or_utc(zone: str, said: str) -> None:
     """A model that says "good morning" at night was told the wrong time."""
-    assert render_now_line(NOW, zone_named(zone), zone) == said
+    assert render_now_line(NOW, find_time_zone(zone), zone) == said
 
 
 def test_a_city_stands_for_a_time_zone_only_where_that_is_certain() -> None:
@@ -721,7 +721,7 @@ def test_a_city_stands_for_a_time_zone_only_where_that_is_certain() -> None:
     assert known(("city", "Paris")).zone == ""
     assert known(("city", "Tokyo"), ("time_zone", "UTC+2")).zone == "UTC+2"
     for city in ("München", "Geneva", "Seoul", "Bengaluru"):
-        assert zone_named(known(("city", city)).zone)
+        assert find_time_zone(known(("city", city)).zone)
 
 
 @pytest.mark.anyio

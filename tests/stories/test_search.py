@@ -9,7 +9,7 @@ from command_line import Run, as_json
 from doors import Era, Json, add, agent, call, recalled, record_file, refused, seal
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -285,7 +285,7 @@ async def test_a_least_score_leaves_out_what_is_hardly_meant(settings: Settings,
 
 async def test_near_twins_are_left_out_only_when_asked(settings: Settings, era: Era) -> None:
     """Nothing may vanish by itself; who wants five different memories says so."""
-    settings = replace(settings, merging=Merging(topk=0, fallback_enabled=False))
+    settings = replace(settings, merging=MergePolicy(topk=0, fallback_enabled=False))
     async with agent(settings, era) as client:
         for text in ("The login token expires hourly.", "Hourly the login token expires."):
             await add(client, text)

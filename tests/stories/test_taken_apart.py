@@ -8,7 +8,7 @@ from doors import Era, add, agent, call, files_with, recalled, records, seal
 from mcp import Client
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.deduplication import Merging
+from memory_mcp.domain.deduplication import MergePolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ BOTH = "Ada lives in Hamburg. Her dog is called Rex."
 @pytest.fixture
 def eager(settings: Settings) -> Settings:
     """The rule decides where the likeness of a short text and a long one would not do."""
-    return replace(settings, merging=Merging(check_low=0.3))
+    return replace(settings, merging=MergePolicy(check_low=0.3))
 
 
 def id_of(project: Path, content: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.profile import key_of
+from memory_mcp.domain.profile import make_profile_key
 from memory_mcp.domain.record import REJECTED_PREFIX, Approval, Move, Record
 from memory_mcp.domain.search import Filters, View
 
@@ -16,7 +16,7 @@ SEGMENTS = [SegmentId(name) for name in ("s0", "s1", "s2", "s3")]
 BRANCHES = [MAIN, BranchName("side")]
 KINDS = ["fact", "fact", "decision", "lesson", "checkpoint", "tombstone", "tombstone", "move"]
 WORDS = ["apple", "pear", "plum"]
-KEYS = [*(f"{REJECTED_PREFIX}{digest(word)}" for word in WORDS), key_of("city")]
+KEYS = [*(f"{REJECTED_PREFIX}{digest(word)}" for word in WORDS), make_profile_key("city")]
 RECORDS_MAX = 12
 
 

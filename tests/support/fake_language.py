@@ -7,15 +7,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from memory_mcp.domain.deduplication import Classification, Judgement, Sort
+from memory_mcp.domain.deduplication import Classification, Judgement, StatementClass
 from memory_mcp.domain.limits import SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.text.faithful import invented, unfaithful
+from memory_mcp.text.faithful import find_merge_flaw, find_summary_flaw
 
 __all__ = ["FakeLanguage", "composed_of", "judged", "sort_of", "sum_of"]
 
 _NUMBER: Final = re.compile(r"\d+")
-_OPENINGS: Final[dict[str, Sort]] = {
+_OPENINGS: Final[dict[str, StatementClass]] = {
     "hello": "chatter",
     "thanks": "chatter",
     "we decided": "decision",
@@ -40,7 +40,7 @@ def composed_of(old: str, new: str) -> str:
     return f"{new} {old}" if judged(old, new) == "different" else new
 
 
-def sort_of(text: str) -> Sort:
+def sort_of(text: str) -> StatementClass:
     """By how it begins, or by its question mark."""
     if text.rstrip().endswith("?"):
         return "question"
@@ -67,7 +67,7 @@ class FakeLanguage:
     def __init__(self) -> None:
         self.judgements: dict[tuple[str, str], Judgement] = {}
         self.compositions: dict[tuple[str, str], str] = {}
-        self.sorts: dict[str, Sort] = {}
+        self.sorts: dict[str, StatementClass] = {}
         self.summaries: list[str] = []
         self.asked: list[tuple[str, ...]] = []
         self.failing = ""
@@ -80,7 +80,7 @@ class FakeLanguage:
     async def compose(self, old: str, new: str) -> str:
         self._heard("compose", old, new)
         text = self.compositions.get((old, new), composed_of(old, new))
-        return _sound(text, unfaithful(text, old, new))
+        return _sound(text, find_merge_flaw(text, old, new))
 
     async def classify(self, text: str) -> Classification:
         self._heard("classify", text)
@@ -91,7 +91,7 @@ class FakeLanguage:
         if not any(turn.strip() for turn in turns):
             raise ModelUnavailableError("There is nothing to sum up.")
         text = self.summaries.pop(0) if self.summaries else sum_of(turns)
-        return _sound(" ".join(text.split()), invented(text, turns))
+        return _sound(" ".join(text.split()), find_summary_flaw(text, turns))
 
     async def aclose(self) -> None:
         self.closed = True

@@ -17,7 +17,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_newest, require_any_record
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.profile.sync import read_profile, zone_named
+from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
 from memory_mcp.render.profile import count_now_chars, render_profile_line
@@ -113,7 +113,7 @@ async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningF
         head,
         view,
         user=render_profile_line(profile),
-        zone=profile.zone if zone_named(profile.zone) else "",
+        zone=profile.zone if find_time_zone(profile.zone) else "",
         figure=BudgetLine(sum(counts), since),
         opening=[_describe_head(workspace, head.timeline, phase)],
         until=min((entry.until for entry in profile.entries if entry.until), default=None),

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import render_views
-from memory_mcp.deduplication.decide import rejection, twins
+from memory_mcp.deduplication import find_exact_matches, find_rejection
 from memory_mcp.domain import limits
+from memory_mcp.domain.deduplication import makes_superfluous
 from memory_mcp.domain.ids import (
     BranchName,
     CheckpointId,
@@ -51,7 +52,6 @@ from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
-from memory_mcp.text.merge import makes_superfluous
 from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
 
 Decision = Literal["save", "edit", "skip"]
@@ -356,8 +356,8 @@ async def _select_new_records(
     known: list[Record] = []
     notes: list[str] = []
     for record in records:
-        there = await twins(workspace, workspace.project, record, view)
-        tombstone = rejection(there)
+        there = await find_exact_matches(workspace, workspace.project, record, view)
+        tombstone = find_rejection(there)
         if tombstone is not None:
             shown = record.content[:_REJECTED_CHARS_MAX]
             notes.append(_REJECTED.format(shown, tombstone.created_at, tombstone.content))

@@ -28,7 +28,7 @@ from memory_mcp.domain.sessions import Turn
 from memory_mcp.domain.timeline import PhaseHistory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.profile import user_profile
+from memory_mcp.profile import get_profile
 from memory_mcp.render.outcomes import (
     render_fields,
     render_phases,
@@ -210,7 +210,7 @@ def _read_turns(text: str) -> list[Turn]:
 async def profile(workspace: Workspace, given: argparse.Namespace) -> Output:
     """Show the profile, field by field."""
     del given
-    match await user_profile(workspace):
+    match await get_profile(workspace):
         case Profile() as known:
             return Output(_profile_fields(known), _profile_text)
         case Skipped(reason):

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from memory_mcp.config import values as v
 from memory_mcp.config.values import EnvironmentVariable, Parser
-from memory_mcp.domain.deduplication import MergeMode, Merging, Secrets
+from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
@@ -113,8 +113,8 @@ class Settings:
     extraction: bool = False
     weights: RerankWeights = RerankWeights()  # noqa: RUF009  # frozen
     embedder: EmbedderSettings = EmbedderSettings()
-    secrets: Secrets = "redact"
-    merging: Merging = Merging()  # noqa: RUF009
+    secrets: SecretPolicy = "redact"
+    merging: MergePolicy = MergePolicy()  # noqa: RUF009
     language: LanguageSettings | None = None
     episode_settings: EpisodeSettings = EpisodeSettings()  # noqa: RUF009
     nudge_queue: str = ""
@@ -217,7 +217,7 @@ _TABLE: Final = (
     Setting("MEMORY_EMBEDDER_URL", "embedder", None),
     Setting("MEMORY_EMBEDDER_MODEL", "embedder", None),
     Setting("MEMORY_EMBEDDER_API_KEY", "embedder", None),
-    Setting("MEMORY_SECRETS", "secrets", v.parse_choice(*get_args(Secrets)), _REFUSE),
+    Setting("MEMORY_SECRETS", "secrets", v.parse_choice(*get_args(SecretPolicy)), _REFUSE),
     Setting("MEMORY_MERGE_TOPK", "merging.topk", v.parse_integer(0, RESULTS_MAX)),
     Setting("MEMORY_MERGE_AUTO_UPDATE", "merging.auto_update", v.parse_number(0, 1)),
     Setting("MEMORY_MERGE_CHECK_LOW", "merging.check_low", v.parse_number(0, 1)),
@@ -414,7 +414,7 @@ def _value(variables: Variables, setting: str) -> str:
     return variables[setting].value if setting in variables else ""
 
 
-def _require_order(merging: Merging, variables: Variables) -> None:
+def _require_order(merging: MergePolicy, variables: Variables) -> None:
     """Refuse thresholds in the wrong order; the error names the one that was set."""
     levels = (
         ("FALLBACK_LOW", merging.fallback_low),

@@ -1,16 +1,20 @@
 """Whether a new memory is the same fact as a known one, and what a language model may say of it."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from memory_mcp.domain.limits import IMPORTANCE_MIN
-from memory_mcp.domain.record import Kind
+from memory_mcp.domain.normalise import fold
+from memory_mcp.domain.outcomes import SimilarMemory
+from memory_mcp.domain.profile import find_profile_field
+from memory_mcp.domain.record import Kind, Record
 
 MergeMode = Literal["recreate", "update"]
 """`recreate`: one memory is composed of both; `update`: the new text takes the old one's place."""
 
-Secrets = Literal["redact", "refuse", "allow"]
-"""What becomes of a secret in a text that is to be stored."""
+SecretPolicy = Literal["redact", "refuse", "allow"]
+"""What to do with a secret in a text that is to be stored."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Different:
 
 @dataclass(frozen=True)
 class Unsure:
-    """Nothing here can tell: whoever understands both should judge."""
+    """The form cannot tell: a reader who understands both should judge."""
 
     reason: str
 
@@ -52,15 +56,15 @@ Verdict = Restated | Updated | Extended | Different | Unsure
 
 
 @dataclass(frozen=True)
-class Merging:
-    """The bands of likeness (0-1) and who decides in them.
+class MergePolicy:
+    """The bands of similarity (0-1) and who decides in them.
 
     From `auto_update` up it is the same fact. From `check_low` up, and from `fallback_low` up for
     memories that are recent, of one of the categories, and share words or numbers, the judge
     decides; below, they are two.
 
-    `topk` and `fallback_topk` are how many of the most alike are looked at. Less important than
-    `min_importance` nothing new is stored, but what is known is still brought up to date.
+    `topk` and `fallback_topk` are how many of the most similar are looked at. A new memory less
+    important than `min_importance` is not stored, but still updates a known one.
     """
 
     topk: int = 5
@@ -76,20 +80,20 @@ class Merging:
 
 
 Judgement = Literal["same", "contradicts", "different"]
-"""Of an older and a newer statement: one fact twice; one fact that changed; two facts."""
+"""A language model's word on two statements: one fact, a fact that changed, two facts."""
 
-Sort = Literal[
+StatementClass = Literal[
     "fact", "preference", "goal", "decision", "lesson", "passing", "action", "question", "chatter"
 ]
 
-_KINDS: Final[dict[Sort, Kind]] = {
+_KINDS: Final[dict[StatementClass, Kind]] = {
     "fact": "fact",
     "preference": "preference",
     "goal": "fact",
     "decision": "decision",
     "lesson": "lesson",
 }
-_REASONS: Final[dict[Sort, str]] = {
+_REASONS: Final[dict[StatementClass, str]] = {
     "fact": "a stable fact",
     "preference": "a lasting preference",
     "goal": "a goal",
@@ -104,9 +108,9 @@ _REASONS: Final[dict[Sort, str]] = {
 
 @dataclass(frozen=True)
 class Classification:
-    """What sort of statement it is, and what follows from that."""
+    """The class that a language model gives a statement, and what follows from it."""
 
-    sort: Sort
+    sort: StatementClass
 
     @property
     def keep(self) -> bool:
@@ -115,10 +119,121 @@ class Classification:
 
     @property
     def reason(self) -> str:
-        """Why, in our words."""
+        """The reason, as a phrase."""
         return _REASONS[self.sort]
 
     @property
     def kind(self) -> Kind | None:
         """The kind of memory it would be, if it is worth one."""
         return _KINDS.get(self.sort)
+
+
+Band = Literal["same", "judge", "apart"]
+"""What a score means: the same fact, a judge must decide, two facts."""
+
+_STATES: Final[frozenset[Kind]] = frozenset({"fact", "decision"})
+"""Kinds that may replace each other; any other kind replaces its own only."""
+
+_HAPPENED: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary", "closeout"})
+"""Kinds that tell what happened: that stays true, whatever happened later."""
+
+
+@dataclass(frozen=True)
+class Insert:
+    """Store a new memory. `similar` ones may be the same fact.
+
+    `notes` say what it contradicts, or why it was not compared.
+    """
+
+    similar: tuple[SimilarMemory, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Replace `olds`, which state the same fact, by one memory with this `text`.
+
+    `contradicts`: the new statement changes the fact, rather than adding to it.
+    """
+
+    olds: tuple[Record, ...]
+    text: str
+    contradicts: bool = False
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Store nothing: `record` says all of it."""
+
+    record: Record
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """Store nothing: the user rejected this statement; the tombstone says when and why."""
+
+    tombstone: Record
+
+
+DuplicateDecision = Insert | Merge | Skip | Refuse
+
+
+def makes_superfluous(known: Record, new: Record) -> bool:
+    """Whether a known memory with the same statement makes the new one superfluous.
+
+    It must hold at least as long: what a backtrack hides, or what expires, is no substitute for
+    what outlives it. Different titles may name different things.
+    """
+    outlives = known.durable or not new.durable
+    lasts = known.expires_at is None or (
+        new.expires_at is not None and known.expires_at >= new.expires_at
+    )
+    titled = known.title and new.title
+    named = not titled or fold(known.title) == fold(new.title)
+    return known.recalled and outlives and lasts and named and not _is_derived(known)
+
+
+def _is_derived(record: Record) -> bool:
+    """Whether it was only drawn from another memory, and falls with it."""
+    return bool(record.derived_from) and not set(record.derived_from) & set(record.supersedes)
+
+
+def is_comparable(new: Record, old: Record) -> bool:
+    """Whether one may be the newer version of the other at all.
+
+    Not if one of them lives longer: the one that replaces the other would take it along when it
+    goes.
+    """
+    states = new.kind == old.kind or {new.kind, old.kind} <= _STATES
+    return (
+        states
+        and new.kind not in _HAPPENED
+        and old.move is None
+        and find_profile_field(old) is None  # it follows from another one
+        and new.category.casefold() == old.category.casefold()
+        and new.durable is old.durable
+        and new.expires_at is None
+        and old.expires_at is None
+    )
+
+
+def choose_band(
+    score: float, place: int, old: Record, *, overlap: bool, merging: MergePolicy, now: datetime
+) -> Band:
+    """Who decides about a candidate with this score.
+
+    `place` is its place among the most similar, from 0. `overlap`: they share a word or a number.
+    """
+    if place < merging.topk and score >= merging.check_low:
+        return "same" if score >= merging.auto_update else "judge"
+    recent = now - old.created_at <= timedelta(days=merging.fallback_recency_days)
+    among = {name.casefold() for name in merging.fallback_categories}
+    eligible = recent and overlap and old.category.casefold() in among
+    if (
+        merging.fallback_enabled
+        and place < merging.fallback_topk
+        and score >= merging.fallback_low
+        and eligible
+    ):
+        return "judge"
+    return "apart"

@@ -18,7 +18,7 @@ from memory_mcp.domain.ids import (
     RecordId,
     SegmentId,
 )
-from memory_mcp.domain.normalise import hidden_character, normalised
+from memory_mcp.domain.normalise import find_hidden_character, normalise
 
 BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 
@@ -33,7 +33,7 @@ _MESSAGES: Final = {
 
 def normalise_name(name: str) -> str:
     """The name of a client, a session or a git branch on one line, cut to its limit."""
-    return " ".join(normalised(name).split())[: limits.NAME_CHARS_MAX].strip()
+    return " ".join(normalise(name).split())[: limits.NAME_CHARS_MAX].strip()
 
 
 def escape_unprintable(text: str, chars_max: int = _MESSAGE_CHARS_MAX) -> str:
@@ -78,7 +78,7 @@ def require_visible_characters(texts: Mapping[str, str]) -> None:
         ValueError: with the field, the character and its offset.
     """
     for name, text in texts.items():
-        if (hidden := hidden_character(text)) is not None:
+        if (hidden := find_hidden_character(text)) is not None:
             at, char = hidden
             raise ValueError(f"{name} holds U+{ord(char):04X} at {at}, which nobody can see")
 

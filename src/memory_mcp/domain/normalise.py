@@ -1,8 +1,7 @@
-"""One spelling for what a caller hands in; the text is otherwise the caller's.
+"""Normalises a text to one spelling, and compares texts regardless of spelling.
 
-`normalised` changes what two keyboards or editors do differently and no reader means: the form of
-accents (NFC), curly quotes and long dashes, the characters that end a line, unusual spaces. It
-takes out what a reader cannot see but a model reads: control characters, terminal colours, marks
+`normalise` unifies the form of accents (NFC), quotes, dashes, line ends and unusual spaces. It
+removes what a reader cannot see but a model reads: control characters, terminal colours, marks
 that turn the direction of the text, zero-width characters, Unicode tags. A secret or an instruction
 cannot hide behind them.
 
@@ -15,7 +14,7 @@ What stays, and why:
   quotes nor dashes, but what the language writes. Tabs and runs of spaces may be code.
 - Half a surrogate pair passes through: `check_text` refuses it with its position.
 
-`folded` is not for reading: it is what two spellings of the same statement have in common.
+`fold` gives what all spellings of a statement have in common; it is not for reading.
 """
 
 import hashlib
@@ -26,12 +25,12 @@ from functools import cache
 from typing import Final
 
 DIGEST_DIGITS: Final = 16
-"""64 bits: among a million statements two collide once in thirty million stores."""
+"""64 bits: a collision among a million statements in one of thirty million stores."""
 
 _LINE_END: Final = r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]"
-"""Tabulators and feeds of paper end a line too: without one, two words would grow together."""
+"""Vertical tabs and form feeds end a line too: without them two words would become one."""
 _TERMINAL: Final = r"\x1b\[[0-?]*[ -/]*[@-~]"
-"""A colour or a move of a terminal's cursor: the escape alone would leave `[31m` behind."""
+"""A terminal's colour or cursor move: removing the escape alone would leave `[31m`."""
 _FLAG: Final = r"(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f)"
 """The flags of England, Scotland, Wales, Texas …: the one use of Unicode tags."""
 _UNSEEN: Final = (
@@ -43,16 +42,15 @@ _NEVER_STORED: Final = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     r"\ud800-\udfff\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e001f]"
 )
-"""What `normalised` never leaves in a text, wherever it is cut afterwards."""
+"""What `normalise` never leaves in a text, wherever it is cut afterwards."""
 _STRAY: Final = r"[\u180e\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
 _HIDING_BYTES: Final = (b"\xcd\x8f", b"\xef\xb8", b"\xf3\xa0")
-"""What Python calls printable of all these, as it begins in UTF-8: looked for before the rest,
-because a pattern takes twenty times as long."""
+"""How those begin in UTF-8 that Python calls printable: twenty times faster than a pattern."""
 _STRAY_MAX: Final = 16
 """A text that is cut or put together may part a joiner from its letter; a message is longer."""
 _JOINERS: Final = frozenset("\u180e\u200c\u200d")
 _VARIANTS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-"""They choose a shape of the character before; a row of them is a message in hiding."""
+"""They choose the shape of the character before; a row of them hides a message."""
 _KEYCAPS: Final = frozenset("0123456789#*\u00a9\u00ae")
 
 _CURSIVE: Final = (
@@ -71,34 +69,34 @@ _CODE: Final = (
     r"|\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*\b"
     r"|\d\s*(?:[kKMGTP]i?[bB](?:it)?(?:/s|ps)?|[mM](?:[gmslWVA]|Hz))\b"
 )
-"""What stands in backticks, options, words with an underscore or a capital within, units."""
+"""Text in backticks, options, words with an underscore or a capital inside, units."""
 _UNSEEN_SHARE_MAX: Final = 20
-"""Of a text that is cut, so much is cleaned first: one that hides more of itself says nothing."""
+"""So many times its limit of a text is normalised before it is cut."""
 
 _FULL_STOPS: Final = (".", "!", "\uff01", "\u3002", "\u06d4", "\u0964")
 
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compiled when first needed: plain ASCII needs hardly any of them."""
+    """A pattern, compiled when first needed: plain ASCII needs few."""
     return re.compile(source)
 
 
-def normalised(text: str) -> str:
-    """The text in one spelling. Twice is once.
+def normalise(text: str) -> str:
+    """The text in one spelling; normalising twice changes nothing.
 
-    Each round but the last takes at least one unseen character out, and without one NFC and the
-    quotes settle in a single round, so it ends; nearly always in the second.
+    Each round but the last removes at least one unseen character, so it ends; nearly always after
+    the second.
     """
     while True:
-        clean = _round(text)
+        clean = _normalise_once(text)
         if clean == text:
             return text
         text = clean
 
 
-def hidden_character(text: str) -> tuple[int, str] | None:
-    """The first character that no reader sees, and where it stands: `normalised` takes it out.
+def find_hidden_character(text: str) -> tuple[int, str] | None:
+    """The first character that no reader sees, and where it stands: `normalise` takes it out.
 
     A few joiners that join nothing are let pass: a text may have been cut between two letters.
     """
@@ -110,7 +108,9 @@ def hidden_character(text: str) -> tuple[int, str] | None:
     strays = _pattern(_STRAY).findall(text)
     if len(strays) <= _STRAY_MAX:
         return None
-    kept = _pattern(f"{_FLAG}|{_UNSEEN}").sub(lambda match: match["flag"] or "", _joined(text))
+    kept = _pattern(f"{_FLAG}|{_UNSEEN}").sub(
+        lambda match: match["flag"] or "", _drop_stray_joiners(text)
+    )
     if len(strays) - len(_pattern(_STRAY).findall(kept)) <= _STRAY_MAX:
         return None
     found = _pattern(_STRAY).search(text)
@@ -121,26 +121,27 @@ def _may_hide(text: bytes) -> bool:
     return any(begins in text for begins in _HIDING_BYTES)
 
 
-def message_line(text: str, chars_max: int) -> str:
-    """A stranger's words as part of a message: one line that any terminal shows as it is, cut."""
-    shown = normalised(text[: chars_max * _UNSEEN_SHARE_MAX]).encode("utf-8", "replace").decode()
+def make_message_line(text: str, chars_max: int) -> str:
+    """Untrusted text as part of a message: one printable line of limited length."""
+    shown = normalise(text[: chars_max * _UNSEEN_SHARE_MAX]).encode("utf-8", "replace").decode()
     return cut(" ".join(shown.split()), chars_max)
 
 
-def folded(text: str) -> str:
-    """Without case, the width of gaps and a full stop or "!" at the end.
+def fold(text: str) -> str:
+    """The text without case, the width of gaps and a full stop or "!" at the end.
 
     Addresses and what looks like code keep their case: `-d` is not `-D`, `api_url` not `API_URL`.
     """
     words = "".join(
-        part if is_address else _uncased(part) for part, is_address in _parts(normalised(text))
+        part if is_address else _fold_case(part)
+        for part, is_address in _split_addresses(normalise(text))
     )
     words = " ".join(words.split())
     said = words[:-1].rstrip()
     return said if words.endswith(_FULL_STOPS) and not said.endswith(_FULL_STOPS) else words
 
 
-def _uncased(text: str) -> str:
+def _fold_case(text: str) -> str:
     found: list[str] = []
     at = 0
     for match in _pattern(_CODE).finditer(text):
@@ -150,8 +151,8 @@ def _uncased(text: str) -> str:
     return "".join(found)
 
 
-def code_words(text: str) -> list[str]:
-    """The words of a text whose case tells something: options, identifiers, units."""
+def find_code_words(text: str) -> list[str]:
+    """The words of a text whose case matters: options, identifiers, units."""
     return [
         word
         for match in _pattern(_CODE).finditer(text)
@@ -160,12 +161,12 @@ def code_words(text: str) -> list[str]:
 
 
 def digest(text: str) -> str:
-    """The same for the same statement, however it is spelt; short enough for a column."""
-    found = hashlib.sha256(folded(text).encode("utf-8", "surrogatepass"))
+    """A short hash that is equal for all spellings of a statement."""
+    found = hashlib.sha256(fold(text).encode("utf-8", "surrogatepass"))
     return found.hexdigest()[:DIGEST_DIGITS]
 
 
-def _round(text: str) -> str:
+def _normalise_once(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = _pattern(_LINE_END).sub("\n", text)
@@ -174,19 +175,20 @@ def _round(text: str) -> str:
     if text.isascii():
         return text
     return "".join(
-        part if is_address else _respelt(part) for part, is_address in _parts(_joined(text))
+        part if is_address else _unify_signs(part)
+        for part, is_address in _split_addresses(_drop_stray_joiners(text))
     )
 
 
-def _respelt(text: str) -> str:
+def _unify_signs(text: str) -> str:
     text = _pattern(f"[{_ODD_SPACE}]").sub(" ", text)
     for plain, curly in _QUOTES.items():
         text = _pattern(f"[{curly}]").sub(plain, text)
     return unicodedata.normalize("NFC", _pattern(f"[{_DASHES}]").sub("-", text))
 
 
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in order, cut into addresses and what is none."""
+def _split_addresses(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in order, and whether each is an address."""
     if "://" not in text:
         yield text, False
         return
@@ -200,17 +202,17 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
     yield text[at:], False
 
 
-def _joined(text: str) -> str:
-    """Without the joiners and choices of shape that join and shape nothing."""
+def _drop_stray_joiners(text: str) -> str:
+    """The text without joiners and variation selectors that have no effect."""
     if _pattern(r"[\u180e\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]").search(text) is None:
         return text
     kept: list[str] = []
     for at, char in enumerate(text):
         before = kept[-1] if kept else " "
         if char in _VARIANTS:
-            stays = before in _KEYCAPS or (_shaped(before) and before not in _VARIANTS)
+            stays = before in _KEYCAPS or (_takes_variant(before) and before not in _VARIANTS)
         elif char in _JOINERS:
-            stays = _joins(before, text[at + 1 : at + 2], char)
+            stays = _is_effective_joiner(before, text[at + 1 : at + 2], char)
         else:
             stays = True
         if stays:
@@ -218,22 +220,22 @@ def _joined(text: str) -> str:
     return "".join(kept)
 
 
-def _shaped(char: str) -> bool:
+def _takes_variant(char: str) -> bool:
     return not char.isascii() and unicodedata.category(char)[0] in "LMS"
 
 
-def _joins(before: str, after: str, joiner: str) -> bool:
-    """Between emoji; after a letter or mark of a script that is written with joiners."""
-    if joiner == "\u200d" and (_pictured(before) or before in _VARIANTS):
-        return _pictured(after)
+def _is_effective_joiner(before: str, after: str, joiner: str) -> bool:
+    """Whether a joiner has an effect: between emoji, or in a script written with joiners."""
+    if joiner == "\u200d" and (_is_picture(before) or before in _VARIANTS):
+        return _is_picture(after)
     return bool(_pattern(_CURSIVE).match(before)) and unicodedata.category(before)[0] in "LM"
 
 
-def _pictured(char: str) -> bool:
-    """An emoji, or what follows a joiner in one (sex, profession, colour, arrow)."""
+def _is_picture(char: str) -> bool:
+    """Whether it is an emoji, or follows a joiner in one (sex, profession, colour, arrow)."""
     return _pattern(_PICTURES).match(char) is not None
 
 
 def cut(text: str, chars_max: int) -> str:
-    """The text itself, or its beginning and `…`, together so many characters at most."""
+    """The text, or its beginning and `…`, in at most so many characters."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1].rstrip()}…"

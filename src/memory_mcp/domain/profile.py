@@ -1,8 +1,7 @@
-"""What is known about the user, field by field.
+"""Values of the profile: what is known about the user, field by field.
 
 A profile fact is a durable record of the user scope (`user:profile:<field>`) that names the memory
-it was drawn from and falls with it. What is here is only what a fact is; how it is recognised is
-told in `text.profile`, how it is kept in `app.profile`.
+it was drawn from and falls with it. `text.user_facts` recognises facts in a text.
 """
 
 from dataclasses import dataclass
@@ -10,15 +9,15 @@ from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.normalise import folded
+from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.record import Record
 
-Field = Literal[
+ProfileField = Literal[
     "name", "pronouns", "language", "tone", "city", "country", "time_zone", "occupation",
     "employer", "birthday", "speaks", "goal", "interest",
 ]  # fmt: skip
 
-LABELS: Final[dict[Field, str]] = {
+LABELS: Final[dict[ProfileField, str]] = {
     "name": "Name",
     "pronouns": "Pronouns",
     "language": "Answers in",
@@ -33,89 +32,78 @@ LABELS: Final[dict[Field, str]] = {
     "goal": "Goal",
     "interest": "Interest",
 }
-"""How a field is called where people and models read it. The order is that of the profile."""
+"""The names of the fields for people and models, in the order of the profile."""
 
-FIELDS: Final[tuple[Field, ...]] = tuple(LABELS)
+FIELDS: Final[tuple[ProfileField, ...]] = tuple(LABELS)
 
-MANY: Final[dict[Field, int]] = {"speaks": 6, "goal": 5, "interest": 8}
-"""The fields with several values, and how many: beyond that the oldest gives way."""
+MULTI_VALUED: Final[dict[ProfileField, int]] = {"speaks": 6, "goal": 5, "interest": 8}
+"""The fields with several values, and how many; beyond that the oldest gives way."""
 
 PROFILE_CATEGORY: Final = "profile"
 
 _KEY: Final = "user:profile:"
 
-_CITY_ZONES: Final = {
-    "Europe/Berlin": "berlin hamburg munich münchen cologne köln stuttgart düsseldorf leipzig "
-    "dresden hannover nürnberg nuremberg bremen",
-    "Europe/Vienna": "vienna wien graz salzburg linz innsbruck",
-    "Europe/Zurich": "zurich zürich geneva genf basel bern",
-    "Europe/Amsterdam": "amsterdam rotterdam utrecht",
-    "Europe/Brussels": "brussels",
-    "Europe/Copenhagen": "copenhagen",
-    "Europe/Stockholm": "stockholm",
-    "Europe/Oslo": "oslo",
-    "Europe/Helsinki": "helsinki",
-    "Europe/Warsaw": "warsaw kraków krakow",
-    "Europe/Prague": "prague",
-    "Europe/Budapest": "budapest",
-    "Europe/Lisbon": "lisbon",
-    "Asia/Tokyo": "tokyo osaka kyoto",
-    "Asia/Seoul": "seoul",
-    "Asia/Singapore": "singapore",
-    "Asia/Kolkata": "mumbai bangalore bengaluru",
+_ZONES: Final = {
+    "Europe/Berlin": (
+        (
+            "berlin hamburg munich münchen cologne köln stuttgart düsseldorf leipzig dresden "
+            "hannover nürnberg nuremberg bremen"
+        ),
+        "germany|deutschland",
+    ),
+    "Europe/Vienna": ("vienna wien graz salzburg linz innsbruck", "austria|österreich"),
+    "Europe/Zurich": ("zurich zürich geneva genf basel bern", "switzerland|schweiz"),
+    "Europe/Amsterdam": ("amsterdam rotterdam utrecht", "netherlands|niederlande|niederlanden"),
+    "Europe/Brussels": ("brussels", "belgium|belgien"),
+    "Europe/Copenhagen": ("copenhagen", "denmark|dänemark"),
+    "Europe/Stockholm": ("stockholm", "sweden|schweden"),
+    "Europe/Oslo": ("oslo", "norway|norwegen"),
+    "Europe/Helsinki": ("helsinki", "finland|finnland"),
+    "Europe/Warsaw": ("warsaw kraków krakow", "poland|polen"),
+    "Europe/Prague": ("prague", "czechia|czech republic|tschechien"),
+    "Europe/Budapest": ("budapest", "hungary|ungarn"),
+    "Europe/Lisbon": ("lisbon", "portugal"),
+    "Asia/Tokyo": ("tokyo osaka kyoto", "japan"),
+    "Asia/Seoul": ("seoul", "south korea"),
+    "Asia/Singapore": ("singapore", "singapore"),
+    "Asia/Kolkata": ("mumbai bangalore bengaluru", "india|indien"),
 }
-"""Cities of which there is one. Of Paris, London, Rome and many others there are several."""
+"""Cities whose name no other city shares, by their time zone, and their countries.
 
-_ZONE_COUNTRIES: Final = {
-    "Europe/Berlin": "germany|deutschland",
-    "Europe/Vienna": "austria|österreich",
-    "Europe/Zurich": "switzerland|schweiz",
-    "Europe/Amsterdam": "netherlands|niederlande|niederlanden",
-    "Europe/Brussels": "belgium|belgien",
-    "Europe/Copenhagen": "denmark|dänemark",
-    "Europe/Stockholm": "sweden|schweden",
-    "Europe/Oslo": "norway|norwegen",
-    "Europe/Helsinki": "finland|finnland",
-    "Europe/Warsaw": "poland|polen",
-    "Europe/Prague": "czechia|czech republic|tschechien",
-    "Europe/Budapest": "hungary|ungarn",
-    "Europe/Lisbon": "portugal",
-    "Asia/Tokyo": "japan",
-    "Asia/Seoul": "south korea",
-    "Asia/Singapore": "singapore",
-    "Asia/Kolkata": "india|indien",
+Paris, London and Rome are not among them. In another country the name is that of another city.
+"""
+
+_ZONE_OF_CITY: Final = {
+    city: zone for zone, (cities, _) in _ZONES.items() for city in cities.split()
 }
-"""Where these cities are: in another country the name is another city's."""
-
-_ZONE_OF_CITY: Final = {city: zone for zone, names in _CITY_ZONES.items() for city in names.split()}
 
 
 @dataclass(frozen=True)
 class ProfileFact:
-    """Something said about the user. If it does not `hold`, it was said that it is not so.
+    """A statement about the user; if it does not `hold`, a denial.
 
-    A denial without a value takes away whatever the field says.
+    A denial without a value denies whatever the field says.
     """
 
-    field: Field
+    field: ProfileField
     value: str
     holds: bool = True
 
     @property
     def line(self) -> str:
-        """`City: Berlin`, as it rests in its record."""
+        """The content of its record: `City: Berlin`."""
         return f"{LABELS[self.field]}: {self.value}"
 
-    def same_as(self, other: "ProfileFact") -> bool:
+    def is_same_as(self, other: "ProfileFact") -> bool:
         """Whether both speak of the same value of the same field."""
-        return self.field == other.field and folded(self.value) == folded(other.value)
+        return self.field == other.field and fold(self.value) == fold(other.value)
 
 
 @dataclass(frozen=True)
 class ProfileEntry:
-    """A fact as it is kept: its record, and the memories it was drawn from (none: said as such).
+    """A stored fact: its record, and the memories it was drawn from.
 
-    With an end it is said for a while only, and stands before what holds otherwise.
+    If it expires (`until`), it stands before facts that do not.
     """
 
     fact: ProfileFact
@@ -126,41 +114,42 @@ class ProfileEntry:
 
 @dataclass(frozen=True)
 class Profile:
-    """What holds, in the order of the fields; of one field the newest first."""
+    """The entries that hold, in the order of the fields; of one field the newest first."""
 
     entries: tuple[ProfileEntry, ...] = ()
 
-    def values(self, field: Field) -> tuple[str, ...]:
-        """What is known of a field: one value at most, unless the field has many."""
+    def values(self, field: ProfileField) -> tuple[str, ...]:
+        """The values of a field: one at most, unless it is multi-valued."""
         known = tuple(e.fact.value for e in self.entries if e.fact.field == field)
-        return known if field in MANY else known[:1]
+        return known if field in MULTI_VALUED else known[:1]
 
-    def value(self, field: Field) -> str:
-        """What is known of a field, or nothing."""
+    def value(self, field: ProfileField) -> str:
+        """The first value of a field, or ""."""
         return next(iter(self.values(field)), "")
 
     @property
     def implied_zone(self) -> str:
-        """The time zone that the city stands for, where that is certain and none was named."""
+        """The time zone of the city, if it is certain and none was named; else ""."""
         if self.value("time_zone"):
             return ""
-        zone = _ZONE_OF_CITY.get(folded(self.value("city")), "")
-        country = folded(self.value("country")).removeprefix("the ")
-        known = _ZONE_COUNTRIES.get(zone, "").split("|")
-        return zone if not country or country in known else ""
+        zone = _ZONE_OF_CITY.get(fold(self.value("city")), "")
+        country = fold(self.value("country")).removeprefix("the ")
+        if country and zone and country not in _ZONES[zone][1].split("|"):
+            return ""
+        return zone
 
     @property
     def zone(self) -> str:
-        """The user's time zone as it was named or is implied, or nothing."""
+        """The time zone, named or implied, or ""."""
         return self.value("time_zone") or self.implied_zone
 
 
-def key_of(field: Field) -> str:
+def make_profile_key(field: ProfileField) -> str:
     """The key of a field's records."""
     return f"{_KEY}{field}"
 
 
-def field_of(record: Record) -> Field | None:
-    """The field that a record is a fact of, if it is one."""
+def find_profile_field(record: Record) -> ProfileField | None:
+    """The field of a record that is a profile fact; None for other records."""
     name = record.key.removeprefix(_KEY)
     return name if record.key.startswith(_KEY) and name in LABELS else None

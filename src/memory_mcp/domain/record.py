@@ -36,7 +36,7 @@ from memory_mcp.domain.fields import (
     require_visible_characters,
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
-from memory_mcp.domain.normalise import digest, hidden_character
+from memory_mcp.domain.normalise import digest, find_hidden_character
 
 SCHEMA_VERSION: Final = 1
 
@@ -241,7 +241,9 @@ class Record(FrozenModel):
     def _refuse_foreign(self) -> Self:
         """Refuse what no use case writes, however well each field is formed."""
         texts = self._texts()
-        if hidden_character("".join(texts.values())) is not None:  # nearly always there is none
+        if (
+            find_hidden_character("".join(texts.values())) is not None
+        ):  # nearly always there is none
             require_visible_characters(texts)
         if self.created_at >= _LATEST_TIME:
             raise ValueError("created_at is dated later than any clock is set")

@@ -6,22 +6,22 @@ A redaction raises `InvalidRequestError` for a secret when MEMORY_SECRETS is ref
 from dataclasses import replace
 from typing import Final, assert_never
 
-from memory_mcp.domain.deduplication import Secrets
+from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.outcomes import MemoryDeclined, Redaction
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
-from memory_mcp.text.secrets import Redacted, redact
+from memory_mcp.text.secrets import RedactedText, redact
 
 _NAMED_MAX: Final = 12
 """Redactions that a sentence lists; it counts the others."""
 
 
-def redact_text(text: str, secrets: Secrets, field: str = "") -> Redacted:
+def redact_text(text: str, secrets: SecretPolicy, field: str = "") -> RedactedText:
     """The text, normalised and without its secrets.
 
     A marker may be longer than the secret, and the text may become empty: whoever stores it checks
@@ -30,10 +30,10 @@ def redact_text(text: str, secrets: Secrets, field: str = "") -> Redacted:
     Raises:
         InvalidRequestError: it holds a secret and `secrets` is "refuse"; names the `field`.
     """
-    text = normalised(text)
+    text = normalise(text)
     match secrets:
         case "allow":
-            return Redacted(text)
+            return RedactedText(text)
         case "redact":
             return redact(text)
         case "refuse":
@@ -44,7 +44,7 @@ def redact_text(text: str, secrets: Secrets, field: str = "") -> Redacted:
                     "Nothing was stored. Send it again without the value, and say where the value "
                     "is kept instead."
                 )
-            return Redacted(text)
+            return RedactedText(text)
         case _:
             assert_never(secrets)
 
@@ -73,7 +73,7 @@ async def prepare_draft(
 ) -> tuple[Draft, tuple[Redaction, ...]] | MemoryDeclined:
     """The draft without secrets and recalled text; declined if nothing else is in it."""
     draft, redactions = redact_draft(workspace, draft)
-    if Redacted(draft.content).nothing_left:
+    if RedactedText(draft.content).holds_only_markers:
         return MemoryDeclined("is nothing but a secret, which is not kept.")
     own = await drop_recalled_text(workspace, draft.content)
     if not own and draft.content.strip():
@@ -97,7 +97,7 @@ async def prepare_field(workspace: Workspace, field: str, text: str) -> tuple[st
     if redacted.redactions:
         listed = _list_redactions(redacted.redactions)
         notes = (f"Taken out of {field} before anything was written: {listed}.",)
-    if Redacted(redacted.text).nothing_left:
+    if RedactedText(redacted.text).holds_only_markers:
         return "", (*notes, f"What was left of {field} says nothing and is not kept.")
     own = (await drop_recalled_text(workspace, redacted.text)).strip()
     if own != redacted.text.strip():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock
-from memory_mcp.domain.deduplication import Merging, Secrets
+from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
@@ -133,8 +133,8 @@ class Policy:
     warnings: tuple[str, ...] = ()
     reminds: bool = False
     weights: RerankWeights = field(default_factory=RerankWeights)
-    secrets: Secrets = "redact"
-    merging: Merging = field(default_factory=Merging)
+    secrets: SecretPolicy = "redact"
+    merging: MergePolicy = field(default_factory=MergePolicy)
     episode_settings: EpisodeSettings = field(default_factory=EpisodeSettings)
     opening: ContextSettings = field(default_factory=ContextSettings)
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.deduplication.decide import decided, twins
+from memory_mcp.deduplication import decide_duplicate, find_exact_matches
 from memory_mcp.domain import limits
+from memory_mcp.domain.deduplication import Insert, Merge, Refuse, Skip
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.outcomes import (
     AddOutcome,
@@ -17,7 +18,7 @@ from memory_mcp.domain.outcomes import (
     MemoryRejected,
     Redaction,
 )
-from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cloud import describe_pending
@@ -27,10 +28,9 @@ from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_
 from memory_mcp.engine.redaction import prepare_draft
 from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.profile.sync import profile_sync, rejected_facts
+from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
-from memory_mcp.text.gate import Chatter, should_create
-from memory_mcp.text.merge import Insert, Merge, Refuse, Skip
+from memory_mcp.text.gate import Chatter, judge_worth
 from memory_mcp.trust.strangers import describe_strangers_once
 
 _TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
@@ -71,16 +71,16 @@ async def _store_draft(
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))
     draft = replace(draft, supersedes=await _resolve_ids(workspace, draft.supersedes, view))
     record = build_record(draft, make_writing(workspace, timeline, now))
-    same = await twins(workspace, pool, record, view)
+    same = await find_exact_matches(workspace, pool, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
         _refuse_other_scope(await require_memory(workspace, memory_id, view), record)
-    decision = await decided(workspace, pool, record, same, view=view, until=until)
+    decision = await decide_duplicate(workspace, pool, record, same, view=view, until=until)
     second = make_writing(workspace, timeline, now)  # for a composed record beside the new one
     match decision:
         case Skip(known):
             notes = _describe_labels_kept(record, known)
-            notes += await profile_sync(workspace, known)  # a repeated fact is renewed
+            notes += await sync_profile(workspace, known)  # a repeated fact is renewed
             return AlreadyKnown(known, redactions=redactions, notes=notes)
         case Refuse(tombstone):
             return MemoryRejected(tombstone)
@@ -93,7 +93,7 @@ async def _store_draft(
             outcome = MemoryAdded(record, replaced=record.supersedes, notes=notes, similar=similar)
     notes = (
         *outcome.notes,
-        *await profile_sync(workspace, outcome.record, outcome.replaced),
+        *await sync_profile(workspace, outcome.record, outcome.replaced),
         *await describe_line(workspace, outcome.record, frozenset({record.id})),
         *describe_sealed_phase(workspace, timeline, record.phase, once=True),
         *await describe_pending(workspace),
@@ -122,10 +122,10 @@ async def _find_answered(
     tombstones = {r.id for r in same if r.kind == "tombstone"}
     if not record.supersedes:
         return record, tombstones
-    rejected = {t.id for t in (await rejected_facts(workspace, record)).values()}
+    rejected = {t.id for t in (await find_rejected_facts(workspace, record)).values()}
     if not rejected.intersection(record.supersedes):
         return record, tombstones
-    known = {r.id for r in same if r.recalled and r.durable and field_of(r) is None}
+    known = {r.id for r in same if r.recalled and r.durable and find_profile_field(r) is None}
     supersedes = tuple(dict.fromkeys((*record.supersedes, *sorted(known))))
     return record.model_copy(update={"supersedes": supersedes}), tombstones | rejected
 
@@ -171,7 +171,7 @@ async def _judge_chatter(workspace: Workspace, draft: Draft, until: float) -> st
             pass
         else:
             return "" if judgement.keep else f"is {judgement.reason}."
-    match should_create(draft.content, draft.kind):
+    match judge_worth(draft.content, draft.kind):
         case Chatter(reason):
             return reason
         case _:

@@ -20,7 +20,7 @@ from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.profile.sync import profile_again, profile_before
+from memory_mcp.profile import load_affected_facts, restore_facts
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
 from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
 
@@ -52,7 +52,7 @@ async def forget_memory(
     refuse_checkpoint(target)
     pool = choose_pool(workspace, target)
     place = make_writing(workspace, timeline, workspace.clock.now())
-    facts = await profile_before(workspace, pool, target)
+    facts = await load_affected_facts(workspace, pool, target)
     visible_again: list[RecordId] = []
     plan_notes: tuple[str, ...] = ()
     if erase:
@@ -74,7 +74,7 @@ async def forget_memory(
         tombstone = build_tombstone(target, reason, place, erase=False)
         notes = redacted + await pool.keep(tombstone)
     notes += await _write_rejection(workspace, timeline, target, tombstone, reason)
-    notes += await profile_again(workspace, pool, visible_again, facts)
+    notes += await restore_facts(workspace, pool, visible_again, facts)
     notes += await render_after_removal(workspace, pool)
     notes += (*plan_notes, *await describe_pending(workspace))
     return MemoryForgotten(target.id, erased=erase, notes=notes)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.deduplication.decide import rejection, twins
+from memory_mcp.deduplication import find_exact_matches, find_rejection
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,
@@ -54,7 +54,9 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         view = make_view(workspace, head.timeline)
         known = await _load_known(workspace, view)
         record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
-        tombstone = rejection(await twins(workspace, workspace.project, record, view))
+        tombstone = find_rejection(
+            await find_exact_matches(workspace, workspace.project, record, view)
+        )
         if tombstone is not None:
             planned.append(MemoryRejected(tombstone))
             return ()

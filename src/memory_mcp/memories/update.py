@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.bootstrap.views import render_after_removal
-from memory_mcp.deduplication.decide import rejection, twins
+from memory_mcp.deduplication import find_exact_matches, find_rejection
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
-from memory_mcp.domain.profile import LABELS, field_of
+from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, make_view, make_writing
@@ -15,7 +15,7 @@ from memory_mcp.engine.records import choose_pool, describe_line, refuse_checkpo
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.profile.sync import profile_sync, zone_named
+from memory_mcp.profile import find_time_zone, sync_profile
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
 
@@ -46,13 +46,13 @@ async def update_memory(
     view = make_view(workspace, timeline)
     old = await require_memory(workspace, memory_id, view)
     refuse_checkpoint(old)
-    is_fact = field_of(old) is not None
+    is_fact = find_profile_field(old) is not None
     if is_fact:
         draft = replace(draft, content=_parse_fact(old, draft.content), title=old.title)
     at = workspace.clock.now()
     record = correct_record(old, draft.content, draft.title, make_writing(workspace, timeline, at))
     pool = choose_pool(workspace, record)
-    same = await twins(workspace, pool, record, view)
+    same = await find_exact_matches(workspace, pool, record, view)
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
@@ -66,9 +66,9 @@ async def update_memory(
         place = make_writing(workspace, timeline, at)
         if rejected := build_rejection(old, tombstone, reason, place):
             notes += await workspace.project.keep(rejected)
-    if tombstone := rejection(same):
+    if tombstone := find_rejection(same):
         notes += (_HOLDS_AGAIN.format(tombstone.created_at, tombstone.content),)
-    notes += await profile_sync(workspace, record, record.supersedes)
+    notes += await sync_profile(workspace, record, record.supersedes)
     notes += await render_after_removal(workspace, pool)
     notes += (
         *redacted,
@@ -81,9 +81,9 @@ async def update_memory(
 
 def _parse_fact(old: Record, content: str) -> str:
     """The new line of a fact in the profile; refuse a text that is no value of its field."""
-    field = field_of(old)
+    field = find_profile_field(old)
     fact = parse_correction(old, content)
-    if field is None or fact is None or (field == "time_zone" and not zone_named(fact.value)):
+    if field is None or fact is None or (field == "time_zone" and not find_time_zone(fact.value)):
         label = LABELS[field] if field else "?"
         raise InvalidRequestError(
             f"{old.id} is a fact of the user's profile ({label}), and this is no such value. Give "
@@ -95,5 +95,5 @@ def _parse_fact(old: Record, content: str) -> str:
 
 def _is_replaceable(other: Record, old: Record) -> bool:
     """Whether this memory of the same statement is replaced too: it must be of the same sort."""
-    same_sort = (field_of(other) is None) is (field_of(old) is None)
+    same_sort = (find_profile_field(other) is None) is (find_profile_field(old) is None)
     return other.durable is old.durable and other.move is None and same_sort

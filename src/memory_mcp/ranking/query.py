@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.ranking.dates import find_dates
@@ -151,7 +151,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
     """Whether a record that did not come from the index passes the filters."""
     tags = {tag.casefold() for tag in record.tags}
     return (
-        (filters.includes_profile or field_of(record) is None)
+        (filters.includes_profile or find_profile_field(record) is None)
         and (not filters.category or record.category.casefold() == filters.category.casefold())
         and (not filters.key or _has_key(record, filters.key))
         and tags.issuperset(tag.casefold() for tag in filters.tags)

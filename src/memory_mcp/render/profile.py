@@ -4,7 +4,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.profile import Field, Profile
+from memory_mcp.domain.profile import Profile, ProfileField
 
 PROFILE_CHARS_MAX: Final = 240
 """About 60 tokens of every session."""
@@ -13,7 +13,7 @@ _PART_CHARS_MAX: Final = 60
 _CUT_CHARS_MIN: Final = 20
 """Less of a value than this is better left out."""
 
-_PARTS: Final[tuple[tuple[Field, str], ...]] = (
+_PARTS: Final[tuple[tuple[ProfileField, str], ...]] = (
     ("name", "{}"),
     ("pronouns", "{}"),
     ("language", "answer in {}"),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.normalise import normalised
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
@@ -21,7 +21,7 @@ from memory_mcp.engine.records import (
 )
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.profile.sync import standing_hits
+from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
 from memory_mcp.search.local import find_local
@@ -94,7 +94,7 @@ async def search_memories(
         found = await _find(workspace, asked, head)
     found = await _add_strangers(workspace, found, asked)
     if filters.includes_profile:
-        found = replace(found, hits=await standing_hits(workspace, found.hits, view))
+        found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))
     if not found.hits:
         await require_any_record(workspace, view)
     return found
@@ -118,7 +118,7 @@ async def search_for_task(
 def _redact_query(workspace: Workspace, query: str) -> str:
     """The query, without its secrets if it leaves this machine."""
     if workspace.asks_elsewhere and workspace.policy.secrets != "allow":
-        return redact(normalised(query)).text
+        return redact(normalise(query)).text
     return query
 
 

@@ -86,7 +86,7 @@ async def _head(workspace: Workspace) -> str:
 
 
 async def _profile(workspace: Workspace) -> str:
-    return render_text(await profile.user_profile(workspace))
+    return render_text(await profile.get_profile(workspace))
 
 
 async def _history(workspace: Workspace) -> str:

@@ -23,13 +23,13 @@ from memory_mcp.engine.records import describe_line, find_moves_back, load_recor
 from memory_mcp.engine.redaction import prepare_field
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
-from memory_mcp.profile.sync import read_profile, zone_named
+from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.ranking.dates import find_leading_date
 from memory_mcp.text.closeouts import (
-    HISTORY,
+    HISTORY_CATEGORY,
     build_consolidation_records,
     check_consolidation,
-    find_role,
+    find_consolidation_role,
     finish_consolidation,
     join_lines,
 )
@@ -126,19 +126,19 @@ async def latest_consolidation(workspace: Workspace, session: str = "") -> Conso
         every = await _load_summaries(workspace, Filters(kinds=frozenset({"summary"})), view, _ALL)
         if not every:
             return None
-        stated = [record for record in every if find_role(record) != "insights"]
+        stated = [record for record in every if find_consolidation_role(record) != "insights"]
         session = (stated or every)[0].origin.session
     own = await _load_summaries(
         workspace, Filters(kinds=frozenset({"summary"}), session=session), view
     )
     if not own:
         return None
-    summary = next((r for r in own if find_role(r) in ("checkpoint", "final")), None)
+    summary = next((r for r in own if find_consolidation_role(r) in ("checkpoint", "final")), None)
     return Consolidation(
         session=session,
-        final=summary is not None and find_role(summary) == "final",
+        final=summary is not None and find_consolidation_role(summary) == "final",
         summary=summary,
-        insights=next((r for r in own if find_role(r) == "insights"), None),
+        insights=next((r for r in own if find_consolidation_role(r) == "insights"), None),
     )
 
 
@@ -167,7 +167,9 @@ async def _refuse_late(
         raise _LateError(GIVEN_UP)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
     for record in await _load_summaries(workspace, mine, view):
-        by_agent = record.origin.client != COMPACTED_BY and find_role(record) != "insights"
+        by_agent = (
+            record.origin.client != COMPACTED_BY and find_consolidation_role(record) != "insights"
+        )
         if by_agent and record.created_at >= at:
             raise _LateError("the agent has consolidated since")
 
@@ -192,7 +194,7 @@ async def _prepare(
 
 async def _load_known(workspace: Workspace, session: str, view: View) -> list[Record]:
     """The session's visible consolidations and its last entries of the history."""
-    events = Filters(kinds=frozenset({"event"}), category=HISTORY, session=session)
+    events = Filters(kinds=frozenset({"event"}), category=HISTORY_CATEGORY, session=session)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
     pool = workspace.project
     entries = await load_records(pool, await pool.index.find(view, events, _LOOKED_AT))
@@ -205,13 +207,13 @@ async def _load_summaries(
     """The consolidations among the newest summaries, newest first."""
     pool = workspace.project
     found = await load_records(pool, await pool.index.find(view, filters, most))
-    return [record for record in found if find_role(record) is not None]
+    return [record for record in found if find_consolidation_role(record) is not None]
 
 
 async def find_zone(workspace: Workspace, view: View) -> tzinfo:
     """The user's time zone, or UTC if the profile does not tell."""
     try:
-        return zone_named((await read_profile(workspace, view)).zone) or UTC
+        return find_time_zone((await read_profile(workspace, view)).zone) or UTC
     except StoreError:
         return UTC
 

@@ -17,7 +17,7 @@ from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
-from memory_mcp.profile.sync import zone_named
+from memory_mcp.profile import find_time_zone
 from memory_mcp.render.block import Block, Section, count_tokens
 from memory_mcp.render.profile import render_now_line
 from memory_mcp.render.sections import (
@@ -65,7 +65,7 @@ async def memory_context(
             pool.mirror.look_soon()
     frame = await make_frame(workspace)
     _add_notes(frame, await describe_strangers_once(workspace), budget)
-    now = render_now_line(workspace.clock.now(), zone_named(frame.zone), frame.zone)
+    now = render_now_line(workspace.clock.now(), find_time_zone(frame.zone), frame.zone)
     if moment:
         if delta := await collect_changes(workspace, frame, moment):
             return render_in_frame(*delta, budget, now)

@@ -26,20 +26,20 @@ from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.sessions.consolidate import find_zone
 from memory_mcp.text.episodes import (
-    MergeInto,
-    Moment,
-    OwnTurns,
-    Past,
-    Wait,
-    Write,
+    CleanTurns,
+    EpisodeHistory,
+    EpisodeMerge,
+    NewEpisode,
+    NoEpisode,
+    SessionMoment,
     build_episode,
     check_too_early,
     clean_summary,
     drop_recalled,
     drop_speakers,
-    find_last,
+    find_last_episode,
     find_start_of_day,
-    find_time,
+    find_written_at,
     mark_turns,
     measure_novelty,
     name_series,
@@ -85,7 +85,7 @@ async def capture_episode(
     if turn is None:
         redacted = [_redact_turn(workspace, each) for each in turns]
         turn = min(number_last_turn(redacted, past.last), _TURN_MAX)
-    moment = Moment(turn, now, final)
+    moment = SessionMoment(turn, now, final)
     if early := check_too_early(past, moment, pace):
         return EpisodePostponed(early.reason)
     redacted = redacted or [_redact_turn(workspace, each) for each in turns]
@@ -97,16 +97,16 @@ async def capture_episode(
     own = drop_recalled(redacted)
     departure = await _find_last_departure(workspace, past)
     chosen = select_turns_since(select_new_turns(own.turns, past, moment, pace), departure)
-    text, notes = await _summarise(workspace, OwnTurns(tuple(chosen), own.recalled))
+    text, notes = await _summarise(workspace, CleanTurns(tuple(chosen), own.recalled))
     moment = replace(moment, now=workspace.clock.now())
     # The head is read again on purpose: a model may have taken its time, and of captures that
     # overlap the later one must see what the earlier one wrote.
     timeline = (await load_head(workspace)).timeline
     past = await _load_past(workspace, timeline, moment.now)
     match plan_episode(text, _measure_novelty(text, past.open, moment.now), past, moment, pace):
-        case Wait(reason):
+        case NoEpisode(reason):
             return EpisodePostponed(reason)
-        case Write() | MergeInto() as plan:
+        case NewEpisode() | EpisodeMerge() as plan:
             place = make_writing(workspace, timeline, moment.now)
             phase = await find_phase_to_file(workspace, timeline, "project")
             record = build_episode(plan, moment, place, phase)
@@ -137,7 +137,7 @@ def _check_turn(turn: int, count: int) -> None:
         )
 
 
-async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) -> Past:
+async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) -> EpisodeHistory:
     """The session's episodes on all lines, with forgotten ones, and the one visible from here."""
     pool = workspace.project
     here = make_view(workspace, timeline)
@@ -153,17 +153,19 @@ async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) ->
     of_today = await load_records(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
     gone = await load_records(pool, await pool.index.find(everywhere, buried, _TODAY_MAX))
     open_ = await load_records(pool, await pool.index.find(here, mine, 1))
-    return Past(find_last([*last, *gone]), (*of_today, *gone), next(iter(open_), None))
+    return EpisodeHistory(
+        find_last_episode([*last, *gone]), (*of_today, *gone), next(iter(open_), None)
+    )
 
 
-async def _find_last_departure(workspace: Workspace, past: Past) -> datetime | None:
+async def _find_last_departure(workspace: Workspace, past: EpisodeHistory) -> datetime | None:
     """When this branch was last moved back since the last episode.
 
     Without an episode the session's beginning is unknown, so only its own moves count.
     """
     pool = workspace.project
     newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
-    after = find_time(past.last) if past.last else None
+    after = find_written_at(past.last) if past.last else None
     moves = await load_records(
         pool, [id_ for id_ in newest if after is None or parse_id_time(id_) > after]
     )
@@ -176,7 +178,7 @@ async def _find_last_departure(workspace: Workspace, past: Past) -> datetime | N
     return max(left, default=None)
 
 
-async def _summarise(workspace: Workspace, turns: OwnTurns) -> tuple[str, tuple[str, ...]]:
+async def _summarise(workspace: Workspace, turns: CleanTurns) -> tuple[str, tuple[str, ...]]:
     """A summary by the language model if it answers, else by rules; and a note if it failed."""
     own = summarise_turns(turns)
     if workspace.language is None or not own:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.normalise import cut, normalised
+from memory_mcp.domain.normalise import cut, normalise
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_head, make_view
@@ -102,7 +102,7 @@ async def _find_likely(
     workspace: Workspace, prompt: str, view: View, shown: ShownMemories, session: str
 ) -> Sequence[Record]:
     """The memories that the prompt more likely means than not, best first."""
-    text = normalised(prompt[: limits.PROMPT_CHARS_MAX]).strip()
+    text = normalise(prompt[: limits.PROMPT_CHARS_MAX]).strip()
     if text.startswith(("/", "!", "#")):  # a command, a shell's line, a note for CLAUDE.md
         return ()
     words = _measure_prompt(text, view.now)

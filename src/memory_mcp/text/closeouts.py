@@ -32,19 +32,19 @@ def check_closeout(closeout: Closeout) -> None:
     Raises:
         InvalidRequestError: with what it is, its figure and the limit.
     """
-    for name, given, number, chars in (
+    for name, texts, number, chars in (
         ("decisions", [each.text for each in closeout.decisions],
          limits.DECISIONS_MAX, limits.DECISION_CHARS_MAX),
         ("artifacts", closeout.artifacts, limits.ARTIFACTS_MAX, limits.ARTIFACT_CHARS_MAX),
         ("issues", closeout.issues, limits.ISSUES_MAX, limits.ISSUE_CHARS_MAX),
         ("agents", closeout.agents, limits.AGENTS_MAX, limits.AGENT_CHARS_MAX),
     ):  # fmt: skip
-        if len(given) > number:
+        if len(texts) > number:
             raise InvalidRequestError(
-                f"{len(given)} {name}; the limit is {number}. Give those that matter later, or "
+                f"{len(texts)} {name}; the limit is {number}. Give those that matter later, or "
                 "seal a checkpoint for a part of the work."
             )
-        for text in given:
+        for text in texts:
             check_text(f"one of {name}", text, chars)
     for each in closeout.decisions:
         check_text("a rationale", each.rationale, limits.RATIONALE_CHARS_MAX, required=False)
@@ -53,7 +53,7 @@ def check_closeout(closeout: Closeout) -> None:
 def build_closeout_records(
     closeout: Closeout, phase: int | None, writing: Callable[[], RecordContext]
 ) -> Iterator[Record]:
-    """Every record of it, each written in circumstances of its own; what is said twice is one."""
+    """The records of a closeout, each with a `writing` of its own; duplicates become one."""
     of = "" if phase is None else f" of phase {phase}"
     for each in dict.fromkeys(closeout.decisions):
         draft = Draft(each.content, kind="decision", category="decision", phase=phase)
@@ -69,7 +69,7 @@ def build_closeout_records(
 
 
 def count_parts(closeout: Closeout) -> str:
-    """`2 decisions, 1 open issue`: what there is of each."""
+    """The numbers of each part: `2 decisions, 1 open issue`."""
     parts = (
         (len(closeout.decisions), "decision", "decisions"),
         (len(closeout.issues), "open issue", "open issues"),
@@ -93,8 +93,8 @@ def _build_part(
     )
 
 
-HISTORY: Final = "history"
-"""The category of what happened."""
+HISTORY_CATEGORY: Final = "history"
+"""The category of history entries."""
 
 ConsolidationRole = Literal["checkpoint", "insights", "final"]
 
@@ -102,35 +102,35 @@ _SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
 
 
-def check_consolidation(given: ConsolidationDraft) -> None:
+def check_consolidation(request: ConsolidationDraft) -> None:
     """Refuse what cannot be stored.
 
     Raises:
         InvalidRequestError: with the field, its figure and the limit.
     """
     for name, text, chars in (
-        ("history_entry", given.history_entry, limits.HISTORY_CHARS_MAX),
-        ("memory_update", given.memory_update, limits.CONTENT_CHARS_MAX),
+        ("history_entry", request.history_entry, limits.HISTORY_CHARS_MAX),
+        ("memory_update", request.memory_update, limits.CONTENT_CHARS_MAX),
     ):
         check_text(name, text, chars, required=False)
-    if len(given.insights) > limits.INSIGHTS_MAX:
+    if len(request.insights) > limits.INSIGHTS_MAX:
         raise InvalidRequestError(
-            f"{len(given.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
+            f"{len(request.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
             "later session needs; what holds for good is a lesson (add_memory)."
         )
-    for text in given.insights:
+    for text in request.insights:
         check_text("one of insights", text, limits.INSIGHT_CHARS_MAX)
-    if given.session and not (
-        len(given.session) <= limits.SESSION_CHARS_MAX and _SESSION.fullmatch(given.session)
+    if request.session and not (
+        len(request.session) <= limits.SESSION_CHARS_MAX and _SESSION.fullmatch(request.session)
     ):
         raise InvalidRequestError(
-            f"session_id {given.session[: limits.SESSION_CHARS_MAX]!r} cannot be a name: use one "
+            f"session_id {request.session[: limits.SESSION_CHARS_MAX]!r} cannot be a name: use one "
             f"line of 1 to {limits.SESSION_CHARS_MAX} characters, or leave it out."
         )
 
 
 def join_lines(text: str) -> str:
-    """One paragraph, whatever lines it came in."""
+    """The text as one line."""
     return " ".join(text.split())
 
 
@@ -139,8 +139,8 @@ def list_insights(insights: Sequence[str]) -> str:
     return "\n".join(f"- {join_lines(text)}" for text in dict.fromkeys(insights))
 
 
-def find_role(record: Record) -> ConsolidationRole | None:
-    """What of a consolidation a record is; None if it is none."""
+def find_consolidation_role(record: Record) -> ConsolidationRole | None:
+    """The part of a consolidation that a record is; None for other records."""
     if record.kind != "summary" or not record.key.startswith("gardener:"):
         return None
     match record.key.rpartition(":")[2]:
@@ -150,66 +150,75 @@ def find_role(record: Record) -> ConsolidationRole | None:
             return None
 
 
-def finish_consolidation(given: ConsolidationDraft, known: Sequence[Record]) -> ConsolidationDraft:
-    """What ends a session without saying what is true now: what it said last is final."""
-    if not given.final or given.memory_update:
-        return given
-    said = [record for record in known if find_role(record) in ("checkpoint", "final")]
+def finish_consolidation(
+    request: ConsolidationDraft, known: Sequence[Record]
+) -> ConsolidationDraft:
+    """The consolidation that ends a session; without an update, the last one becomes final."""
+    if not request.final or request.memory_update:
+        return request
+    said = [
+        record for record in known if find_consolidation_role(record) in ("checkpoint", "final")
+    ]
     last = max(said, key=lambda record: record.id, default=None)
-    return replace(given, memory_update=last.content) if last else given
+    return replace(request, memory_update=last.content) if last else request
 
 
 def build_consolidation_records(
-    given: ConsolidationDraft,
+    request: ConsolidationDraft,
     known: Sequence[Record],
     *,
     day: date,
     dated: Callable[[str], bool],
     writing: Callable[[], RecordContext],
 ) -> list[Record]:
-    """What is new of it, beside what is `known` of the same session and visible.
+    """The records that differ from the `known` ones of the same session.
 
-    An entry of the history gets the `day` if it has none of its own, as `dated` tells.
+    A history entry gets the `day` unless it has a date, as `dated` says.
     """
     records: list[Record] = []
-    if given.history_entry and not _is_in_history(given.history_entry, known):
-        entry = given.history_entry
+    if request.history_entry and not _is_in_history(request.history_entry, known):
+        entry = request.history_entry
         entry = entry if dated(entry) else f"{day.isoformat()}: {entry}"
         records.append(_build_record("", entry, (), writing()))
-    role: ConsolidationRole = "final" if given.final else "checkpoint"
+    role: ConsolidationRole = "final" if request.final else "checkpoint"
     for part, roles, text in (
-        (role, ("checkpoint", "final"), given.memory_update),
-        ("insights", ("insights",), list_insights(given.insights)),
+        (role, ("checkpoint", "final"), request.memory_update),
+        ("insights", ("insights",), list_insights(request.insights)),
     ):
-        before = [record for record in known if find_role(record) in roles]
-        if not text or any(_says_same(r, text, part) for r in before):
+        before = [record for record in known if find_consolidation_role(record) in roles]
+        if not text or any(_is_unchanged(r, text, part) for r in before):
             continue
         old = tuple(record.id for record in before)
-        records.append(_build_record(f"{given.session or 'none'}:{part}", text, old, writing()))
+        records.append(_build_record(f"{request.session or 'none'}:{part}", text, old, writing()))
     return records
 
 
 def _is_in_history(entry: str, known: Sequence[Record]) -> bool:
-    """Whether the history has this entry; the date that it was given does not matter."""
+    """Whether the history has this entry, whatever its date."""
     wanted = digest(entry)
-    entries = (record for record in known if record.category == HISTORY)
+    entries = (record for record in known if record.category == HISTORY_CATEGORY)
     return any(
         wanted in (record.statement, digest(_DATE.sub("", record.content, count=1)))
         for record in entries
     )
 
 
-def _says_same(known: Record, text: str, part: str) -> bool:
-    return known.content == text and find_role(known) == part
+def _is_unchanged(known: Record, text: str, part: str) -> bool:
+    return known.content == text and find_consolidation_role(known) == part
 
 
 def _build_record(
     series: str, content: str, supersedes: tuple[RecordId, ...], writing: RecordContext
 ) -> Record:
-    """An entry of the history; with a `series` (session and role), what it says now."""
+    """A history entry; with a `series` (session and role), the current text of that series."""
     if not series:
         return build_on_timeline(
-            writing, "event", content, layer="recall", category=HISTORY, supersedes=supersedes
+            writing,
+            "event",
+            content,
+            layer="recall",
+            category=HISTORY_CATEGORY,
+            supersedes=supersedes,
         )
     key = f"gardener:{writing.scope.project or 'none'}:{series}"
     return build_on_timeline(

@@ -29,7 +29,7 @@ from memory_mcp.errors import InvalidRequestError
 GIVEN_KINDS: Final[tuple[Kind, ...]] = (
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
 )  # fmt: skip
-"""The kinds a caller may choose; the others are written by the use cases that own them."""
+"""The kinds that a caller may choose; use cases write the others."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 _BRANCH: Final = re.compile(BRANCH_PATTERN)
@@ -139,8 +139,8 @@ def build_record(draft: Draft, writing: RecordContext) -> Record:
     return Record(
         id=writing.id,
         kind=draft.kind,
-        layer=_layer(draft.kind),
-        key=_key(draft, writing),
+        layer=_choose_layer(draft.kind),
+        key=_make_key(draft, writing),
         content=draft.content,
         title=draft.title,
         category=draft.category,
@@ -173,7 +173,7 @@ def build_on_timeline(
     supersedes: tuple[RecordId, ...] = (),
     derived_from: tuple[RecordId, ...] = (),
 ) -> Record:
-    """A record that stands where it is written, on the timeline."""
+    """A record on the line where it is written."""
     return Record(
         id=writing.id,
         kind=kind,
@@ -196,7 +196,7 @@ def build_on_timeline(
 
 
 def correct_record(old: Record, content: str, title: str, writing: RecordContext) -> Record:
-    """The record that supersedes another one and says something else about the same thing."""
+    """The record that supersedes another one with a corrected text."""
     return old.model_copy(
         update={
             "id": writing.id,
@@ -218,8 +218,8 @@ def join_records(
 ) -> Record:
     """The record that replaces old ones which state the same fact as a new one.
 
-    It keeps the labels of all, the new one's first. With a `text` composed of them it is a record
-    of its own, derived from them; without, it is the new one.
+    It keeps the labels of all, the new one's first. With a composed `text` it is a record of its
+    own, derived from all; without, it is the new one.
     """
     every = (new, *olds)
     replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))
@@ -259,15 +259,14 @@ def build_tombstone(
 ) -> Record:
     """The tombstone of a memory.
 
-    One that hides stands on the writer's line, so that a backtrack undoes it; that of a durable
-    memory stands outside the timeline, for good. One that erases stands where the memory stood,
-    covers what holds the same words (`along`), and goes on hiding `older` versions, so that they
-    do not come back.
+    A tombstone that hides stands on the writer's line, so that a backtrack undoes it; that of a
+    durable memory stands outside the timeline. One that erases stands where the memory stood,
+    covers what holds the same words (`along`), and keeps `older` versions hidden.
 
     With a reason the statement counts as rejected, and the tombstone keeps its digest. The text of
-    the reason is kept here only if it was given where the tombstone stands, or if the memory is the
-    user's own (else see `build_rejection`). The tombstone of an episode keeps its key, or the key
-    `told` of the last one that goes, so that its turns are not told again.
+    the reason is kept here only if it was given where the tombstone stands, or if the memory is of
+    the user scope (else see `build_rejection`). The tombstone of an episode keeps its key, or the
+    key `told` of the last one that goes, so that its turns are not captured again.
     """
     rejected = f"{REJECTED_PREFIX}{target.statement}" if reason.strip() and target.statement else ""
     place = target if erase or target.durable else writing
@@ -276,7 +275,7 @@ def build_tombstone(
         id=writing.id,
         kind="tombstone",
         key=f"{EPISODE_PREFIX}{told or target.key}" if target.kind == "episode" else rejected,
-        content=(reason if _tells(target, place.segment, writing) else "")
+        content=(reason if _may_hold_reason(target, place.segment, writing) else "")
         or ("Erased on request." if erase else "No longer holds."),
         segment=place.segment,
         branch=place.branch,
@@ -292,23 +291,23 @@ def build_tombstone(
 def build_rejection(
     target: Record, tombstone: Record, reason: str, writing: RecordContext
 ) -> Record | None:
-    """The record of a reason that the tombstone may not tell; None if there is none.
+    """The record of a reason that the tombstone may not hold; None if there is none.
 
-    The rejection stands where the memory stood. The reason stands where it was given, and a
-    backtrack beyond that takes it along.
+    It stands where the reason was given, so that a backtrack beyond that hides it.
     """
-    told = _tells(target, tombstone.segment, writing)
-    if not reason.strip() or not target.statement or told:
+    if not reason.strip() or not target.statement:
+        return None
+    if _may_hold_reason(target, tombstone.segment, writing):
         return None
     key = f"{REASON_PREFIX}{target.statement}"
     return build_on_timeline(writing, "tombstone", reason, key=key)
 
 
-def _tells(target: Record, segment: SegmentId | None, writing: RecordContext) -> bool:
+def _may_hold_reason(target: Record, segment: SegmentId | None, writing: RecordContext) -> bool:
     return segment == writing.segment or target.scope.project is None
 
 
-def _layer(kind: Kind) -> Layer:
+def _choose_layer(kind: Kind) -> Layer:
     match kind:
         case "identity" | "preference" | "convention":
             return "core"
@@ -318,7 +317,7 @@ def _layer(kind: Kind) -> Layer:
             return "archival"
 
 
-def _key(draft: Draft, writing: RecordContext) -> str:
+def _make_key(draft: Draft, writing: RecordContext) -> str:
     """The key schema of the design; kinds without one have no key."""
     name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
     place = f"project:{writing.scope.project or 'none'}"
@@ -336,7 +335,7 @@ def _key(draft: Draft, writing: RecordContext) -> str:
 
 
 def check_nudge(text: str, priority: int, expires_at: datetime | None, now: datetime) -> None:
-    """Refuse what cannot be brought up.
+    """Refuse a nudge that cannot be stored.
 
     Raises:
         InvalidRequestError: with the value, the choices and what would do.
@@ -360,14 +359,14 @@ def check_nudge(text: str, priority: int, expires_at: datetime | None, now: date
         raise InvalidRequestError(
             f"priority is {priority}; choose {least} to {most} ({most} comes first)."
         )
-    if expires_at is not None and not _later(expires_at, now):
+    if expires_at is not None and not _is_later(expires_at, now):
         raise InvalidRequestError(
             f"expires is {expires_at.isoformat()}, which is past (or beyond the calendar). Give a "
             "later time, or leave it out."
         )
 
 
-def _later(at: datetime, now: datetime) -> bool:
+def _is_later(at: datetime, now: datetime) -> bool:
     try:
         return at.astimezone(UTC) > now
     except OverflowError:

@@ -1,13 +1,13 @@
 """Decides when a session leaves an episode, and builds it: a new one, part of the last, or none.
 
-The summary is extractive: the telling sentences of a few turns, without a model. The gate leaves
-out small talk, moods and the output of programs; recalled text is left out wherever it is repeated.
+The summary is extractive: the informative sentences of a few turns, without small talk, moods,
+output of programs and recalled text.
 
-Everything is judged from the episodes there are. Their keys hold the session and the number of the
-last turn, and end in a mark of the last two turns, which identifies them when nobody gives a
-number. Episodes on a line that was left count too, and so do tombstones, which keep the key: no
-turn is told twice, and a backtrack does not double what a day may hold. A merged episode stands for
-all that it replaced, and counts for the day of the first of these.
+The existing episodes decide. Their keys hold the session and the number of the last turn, and end
+in a mark of the last two turns, which identifies them when the caller gives no number. Episodes on
+a line that was left count too, and so do tombstones, which keep the key: no turn is covered twice,
+and a backtrack does not double the cap of a day. A merged episode counts for the day of the first
+one that it replaced.
 
 A day is a calendar day in UTC, so that a cap does not move with the user. A title names the part of
 the day where the user is.
@@ -25,9 +25,16 @@ from memory_mcp.domain.normalise import cut, digest
 from memory_mcp.domain.record import Origin, Record, RecordContext, Scope
 from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.text.drafts import build_on_timeline
-from memory_mcp.text.gate import Chatter, Sort, asks_for_capability, should_create
+from memory_mcp.text.gate import (
+    Chatter,
+    ChatterClass,
+    asks_for_capability,
+    judge_worth,
+    lower_text,
+)
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
-from memory_mcp.text.sentences import drop_code, fold_words, split_sentences, straighten_quotes
+from memory_mcp.text.sentences import drop_code, fold_words, split_sentences
+from memory_mcp.text.tables import load_pattern
 
 _TURN: Final = re.compile(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
 _MARK_DIGITS: Final = 8
@@ -35,7 +42,7 @@ _NO_TURN: Final = "0" * _MARK_DIGITS
 
 
 def name_series(scope: Scope, origin: Origin) -> str:
-    """What the keys of a session's episodes begin with."""
+    """The beginning of the keys of a session's episodes."""
     return f"project:{scope.project or 'none'}:episode:{origin.session or 'none'}"
 
 
@@ -48,10 +55,10 @@ def mark_turns(turns: Sequence[Turn]) -> str:
 
 
 def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
-    """The number of the last of these turns, when nobody gave it.
+    """The number of the last of these turns, when the caller gave none.
 
-    It is the number that the last episode tells, plus the turns after it. If the turn that the
-    episode ends with is not among them, all of them count.
+    It is the number in the last episode, plus the turns after that. If the turn that the episode
+    ends with is not among them, all of them count.
     """
     if last is None:
         return len(turns)
@@ -66,13 +73,13 @@ def number_last_turn(turns: Sequence[Turn], last: Record | None) -> int:
     return read_turn_number(last) + len(turns) - place - 1
 
 
-def find_last(records: Iterable[Record]) -> Record | None:
+def find_last_episode(records: Iterable[Record]) -> Record | None:
     """The record of the last episode."""
-    return max(records, key=find_time, default=None)
+    return max(records, key=find_written_at, default=None)
 
 
-def find_time(record: Record) -> datetime:
-    """When an episode was written, also of a forgotten one, by its tombstone."""
+def find_written_at(record: Record) -> datetime:
+    """When an episode was written; of a forgotten one its tombstone tells."""
     if record.kind != "tombstone":
         return record.created_at
     return parse_id_time(max(record.supersedes))
@@ -93,63 +100,32 @@ def _digest(turn: Turn) -> str:
 
 
 _LINE_CHARS_MAX: Final = 300
-"""A longer sentence is cut: an episode points to what happened, it is no transcript."""
+"""A longer sentence is cut: an episode is no transcript."""
 
 _LINES_MAX: Final = 16
-"""More lines than this are a transcript again."""
+"""More lines would be a transcript again."""
 
 _WORDS_MIN: Final = 3
-"""Fewer words tell nothing by themselves ("Fixed it")."""
+"""Fewer words say nothing by themselves ("Fixed it")."""
 
-_OUTCOME: Final = re.compile(
-    r"\b(?:fixed|works|passes|passed|done|added|implemented|created|renamed|removed|replaced|deployed|"
-    r"released|merged|failed|fails|broken|error|cause|because|found|result|behoben|fertig|fehler|"
-    r"weil|läuft|klappt|ergebnis)\b",
-    re.IGNORECASE,
-)
-"""Words for an outcome."""
-
-_ABLE: Final = re.compile(
-    r"(?:(?:yes|yeah|no|sure|of course|certainly|absolutely|ja|nein|natürlich)\b[,.!:]?\s*)?"
-    r"(?:(?:and|but|und|aber)\s)?"
-    r"(?:i(?:'m| am) (?:an?|not|able|afraid|happy|here|sorry|doing|glad)\b"
-    r"|i (?:also |only )?(?:can|can't|cannot|could|speak|understand|know|support)\b"
-    r"|ich (?:kann|spreche|verstehe|bin)\b"
-    r"|(?:what|how) can i\b|let me know\b|feel free\b|just (?:ask|tell)\b|you can ask\b)"
-)
-"""How an assistant speaks of itself."""
-
-_ASKED_FOR: Final = re.compile(
-    r"\byou (?:please )?\w+ (?:the|this|that|it|my|our|your|all|these|those|us|me|a|an)\b"
-    r"|\b(?:kannst|könntest) du (?:bitte )?(?:das|den|die|dies|mir|uns|es|ein|mein|unser)\w*\b"
-)
-"""A request in the form of a question: what it is about is named."""
-
-_CHAT: Final = re.compile(
-    r"(?:(?:oh|ah|well|lol|haha|hi|hey|hello)\b[\s,!.]*)*"
-    r"(?:how (?:are|r) (?:you|u|things)\b|how(?:'s| is) (?:it going|life)\b|what's up\b|wie geht"
-    r"|(?:i'm |i am )?(?:glad|happy|sorry) to hear\b|nice to (?:meet|see|hear)\b"
-    r"|(?:that|this|it|you)(?:'s|'re| is| are| was)? (?:so |very |really |quite |too )?"
-    r"(?:funny|hilarious|sweet|kind|awesome|nice)\b|(?:that|this|you) made me (?:laugh|smile)\b)"
-)
 _CHAT_WORDS_MAX: Final = 6
-"""A longer sentence is no mere chat."""
+"""A longer sentence is more than chat."""
 
-_LEFT_OUT: Final[frozenset[Sort]] = frozenset(
+_LEFT_OUT: Final[frozenset[ChatterClass]] = frozenset(
     {"empty", "recalled", "output", "small talk", "passing"}
 )
 """What an episode leaves out. A request or a question stays: the turn was about it."""
 
 
 @dataclass(frozen=True)
-class OwnTurns:
+class CleanTurns:
     """Turns without recalled text, each cut to its limit, and the recalled sentences."""
 
     turns: tuple[Turn, ...]
     recalled: frozenset[str]
 
 
-def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
+def drop_recalled(turns: Iterable[Turn]) -> CleanTurns:
     """The turns without recalled text. Call it with all turns before you select some."""
     own: list[Turn] = []
     recalled: frozenset[str] = frozenset()
@@ -157,22 +133,22 @@ def drop_recalled(turns: Iterable[Turn]) -> OwnTurns:
         parts = separate_recalled(turn.content)
         recalled |= parts.recalled
         own.append(Turn(turn.role, _shorten_turn(parts.own), turn.at))
-    return OwnTurns(tuple(own), recalled)
+    return CleanTurns(tuple(own), recalled)
 
 
-def summarise_turns(heard: OwnTurns) -> str:
-    """The telling sentences, one a line, in their order; empty if there are none.
+def summarise_turns(clean: CleanTurns) -> str:
+    """The informative sentences, one a line, in their order; "" if there are none.
 
     A sentence about what the assistant can do counts only beside other sentences.
     """
     lines: dict[str, str] = {}
-    telling = False
-    for turn in heard.turns:
-        for said in _telling_sentences(turn, heard.recalled):
+    informative = False
+    for turn in clean.turns:
+        for said in _informative_sentences(turn, clean.recalled):
             line = f"- {turn.role}: {cut(said, _LINE_CHARS_MAX)}"
             lines.setdefault(fold_words(line), line)
-            telling = telling or not _is_about_itself(turn, said)
-    return limit_lines(lines.values()) if telling else ""
+            informative = informative or not _is_about_itself(turn, said)
+    return limit_lines(lines.values()) if informative else ""
 
 
 def clean_summary(text: str, recalled: frozenset[str]) -> str:
@@ -192,7 +168,7 @@ def drop_speakers(text: str) -> str:
 
 
 def limit_lines(lines: Iterable[str]) -> str:
-    """As many of the lines as an episode may hold: the least telling go first, then the oldest."""
+    """As many lines as an episode may hold: the least informative go first, then the oldest."""
     kept = list(lines)
     first_to_go = sorted(range(len(kept)), key=lambda place: (_rate_line(kept[place]), place))
     chars = sum(len(line) + 1 for line in kept)
@@ -205,7 +181,7 @@ def limit_lines(lines: Iterable[str]) -> str:
     return "\n".join(line for place, line in enumerate(kept) if place not in gone)
 
 
-def _telling_sentences(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
+def _informative_sentences(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
     for said in drop_repeated(split_sentences(drop_code(turn.content)), recalled):
         if len(fold_words(said).split()) < _WORDS_MIN and len(said) < _LINE_CHARS_MAX // 10:
             continue
@@ -216,36 +192,42 @@ def _telling_sentences(turn: Turn, recalled: frozenset[str]) -> Iterable[str]:
 
 def _is_about_itself(turn: Turn, said: str) -> bool:
     """Whether it asks for what the assistant can do, answers that, or only chats."""
-    plain = straighten_quotes(said).strip().lower()
+    plain = lower_text(said)
     brief = len(plain.split()) <= _CHAT_WORDS_MAX
-    if brief and _CHAT.match(plain):
+    if brief and load_pattern("episodes", "chat").match(plain):
         return True
     if turn.role == "assistant":
-        return _ABLE.match(plain) is not None
+        return load_pattern("episodes", "self_description").match(plain) is not None
     asked = _find_sort(said) == "question" and asks_for_capability(said)
-    return bool(asked) and brief and not _ASKED_FOR.search(plain)
+    return bool(asked) and brief and not load_pattern("episodes", "request").search(plain)
 
 
-def _is_aside(turn: Turn, said: str, sort: Sort | None) -> bool:
-    """What tells nothing, and what the assistant is about to do: what came of it is said later."""
+def _is_aside(turn: Turn, said: str, sort: ChatterClass | None) -> bool:
+    """Whether it says nothing, or only what the assistant is about to do: the result follows."""
     if sort in _LEFT_OUT or turn.role == "user":
         return sort in _LEFT_OUT
-    about_to = sort in ("action", "question") and not _OUTCOME.search(said)
+    about_to = sort in ("action", "question") and not load_pattern("episodes", "outcome").search(
+        said
+    )
     return about_to or said.endswith(":")
 
 
+def _has_outcome(said: str) -> bool:
+    return load_pattern("episodes", "outcome").search(said) is not None
+
+
 def _rate_line(line: str) -> int:
-    """How much a line tells: something that lasts, what was asked for or came of it, the rest."""
+    """3: something that lasts, 2: a request or an outcome, 1: the rest."""
     said = _drop_speaker(line)
-    worth = should_create(said)
+    worth = judge_worth(said)
     if not isinstance(worth, Chatter) and worth.sure:
         return 3
     asked = line.startswith("- user: ") and isinstance(worth, Chatter)
-    return 2 if asked or _OUTCOME.search(said) else 1
+    return 2 if asked or _has_outcome(said) else 1
 
 
-def _find_sort(said: str) -> Sort | None:
-    worth = should_create(said)
+def _find_sort(said: str) -> ChatterClass | None:
+    worth = judge_worth(said)
     return worth.sort if isinstance(worth, Chatter) else None
 
 
@@ -265,15 +247,15 @@ def _shorten_turn(text: str) -> str:
     return f"{text[:half].rstrip()}\n{text[-half:].lstrip()}"
 
 
-IMPORTANCE: Final = 2
-"""An episode says what happened; what follows from it is a memory of its own and counts more."""
+EPISODE_IMPORTANCE: Final = 2
+"""Less than usual: what follows from an episode is a memory of its own and counts more."""
 
-_PARTS: Final = ("night", "morning", "afternoon", "evening")
+_PARTS_OF_DAY: Final = ("night", "morning", "afternoon", "evening")
 _HOURS_A_PART: Final = 6
 
 
 @dataclass(frozen=True)
-class Moment:
+class SessionMoment:
     """Where a session stands: the number of its turns, the time, and whether it ends here.
 
     `mark` is that of the last turns, `zone` where the user is.
@@ -287,7 +269,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Past:
+class EpisodeHistory:
     """The session's episodes, or the tombstones of those that were forgotten.
 
     `last`: the newest, wherever it lies; `today`: those of this day; `open`: the newest that can be
@@ -300,7 +282,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Write:
+class NewEpisode:
     """A new episode."""
 
     title: str
@@ -308,7 +290,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class MergeInto:
+class EpisodeMerge:
     """An episode that takes the place of this one, and says what both do."""
 
     record: Record
@@ -317,32 +299,34 @@ class MergeInto:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """None now; `reason` is a sentence."""
+class NoEpisode:
+    """No episode now; `reason` is a sentence."""
 
     reason: str
 
 
-Plan = Write | MergeInto | Wait
+EpisodePlan = NewEpisode | EpisodeMerge | NoEpisode
 
 
-def check_too_early(past: Past, moment: Moment, pace: EpisodeSettings) -> Wait | None:
-    """Why it is too early to even look at the turns, if it is. The end of a session never is."""
+def check_too_early(
+    past: EpisodeHistory, moment: SessionMoment, pace: EpisodeSettings
+) -> NoEpisode | None:
+    """Why it is too early to look at the turns, if it is; the end of a session never is."""
     if pace.per_day == 0:
-        return Wait("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
+        return NoEpisode("Episodes are off (EPISODIC_MAX_PER_DAY=0).")
     if past.last is not None and read_turn_number(past.last) == moment.turn:
-        return Wait(f"Turn {moment.turn} of this session was captured already.")
+        return NoEpisode(f"Turn {moment.turn} of this session was captured already.")
     if past.last is not None and not moment.final:
-        separate_recalled = abs(moment.now - find_time(past.last))  # a clock may have been set back
-        if separate_recalled < timedelta(minutes=pace.cooldown_minutes):
-            minutes = int(separate_recalled.total_seconds() // 60)
-            return Wait(
+        age = abs(moment.now - find_written_at(past.last))  # a clock may have been set back
+        if age < timedelta(minutes=pace.cooldown_minutes):
+            minutes = int(age.total_seconds() // 60)
+            return NoEpisode(
                 f"The last episode is {minutes} minute(s) old; "
                 f"{pace.cooldown_minutes} must lie between (EPISODIC_COOLDOWN_MINUTES)."
             )
     since = _count_turns_since(past.last, moment)
     if since < pace.cooldown_turns and not moment.final:
-        return Wait(
+        return NoEpisode(
             f"{since} turn(s) since the last episode; {pace.cooldown_turns} must lie between "
             "(EPISODIC_COOLDOWN_TURNS)."
         )
@@ -350,17 +334,17 @@ def check_too_early(past: Past, moment: Moment, pace: EpisodeSettings) -> Wait |
 
 
 def select_new_turns(
-    turns: Sequence[Turn], past: Past, moment: Moment, pace: EpisodeSettings
+    turns: Sequence[Turn], past: EpisodeHistory, moment: SessionMoment, pace: EpisodeSettings
 ) -> Sequence[Turn]:
-    """The last turns, without those that an episode has told, be it on a road that was left."""
+    """The last turns, without those that an episode covers, be it on a line that was left."""
     wanted = min(pace.window, _count_turns_since(past.last, moment))
     return turns[-wanted:] if wanted else ()
 
 
 def select_turns_since(turns: Sequence[Turn], left: datetime | None) -> Sequence[Turn]:
-    """The turns without what belongs to a road that was left at that time.
+    """The turns after a line was left at that time.
 
-    If no turn says when it was, only the last exchange is surely of the road we are on.
+    If no turn has a time, only the last exchange is surely of the current line.
     """
     if left is None:
         return turns
@@ -373,42 +357,46 @@ def select_turns_since(turns: Sequence[Turn], left: datetime | None) -> Sequence
 
 
 def measure_novelty(said: frozenset[str], known: frozenset[str]) -> float:
-    """The share (0-1) of what is said that is not known."""
+    """The share (0-1) of these terms that is not known."""
     return len(said - known) / len(said) if said else 0.0
 
 
 def plan_episode(
-    text: str, measure_novelty: float, past: Past, moment: Moment, pace: EpisodeSettings
-) -> Plan:
-    """What becomes of what was told.
+    text: str, novelty: float, past: EpisodeHistory, moment: SessionMoment, pace: EpisodeSettings
+) -> EpisodePlan:
+    """Whether a summary becomes an episode, part of the open one, or none.
 
-    `measure_novelty` is the share of its terms (0-1) that the open episode does not have.
+    `novelty` is the share of its terms (0-1) that the open episode does not have.
     """
     if early := check_too_early(past, moment, pace):
         return early
     if not text.strip():
-        return Wait("Nothing was said that an episode could tell: small talk, output, or recall.")
+        return NoEpisode(
+            "Nothing was said that an episode could tell: small talk, output, or recall."
+        )
     base = _find_mergeable(past, moment, pace)
-    if base is not None and measure_novelty < pace.novelty_min:
+    if base is not None and novelty < pace.novelty_min:
         known = base.content.splitlines()
         fresh = [line for line in text.splitlines() if line not in known]
         if not fresh:
-            return Wait("It tells nothing that the last episode does not.")
-        title = name_part_of_day(find_beginning(base), moment.now, moment.zone)
-        return MergeInto(base, title, limit_lines([*known, *fresh]))
-    return _check_cap(past, moment, pace) or Write(
+            return NoEpisode("It tells nothing that the last episode does not.")
+        title = name_part_of_day(find_begun_at(base), moment.now, moment.zone)
+        return EpisodeMerge(base, title, limit_lines([*known, *fresh]))
+    return _check_cap(past, moment, pace) or NewEpisode(
         name_part_of_day(moment.now, moment.now, moment.zone), text
     )
 
 
 def build_episode(
-    plan: Write | MergeInto, moment: Moment, writing: RecordContext, phase: int | None
+    plan: NewEpisode | EpisodeMerge,
+    moment: SessionMoment,
+    writing: RecordContext,
+    phase: int | None,
 ) -> Record:
-    """The record of a plan. What is merged is derived from all it replaces, and falls with them.
-
-    Its words are theirs: whoever forgets one of them forgets what was made of it.
-    """
-    replaced = _replaced_by(plan)
+    """The record of a plan; a merged one is derived from what it replaces, and falls with it."""
+    replaced: tuple[RecordId, ...] = ()
+    if isinstance(plan, EpisodeMerge):
+        replaced = (plan.record.id, *plan.record.supersedes)
     mark = f"~{moment.mark}" if moment.mark else ""
     return build_on_timeline(
         writing,
@@ -417,7 +405,7 @@ def build_episode(
         layer="recall",
         key=f"{name_series(writing.scope, writing.origin)}:{moment.turn}{mark}",
         title=plan.title,
-        importance=IMPORTANCE,
+        importance=EPISODE_IMPORTANCE,
         phase=phase,
         supersedes=replaced,
         derived_from=replaced,
@@ -435,19 +423,21 @@ def find_start_of_day(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def find_beginning(record: Record) -> datetime:
-    """When the first of what the episode tells was written down."""
+def find_begun_at(record: Record) -> datetime:
+    """When the first of the episodes that it stands for was written."""
     return parse_id_time(min((record.id, *record.supersedes)))
 
 
-def _count_turns_since(last: Record | None, moment: Moment) -> int:
-    """Turns since the last episode. A smaller number than its own: the count began anew."""
+def _count_turns_since(last: Record | None, moment: SessionMoment) -> int:
+    """Turns since the last episode; a number below that of the episode means a new count."""
     told = read_turn_number(last) if last else 0
     return moment.turn - told if moment.turn >= told else moment.turn
 
 
-def _find_mergeable(past: Past, moment: Moment, pace: EpisodeSettings) -> Record | None:
-    """The episode that another may be merged into: close in time, and not full of sources."""
+def _find_mergeable(
+    past: EpisodeHistory, moment: SessionMoment, pace: EpisodeSettings
+) -> Record | None:
+    """The open episode, if it is close in time and not full of sources."""
     base = past.open
     if base is None or len(base.supersedes) >= LINKS_MAX:
         return None
@@ -455,24 +445,18 @@ def _find_mergeable(past: Past, moment: Moment, pace: EpisodeSettings) -> Record
     return base if near else None
 
 
-def _check_cap(past: Past, moment: Moment, pace: EpisodeSettings) -> Wait | None:
+def _check_cap(
+    past: EpisodeHistory, moment: SessionMoment, pace: EpisodeSettings
+) -> NoEpisode | None:
     today = find_start_of_day(moment.now)
     roots: set[RecordId] = {min((record.id, *record.supersedes)) for record in past.today}
     begun = [root for root in roots if parse_id_time(root) >= today]
     if len(begun) < pace.per_day:
         return None
-    return Wait(
+    return NoEpisode(
         f"This session has its {pace.per_day} episode(s) of the day (EPISODIC_MAX_PER_DAY)."
     )
 
 
-def _replaced_by(plan: Write | MergeInto) -> tuple[RecordId, ...]:
-    match plan:
-        case Write():
-            return ()
-        case MergeInto(record=record):
-            return (record.id, *record.supersedes)
-
-
 def _part_of_day(at: datetime) -> str:
-    return f"{at:%Y-%m-%d} {_PARTS[at.hour // _HOURS_A_PART]}"
+    return f"{at:%Y-%m-%d} {_PARTS_OF_DAY[at.hour // _HOURS_A_PART]}"

@@ -18,14 +18,14 @@ from typing import Final, Literal
 from memory_mcp.domain.record import Kind
 from memory_mcp.text.recalled import drop_repeated, separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
-from memory_mcp.text.tables import fill, fill_parts, load_table
+from memory_mcp.text.tables import load_pattern, load_table
 
-Sort = Literal["empty", "recalled", "output", "small talk", "question", "passing", "action"]
+ChatterClass = Literal["empty", "recalled", "output", "small talk", "question", "passing", "action"]
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Worth a memory. `sure`: a rule said so; else no rule knew better."""
+    """Worth a memory. `sure`: a rule sentence so; else no rule knew better."""
 
     sure: bool
 
@@ -35,24 +35,24 @@ class Chatter:
     """Not worth one; `reason` is the rest of a sentence that begins with "It"."""
 
     reason: str
-    sort: Sort
+    sort: ChatterClass
 
 
 Worth = Keep | Chatter
 
-Verdict = Sort | Literal["lasts"] | None
+SentenceClass = ChatterClass | Literal["lasts"] | None
 """What a sentence is; None if no rule knows it."""
 
 _CHOSEN: Final[frozenset[Kind]] = frozenset(
     {"preference", "convention", "pattern", "decision", "lesson", "identity"}
 )
-"""Kinds that nobody gives by the way."""
-_NEVER: Final[frozenset[Sort]] = frozenset(
+"""Kinds that a caller chooses with care."""
+_NEVER: Final[frozenset[ChatterClass]] = frozenset(
     {"empty", "recalled", "output", "small talk", "question"}
 )
-"""What no memory of any kind can be."""
+"""What no memory of any kind may be."""
 
-_REASONS: Final[dict[Sort, str]] = {
+_REASONS: Final[dict[ChatterClass, str]] = {
     "empty": "holds no words.",
     "recalled": "came out of this memory's own recall.",
     "output": "is output, code or data, not a statement about it.",
@@ -66,12 +66,6 @@ _CAPABILITY: Final = "is a question about what the assistant can do."
 _DATA: Final = re.compile(r"\s*(?:\{.*\}|\[[^\]\w]*[\"'{\[\d].*\])\s*", re.DOTALL)
 _CLAUSE: Final = re.compile(r";\s+")
 _WORD: Final = re.compile(r"[^\W\d_][\w']*|[👍🙏🎉😀😂👌]")
-_GREETING: Final = re.compile(
-    r"(?:hi|hello|hey|hallo|moin|servus|(?:good )?(?:morning|afternoon|evening)"
-    r"|guten (?:morgen|tag|abend)),?"
-    r"(?: \w+){1,2}[.!, ]*"
-)
-"""A greeting by name."""
 _PROSE_WORDS_MIN: Final = 5
 """So many words, beside code or small talk, may say something that lasts."""
 _OUTPUT_SHARE: Final = 0.5
@@ -83,44 +77,45 @@ _MOOD_WORDS_MAX: Final = 8
 """Longer than this a chosen kind is given the benefit of the doubt."""
 
 
-def should_create(text: str, kind: Kind = "fact") -> Worth:
+def judge_worth(text: str, kind: Kind = "fact") -> Worth:
     """Whether a new memory of this text is worth having, and why not."""
     if whole := _judge_text(text):
         return _refuse(whole)
-    found: list[tuple[Verdict, str]] = [
-        (_judge_sentence(said, kind), said) for said in _own_sentences(text)
+    found: list[tuple[SentenceClass, str]] = [
+        (_judge_sentence(sentence, kind), sentence) for sentence in _split_own_sentences(text)
     ]
     if any(sort == "lasts" for sort, _ in found):
         return Keep(sure=True)
-    passing: Counter[Sort] = Counter()
+    passing: Counter[ChatterClass] = Counter()
     unknown = [0]
-    for sort, said in found:
+    for sort, sentence in found:
         if sort is None:
-            unknown.append(len(said.split()))
+            unknown.append(len(sentence.split()))
         elif sort != "lasts":
-            passing[sort] += len(said.split())
+            passing[sort] += len(sentence.split())
     if max(unknown) >= _PROSE_WORDS_MIN or sum(unknown) >= sum(passing.values()):
         return Keep(sure=False)
     most = max(passing, key=lambda each: passing[each])
-    if most == "question" and any(asks_for_capability(said) for _, said in found):
+    if most == "question" and any(asks_for_capability(sentence) for _, sentence in found):
         return Chatter(_CAPABILITY, most)
     return _refuse(most)
 
 
-def _refuse(sort: Sort) -> Chatter:
+def _refuse(sort: ChatterClass) -> Chatter:
     return Chatter(_REASONS[sort], sort)
 
 
-def _normalise(said: str) -> str:
-    return straighten_quotes(said).strip().lower()
+def lower_text(text: str) -> str:
+    """The text in lower case with straight quotes, as the rules are written."""
+    return straighten_quotes(text).strip().lower()
 
 
-def _judge_text(text: str) -> Sort | None:
-    """What can be told of the text without reading its sentences."""
+def _judge_text(text: str) -> ChatterClass | None:
+    """The class of the text, as far as it shows without reading its sentences."""
     if not _WORD.search(text):
         return "output" if any(c.isdigit() for c in text) else "empty"
     own = separate_recalled(text)
-    left = " ".join(_own_sentences(text)) if own.recalled else ""
+    left = " ".join(_split_own_sentences(text)) if own.recalled else ""
     if own.recalled and len(_WORD.findall(left)) < _PROSE_WORDS_MIN:
         return "recalled"
     prose = _find_prose(text)
@@ -134,111 +129,88 @@ def _find_prose(text: str) -> str:
     return drop_code(separate_recalled(text).own)
 
 
-def _own_sentences(text: str) -> list[str]:
-    """Its sentences without those that say again what was recalled in it."""
+def _split_own_sentences(text: str) -> list[str]:
+    """Its sentences without those that repeat what was recalled in it."""
     return drop_repeated(split_sentences(_find_prose(text)), separate_recalled(text).recalled)
 
 
 def _is_output(text: str) -> bool:
+    """Whether a program wrote it: data, or lines of which half are output or code."""
     if _DATA.fullmatch(text):
         return True
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        return False
-    written = sum(1 for line in lines if _output_line().match(line))
-    if len(lines) == 1:
-        return written == 1 or _is_code(lines[0])
-    shaped = sum(
-        1 for line in lines if _code_among_code().fullmatch(line) or _output_line().match(line)
-    )
-    telling = written + sum(1 for line in lines if _is_code(line))
-    return bool(telling) and shaped >= _OUTPUT_SHARE * len(lines)
+    output, among_code = load_pattern("gate", "output"), load_pattern("gate", "structure")
+    certain = [bool(output.match(line) or _code_line().fullmatch(line)) for line in lines]
+    if len(lines) <= 1:
+        return any(certain)
+    shaped = sum(1 for line in lines if among_code.fullmatch(line) or output.match(line))
+    return any(certain) and shaped >= _OUTPUT_SHARE * len(lines)
 
 
-def _is_code(line: str) -> bool:
-    """Whether a line is code by itself, not only among other lines of it."""
-    return bool(_code_line().fullmatch(line))
-
-
-def _judge_sentence(said: str, kind: Kind) -> Verdict:
-    """What one sentence is. A chosen kind is harder to refuse."""
-    sort = _combine_clauses([_judge_clause(_normalise(clause)) for clause in _CLAUSE.split(said)])
+def _judge_sentence(sentence: str, kind: Kind) -> SentenceClass:
+    """The class of one sentence. A chosen kind is harder to refuse."""
+    clauses: list[SentenceClass] = [
+        _judge_clause(lower_text(clause)) for clause in _CLAUSE.split(sentence)
+    ]
+    # one clause that lasts, or that no rule knows, is worth the sentence
+    sort: SentenceClass = None if None in clauses else clauses[0]
+    if "lasts" in clauses:
+        sort = "lasts"
     if kind not in _CHOSEN or sort is None or sort == "lasts" or sort in _NEVER:
         return sort
-    brief = len(said.split()) <= _MOOD_WORDS_MAX
-    return "passing" if brief and _matches("mood", _normalise(said)) else None
+    brief = len(sentence.split()) <= _MOOD_WORDS_MAX
+    return "passing" if brief and _matches("mood", lower_text(sentence)) else None
 
 
-def _combine_clauses(
-    sorts: list[Verdict],
-) -> Verdict:
-    """One clause that lasts, or that no rule knows, is worth the sentence."""
-    if "lasts" in sorts:
-        return "lasts"
-    return None if None in sorts else sorts[0]
-
-
-def _judge_clause(said: str) -> Verdict:
-    """The first rule that knows a sentence."""
-    if _is_small_talk(said):
+def _judge_clause(sentence: str) -> SentenceClass:
+    """The class that the first matching rule gives."""
+    if _is_small_talk(sentence):
         return "small talk"
-    if _matches("standing_request", said) and _matches("request", said):
+    if _matches("standing_request", sentence) and _matches("request", sentence):
         return "lasts"
-    if not _matches("asks", said):
-        return _judge_statement(said)
-    polite = _matches("request", said) and not _matches("capability", said)
+    if not _matches("asks", sentence):
+        return _judge_statement(sentence)
+    polite = _matches("request", sentence) and not _matches("capability", sentence)
     return "action" if polite else "question"
 
 
-def _judge_statement(said: str) -> Verdict:
-    if _matches("lasts", said):
+def _judge_statement(sentence: str) -> SentenceClass:
+    if _matches("lasts", sentence):
         return "lasts"
-    if _matches("mood", said):
+    if _matches("mood", sentence):
         return "passing"
-    if _matches("reason", said):
+    if _matches("reason", sentence):
         return None
-    if _matches("state", said):
+    if _matches("state", sentence):
         return "passing"
-    return "action" if _is_once(said) else None
+    return "action" if _is_once(sentence) else None
 
 
-def _is_once(said: str) -> bool:
+def _is_once(sentence: str) -> bool:
     """Whether something is to be done once, is being done, or was."""
-    done = _matches("done", said)
-    if not done and not _matches("request", said):
+    done = _matches("done", sentence)
+    if not done and not _matches("request", sentence):
         return False
-    brief = done or len(said.split()) <= _REQUEST_WORDS_MAX
-    return _matches("here", said) or (brief and not _matches("stands", said))
+    brief = done or len(sentence.split()) <= _REQUEST_WORDS_MAX
+    return _matches("here", sentence) or (brief and not _matches("stands", sentence))
 
 
-def _is_small_talk(said: str) -> bool:
-    heard, (talk, beside) = _WORD.findall(said), _small_talk_words()
-    return _GREETING.fullmatch(said) is not None or (
-        0 < len(heard) <= _SMALL_TALK_WORDS_MAX
-        and any(word in talk for word in heard)
-        and all(word in talk or word in beside for word in heard)
+def _is_small_talk(sentence: str) -> bool:
+    found, (talk, beside) = _WORD.findall(sentence), _small_talk_words()
+    return load_pattern("gate", "greeting").fullmatch(sentence) is not None or (
+        0 < len(found) <= _SMALL_TALK_WORDS_MAX
+        and any(word in talk for word in found)
+        and all(word in talk or word in beside for word in found)
     )
 
 
-def asks_for_capability(said: str) -> bool:
+def asks_for_capability(sentence: str) -> bool:
     """Whether a sentence asks what the assistant can do."""
-    return _matches("capability", _normalise(said))
+    return _matches("capability", lower_text(sentence))
 
 
-_Rule = Literal[
-    "asks", "capability", "done", "here", "lasts", "mood", "reason", "request", "standing_request",
-    "stands", "state",
-]  # fmt: skip
-
-
-def _matches(rule: _Rule, said: str) -> bool:
-    return _pattern(rule).search(said) is not None
-
-
-@cache
-def _pattern(rule: _Rule) -> re.Pattern[str]:
-    parts, patterns = fill_parts(load_table("gate")["parts"]), load_table("gate")["rules"][rule]
-    return re.compile("|".join(f"(?:{fill(pattern, parts)})" for pattern in patterns))
+def _matches(rule: str, sentence: str) -> bool:
+    return load_pattern("gate", rule).search(sentence) is not None
 
 
 @cache
@@ -249,18 +221,6 @@ def _small_talk_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 @cache
-def _output_line() -> re.Pattern[str]:
-    """A line that a program wrote."""
-    return re.compile("|".join(load_table("gate")["lines"]["output"]))
-
-
-@cache
 def _code_line() -> re.Pattern[str]:
-    """A line of code, known as such by itself."""
-    return re.compile(rf"\s*(?:{'|'.join(load_table('gate')['lines']['code'])})\s*")
-
-
-@cache
-def _code_among_code() -> re.Pattern[str]:
-    """A line of code, of a diff or of data, if it stands among others."""
-    return re.compile("|".join(load_table("gate")["lines"]["structure"]))
+    """Matches a line of code that is known as such by itself."""
+    return re.compile(rf"\s*(?:{load_pattern('gate', 'code').pattern})\s*")

@@ -17,15 +17,15 @@ _FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _QUOTED: Final = r"[>|\s]*"
 _ID: Final = re.compile(rf"\s*\[{_UUID}\]\W*$", re.IGNORECASE)
-"""What ends a line of a context; the line may be broken."""
-_STARTS: Final = re.compile(rf"{_QUOTED}[-*•]\s")
-_BELOW: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
-"""What stands below a memory that the command line found: what it is, and its id."""
+"""Ends a line of a context; the line may be broken."""
+_ITEM_START: Final = re.compile(rf"{_QUOTED}[-*•]\s")
+_RESULT_END: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
+"""Stands below a search result of the command line: its kind and id."""
 _SCORED: Final = re.compile(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
-_SET_IN: Final = re.compile(rf"{_QUOTED}\s")
-_ENDED: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
-_WHY: Final = re.compile(rf"{_QUOTED}[+-]\d\.\d{{3}} \w")
-"""What a score is made of stands below that."""
+_INDENTED: Final = re.compile(rf"{_QUOTED}\s")
+_SENTENCE_END: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
+_SCORE_PARTS: Final = re.compile(rf"{_QUOTED}[+-]\d\.\d{{3}} \w")
+"""The parts of a score, below that."""
 _JSON_ID: Final = re.compile(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
 _JSON_LINE: Final = re.compile(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
 _JSON_TEXT: Final = re.compile(
@@ -43,46 +43,46 @@ _HEADING: Final = re.compile(
 )
 
 _ECHO_WORDS_MIN: Final = 5
-"""Fewer words in a row are not one memory's own."""
+"""Fewer words in a row may be anybody's."""
 _ECHO_SHARE: Final = 0.6
-"""A sentence that says this much more than the memory it holds is a sentence of its own."""
+"""The share of a sentence that must be recalled text for the sentence to be a repetition."""
 _ECHO_LINES_MAX: Final = 4
-"""Over so many lines a sentence may be broken that is said again."""
+"""Lines over which a repeated sentence may be broken."""
 
 
 @dataclass(frozen=True)
 class SeparatedText:
-    """A text without what came out of our recall (`own`), and the sentences of the latter."""
+    """A text without recalled passages (`own`), and the sentences of those passages."""
 
     own: str
     recalled: frozenset[str]
 
 
 def separate_recalled(text: str) -> SeparatedText:
-    """Splits a text. A fence that is never closed holds all that follows."""
+    """Separate recalled passages; a fence that is never closed holds all that follows."""
     own: list[str] = []
-    heard: list[str] = []
+    recalled_lines: list[str] = []
     for part, fenced in _split_fences(text):
         if fenced:  # as the value of a string it has no ends of lines but their signs
-            heard += part.replace("\\n", "\n").splitlines()
+            recalled_lines += part.replace("\\n", "\n").splitlines()
             continue
         lines = part.splitlines(keepends=True)
         start = 0
         for begin, end in _find_entries(lines, in_json=_JSON_ID.search(part) is not None):
             own += lines[start:begin]
-            heard.append(" ".join(line.strip("> \t\r\n|") for line in lines[begin:end]))
+            recalled_lines.append(" ".join(line.strip("> \t\r\n|") for line in lines[begin:end]))
             start = end
         own += lines[start:]
-    said = (fold_words(said) for entry in heard for said in _texts_of(entry))
+    said = (fold_words(said) for entry in recalled_lines for said in _read_texts(entry))
     return SeparatedText("".join(own), frozenset(words for words in said if words))
 
 
 def find_recalled_ids(text: str) -> list[str]:
-    """The ids that stand where recall puts them: at the end of a line, alone, or as memoryId."""
+    """The ids where recall puts them: at the end of a line, alone, or as memoryId."""
     return [
         found
         for line in text.splitlines()
-        if _ID.search(line) or _BELOW.match(line) or _JSON_ID.search(line)
+        if _ID.search(line) or _RESULT_END.match(line) or _JSON_ID.search(line)
         for found in _IDS.findall(line)
     ]
 
@@ -116,9 +116,9 @@ def drop_repeated(said: Sequence[str], recalled: frozenset[str]) -> list[str]:
 def _count_repeated_lines(words: Sequence[str], recalled: frozenset[str]) -> int:
     """How many of these lines, from the first, repeat one recalled sentence."""
     for lines in range(1, len(words) + 1):
-        heard = _find_repeated(" ".join(words[:lines]), recalled)
+        repeated = _find_repeated(" ".join(words[:lines]), recalled)
         # it must need the first and the last of them, or a line of its own would go along
-        if heard and (lines == 1 or heard not in " ".join(words[1:lines])):
+        if repeated and (lines == 1 or repeated not in " ".join(words[1:lines])):
             return lines
     return 0
 
@@ -127,11 +127,11 @@ def _find_repeated(words: str, recalled: frozenset[str]) -> str | None:
     if words in recalled:
         return words or None
     found = (
-        heard
-        for heard in recalled
-        if heard in words
-        and len(heard) >= _ECHO_SHARE * len(words)
-        and heard.count(" ") >= _ECHO_WORDS_MIN - 1
+        repeated
+        for repeated in recalled
+        if repeated in words
+        and len(repeated) >= _ECHO_SHARE * len(words)
+        and repeated.count(" ") >= _ECHO_WORDS_MIN - 1
     )
     return next(found, None)
 
@@ -153,10 +153,10 @@ def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int,
     for place, line in enumerate(lines):
         if _ID.search(line):
             begin = _find_line_start(lines, place, max(free, place - _BROKEN_LINES_MAX))
-        elif _BELOW.match(line):
+        elif _RESULT_END.match(line):
             begin = _find_result_start(lines, place, max(free, place - _FOUND_LINES_MAX))
             explained = place + 1
-        elif place == explained and _WHY.match(line):
+        elif place == explained and _SCORE_PARTS.match(line):
             begin, explained = place, place + 1
         elif (in_json and _JSON_LINE.match(line)) or _JSON_ID.search(line):
             begin = place
@@ -169,28 +169,28 @@ def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int,
 def _find_line_start(lines: Sequence[str], last: int, first: int) -> int:
     """Where a broken line of a context begins that ends at `last`."""
     for place in range(last, first - 1, -1):
-        if place < last and _ENDED.search(lines[place]):
+        if place < last and _SENTENCE_END.search(lines[place]):
             break
-        if _STARTS.match(lines[place]):
+        if _ITEM_START.match(lines[place]):
             return place
     return last
 
 
 def _find_result_start(lines: Sequence[str], last: int, first: int) -> int:
-    """Where a memory begins that the command line found: its score; the rest is set in."""
+    """Where a search result of the command line begins: at its score; the rest is indented."""
     for place in range(last - 1, first - 1, -1):
         if _SCORED.match(lines[place]):
             return place
-        if not _SET_IN.match(lines[place]):
+        if not _INDENTED.match(lines[place]):
             break
     return last
 
 
-def _texts_of(entry: str) -> Iterator[str]:
-    """What a recalled line says: as a whole, sentence by sentence, with and without its title."""
+def _read_texts(entry: str) -> Iterator[str]:
+    """A recalled line as a whole and sentence by sentence, with and without its title."""
     for text in _JSON_TEXT.findall(entry):
         try:
-            yield from _texts_of(json.loads(text, strict=False))
+            yield from _read_texts(json.loads(text, strict=False))
         except ValueError:  # half of it
             continue
     said = _SCORED.sub("", _ID.sub("", entry.strip().rstrip("\u2026")), count=1)

@@ -31,7 +31,7 @@ _MONTH: Final = rf"(?i:{'|'.join(MONTHS)})\b"
 _NEXT: Final = (
     r"(?i:(?:I|my|we|our|you|it|this|that|the|he|she|they|ich|wir|es|sie|mein\w*)\b(?!\.))"
 )
-"""What begins a sentence and stands behind no initial and no ordinal: "I am 34. I live in Rome"."""
+"""Words that begin a sentence, never behind an initial or ordinal: "I am 34. I live in Rome"."""
 _GOES_ON: Final = re.compile(
     rf"""
     (?<![\w.])(?:
@@ -49,7 +49,7 @@ _GOES_ON: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""What stands around a gap (here the end of a line) behind which the same sentence goes on."""
+"""Matches around a gap (here a line end) behind which the same sentence goes on."""
 _AROUND_CHARS: Final = 24
 """No abbreviation and no month is longer."""
 _MARK: Final = re.compile(rf"(?:(?:[-*+•>#]++|\d{{1,2}}[.)])\s++(?!{_MONTH}))+")
@@ -79,7 +79,7 @@ def strip_mark(sentence: str) -> str:
 
 
 def fold_words(sentence: str) -> str:
-    """The words alone, folded: equal for two sentences that differ in signs and case only."""
+    """The words alone, case-folded, to compare sentences regardless of signs and case."""
     return " ".join(_WORD.findall(sentence.casefold()))
 
 
@@ -89,7 +89,7 @@ def drop_code(text: str) -> str:
 
 
 def straighten_quotes(text: str) -> str:
-    """The text with straight quotes, as the rules are written."""
+    """The text with straight quotes."""
     return text if text.isascii() else text.translate(_QUOTES)
 
 
@@ -112,19 +112,19 @@ _PAUSES: Final = (
     re.compile(r"(?<=[.!?\u2026])\s|(?<=[\u3002\uff01\uff1f])"),
     re.compile(r"\s"),
 )
-"""Between paragraphs, lines, sentences, words: the first of these that leaves enough before it."""
+"""Between paragraphs, lines, sentences, words; the first that leaves enough before it wins."""
 
 _FILLED_MIN: Final = 0.5
-"""A piece is at least so full, so that a text of ten memories never becomes a hundred."""
+"""A piece is at least so full, so that ten memories never become a hundred."""
 
 
 def split_pieces(text: str, chars_max: int) -> list[str]:
-    """The text in as few pieces as that takes; nothing is left out but the space between them."""
+    """The text in as few pieces as possible; only the space between them is left out."""
     return [piece for piece in _split_off_pieces(text.strip(), chars_max) if piece]
 
 
 def number_title(title: str, number: int, of: int, chars_max: int) -> str:
-    """The title of one of several pieces; a single one keeps its own."""
+    """The title of one of several pieces; a single piece keeps its title."""
     if of == 1:
         return title
     which = f"({number}/{of})"

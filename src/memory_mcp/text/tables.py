@@ -1,4 +1,4 @@
-"""Reads the tables under `data/` (words, patterns, rules): each once, when a text needs it."""
+"""Reads the word lists and patterns under `data/`, each when a text first needs it."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _PART: Final = re.compile(r"\{([a-z_]+)\}")
 
 @cache
 def load_table(name: str) -> dict[str, Any]:
-    """The table of that name, as TOML tells it."""
+    """The table of that name, parsed."""
     import tomllib  # noqa: PLC0415  # a server's start reads no table
     from importlib import resources  # noqa: PLC0415
 
@@ -18,14 +18,24 @@ def load_table(name: str) -> dict[str, Any]:
     return tomllib.loads(file.read_text("utf-8"))
 
 
+@cache
+def load_pattern(table: str, name: str) -> re.Pattern[str]:
+    """A pattern of a table's `[patterns]`; a list of patterns matches where any of them does."""
+    found: str | list[str] = load_table(table)["patterns"][name]
+    source = found if isinstance(found, str) else "|".join(f"(?:{each})" for each in found)
+    if _PART.search(source):
+        source = fill(source, fill_parts(load_table(table)["parts"]))
+    return re.compile(source)
+
+
 def fill(pattern: str, parts: Mapping[str, str]) -> str:
-    """The pattern, with the part that each `{name}` stands for."""
+    """The pattern with each `{name}` replaced by the part of that name."""
     return _PART.sub(lambda found: parts[found[1]], pattern)
 
 
-def fill_parts(given: Mapping[str, str], known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Parts of patterns, each of which may name those before it."""
+def fill_parts(rows: Mapping[str, str], known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The parts, each of which may name `known` ones and those before it."""
     parts = dict(known or {})
-    for name, pattern in given.items():
+    for name, pattern in rows.items():
         parts[name] = fill(pattern, parts)
     return parts

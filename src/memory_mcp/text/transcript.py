@@ -21,15 +21,15 @@ _NOTE: Final = re.compile(
     r"bash-stderr|user-memory-input|task-notification)>.*?</\1>",
     re.DOTALL,
 )
-"""What the program writes into a message of the user."""
+"""Notes that the program writes into a message of the user."""
 
 _INTERRUPTED: Final = "[Request interrupted"
 
 
 def read_turns(data: bytes) -> list[Turn]:
-    """What was said on the way to the last entry, oldest first."""
-    told = (_read_turn(entry) for entry in _follow_to_last(list(_read_entries(data))))
-    return [turn for turn in told if turn]
+    """The turns that lead to the last entry, oldest first."""
+    turns = (_read_turn(entry) for entry in _follow_to_last(list(_read_entries(data))))
+    return [turn for turn in turns if turn]
 
 
 def _read_entries(data: bytes) -> Iterator[_Entry]:
@@ -45,34 +45,36 @@ def _read_entries(data: bytes) -> Iterator[_Entry]:
 
 
 def _follow_to_last(entries: Sequence[_Entry]) -> Sequence[_Entry]:
-    """From the first that is known to the last one; all of them, where none has a name."""
+    """The entries from the first known one to the last; all of them if none has an id."""
     known = {entry["uuid"]: entry for entry in entries if isinstance(entry.get("uuid"), str)}
     if not known:
         return entries
     at: Any = next(reversed(known))
-    way: list[_Entry] = []
+    path: list[_Entry] = []
     while isinstance(at, str) and at in known:
         entry = known.pop(at)  # a ring has an end too
-        way.append(entry)
+        path.append(entry)
         at = entry.get("parentUuid") or entry.get("logicalParentUuid")
-    return way[::-1]
+    return path[::-1]
 
 
 def _read_turn(entry: _Entry) -> Turn | None:
     role = entry.get("type")
     message = entry.get("message")
-    told = entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isApiErrorMessage")
-    if role not in ("user", "assistant") or not isinstance(message, dict) or told:
+    generated = (
+        entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isApiErrorMessage")
+    )
+    if role not in ("user", "assistant") or not isinstance(message, dict) or generated:
         return None
-    said = "\n\n".join(_read_texts(cast("_Entry", message).get("content")))
-    said = _NOTE.sub("", said).strip()
-    if not said or said.startswith(_INTERRUPTED):
+    text = "\n\n".join(_read_texts(cast("_Entry", message).get("content")))
+    text = _NOTE.sub("", text).strip()
+    if not text or text.startswith(_INTERRUPTED):
         return None
-    return Turn("user" if role == "user" else "assistant", said, _read_time(entry.get("timestamp")))
+    return Turn("user" if role == "user" else "assistant", text, _read_time(entry.get("timestamp")))
 
 
 def _read_texts(content: object) -> Iterator[str]:
-    """A message is a text, or a list of blocks; only those of text were said by anybody."""
+    """The texts of a message, which is a text or a list of blocks of several types."""
     if isinstance(content, str):
         yield content
     if isinstance(content, list):

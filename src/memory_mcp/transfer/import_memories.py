@@ -25,7 +25,7 @@ from memory_mcp.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_mcp.profile.sync import profile_sync
+from memory_mcp.profile import sync_profile
 from memory_mcp.sync.pull import apply_incoming
 from memory_mcp.transfer.plan import ImportPlan, ReportProgress, plan_import
 
@@ -225,7 +225,7 @@ async def _update_profile(workspace: Workspace, records: Sequence[Record]) -> tu
     notes: list[str] = []
     for record in records:
         if record.scope.project is None:
-            notes += await profile_sync(workspace, record)
+            notes += await sync_profile(workspace, record)
     return tuple(dict.fromkeys(notes))
 
 

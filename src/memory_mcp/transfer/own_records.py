@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memory_mcp.domain.deduplication import Secrets
+from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, derive_id, parse_id_time
 from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Scope
 from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.secrets import Redacted
+from memory_mcp.text.secrets import RedactedText
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.existing import FORGOTTEN, ExistingRecords, Inventory
 
@@ -38,7 +38,7 @@ _KEY_PREFIXES: Final = ("project", "phase", "gardener")
 class RecordSelection:
     """Selects the wanted records of an export, and collects what becomes of the others."""
 
-    secrets: Secrets
+    secrets: SecretPolicy
     reach: Reach | None
     pools: tuple[Reach, ...]
     known: int = 0
@@ -83,7 +83,11 @@ class RecordSelection:
         found = {name: text for name, text in cleaned.items() if text.redactions}
         if not found:
             return record
-        if "content" in found and Redacted(found["content"].text).nothing_left and not record.move:
+        if (
+            "content" in found
+            and RedactedText(found["content"].text).holds_only_markers
+            and not record.move
+        ):
             return None
         self.redactions.update(r.rule for text in found.values() for r in text.redactions)
         update = {name: found[name].text for name in _TEXTS if name in found}
@@ -180,7 +184,7 @@ def select_history(
     return found
 
 
-def _refuse_secret_names(records: list[Record], secrets: Secrets) -> None:
+def _refuse_secret_names(records: list[Record], secrets: SecretPolicy) -> None:
     """Refuse a secret in a name: without it, it would be another name.
 
     Raises:

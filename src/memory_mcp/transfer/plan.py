@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.deduplication.decide import rejection
+from memory_mcp.deduplication import find_rejection
 from memory_mcp.domain import limits
-from memory_mcp.domain.deduplication import Secrets
+from memory_mcp.domain.deduplication import SecretPolicy, makes_superfluous
 from memory_mcp.domain.ids import RecordId, derive_id
 from memory_mcp.domain.record import Draft, Kind, Origin, Reach, Record, RecordContext
 from memory_mcp.domain.transfer import (
@@ -28,9 +28,8 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
 from memory_mcp.sync.pull import describe_future_date
 from memory_mcp.text.drafts import build_record, check_draft
-from memory_mcp.text.merge import makes_superfluous
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
-from memory_mcp.text.secrets import Redacted
+from memory_mcp.text.secrets import RedactedText
 from memory_mcp.text.sentences import number_title, split_pieces
 from memory_mcp.transfer.existing import (
     FORGOTTEN,
@@ -130,7 +129,7 @@ def _explain_rejection(record: Record, existing: ExistingRecords) -> str:
         return FORGOTTEN
     if record.id in existing.inventory.ids:
         return existing.explain_conflict(record)
-    if tombstone := rejection(existing.find_twins(record)):
+    if tombstone := find_rejection(existing.find_twins(record)):
         return f"was rejected here on {tombstone.created_at:%Y-%m-%d}: {tombstone.content}"
     return ""
 
@@ -236,7 +235,7 @@ class _ItemCleaner:
     """
 
     source: str
-    secrets: Secrets
+    secrets: SecretPolicy
     reach: Reach | None
     known: Collection[RecordId]
     now: datetime
@@ -325,7 +324,7 @@ class _ItemCleaner:
         return content
 
     def _explain_refusal(self, item: ForeignMemory, draft: Draft) -> str:
-        if Redacted(draft.content).nothing_left:
+        if RedactedText(draft.content).holds_only_markers:
             return "is nothing but a secret, which is not kept"
         if not draft.content and item.content.strip():
             return "came out of this memory's own recall"

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import NAME_CHARS_MAX
-from memory_mcp.domain.normalise import hidden_character
+from memory_mcp.domain.normalise import find_hidden_character
 from memory_mcp.domain.record import Origin
 from memory_mcp.locations import find_common_git_dir, find_git_dir, read_git_text
 from memory_mcp.safe_files import read_file
@@ -142,7 +142,7 @@ def _canonical_address(address: str) -> str:
     url = found.group(1) if found else address
     place = _locate(url)
     canonical = place.removesuffix("/").removesuffix(".git") or url
-    fits = len(canonical) <= NAME_CHARS_MAX and hidden_character(canonical) is None
+    fits = len(canonical) <= NAME_CHARS_MAX and find_hidden_character(canonical) is None
     fits = fits and (bool(place) or "://" not in url)  # what is no address may hold a password
     return canonical if fits else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
 
@@ -192,7 +192,7 @@ def _remote_name(url: str) -> str:
     else:
         return ""  # a path on this machine says nothing to another clone
     name = place.rstrip("/").removesuffix(".git").lower()
-    fits = len(name) <= NAME_CHARS_MAX and hidden_character(name) is None
+    fits = len(name) <= NAME_CHARS_MAX and find_hidden_character(name) is None
     return name if fits else ""  # what no record could hold is no name of a project
 
 

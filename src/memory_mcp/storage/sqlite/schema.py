@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.profile import field_of
+from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Chunk, PassageVectors, SearchFields
 
@@ -269,7 +269,7 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
         record.origin.session,
         fields.day,
         record.statement,
-        int(field_of(record) is not None),
+        int(find_profile_field(record) is not None),
         json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
         json.dumps(record.supersedes),
         json.dumps(record.derived_from),

@@ -34,7 +34,7 @@ from memory_mcp.domain.limits import (
     REMOTE_FACT_CHARS_MAX,
     REMOTE_HITS_MAX,
 )
-from memory_mcp.domain.normalise import message_line
+from memory_mcp.domain.normalise import make_message_line
 from memory_mcp.errors import (
     RemoteBlockedError,
     RemoteError,
@@ -408,11 +408,11 @@ async def _parse(shape: type[A], answer: Json | None) -> A:
 
 
 def _error(words: str) -> str:
-    return message_line(words, REMOTE_ERROR_CHARS_MAX)
+    return make_message_line(words, REMOTE_ERROR_CHARS_MAX)
 
 
 def _fact(words: str) -> str:
-    return message_line(words, REMOTE_FACT_CHARS_MAX)
+    return make_message_line(words, REMOTE_FACT_CHARS_MAX)
 
 
 def _state(status: str) -> DocumentState:

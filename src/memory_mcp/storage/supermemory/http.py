@@ -29,7 +29,7 @@ from memory_mcp.domain.limits import (
     REMOTE_CONNECT_SECONDS_MAX,
     REMOTE_ERROR_CHARS_MAX,
 )
-from memory_mcp.domain.normalise import cut, message_line
+from memory_mcp.domain.normalise import cut, make_message_line
 from memory_mcp.errors import (
     RemoteBlockedError,
     RemoteError,
@@ -205,7 +205,7 @@ def _error_message(answer: Json, *, hide: str) -> str:
         message = "an error that cannot be read"
     for _ in range(2):  # cleaning may reveal a key that invisible characters had split
         message = message.replace(hide, "***") if hide else message
-        message = message_line(message, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
+        message = make_message_line(message, KEY_CHARS_MAX + REMOTE_ERROR_CHARS_MAX)
     return cut(message, REMOTE_ERROR_CHARS_MAX)
 
 

@@ -1,10 +1,9 @@
 """Composes two statements of one fact into one text, and takes such a text apart again.
 
-Sentence by sentence: a sentence of the old text goes if the new one repeats it, says more or says
-otherwise, and what replaces it stands in its place, so that a following "it" means the same thing.
-A new sentence follows the one that it followed in the new text. The rest is kept byte for byte.
-Code, tables and lists are not composed: rather two memories than a broken one. Composing twice
-gives the same text: `compose(compose(a, b), b) == compose(a, b)`.
+A sentence of the old text goes if the new text repeats, extends or contradicts it; its replacement
+stands in its place, so that a following "it" means the same thing. A new sentence follows the one
+that it followed in the new text. The rest is kept byte for byte. Code, tables and lists are not
+composed. Composing twice gives the same text: `compose(compose(a, b), b) == compose(a, b)`.
 
 A composed memory repeats the words of its parts. To forget one part is to forget the whole; the
 other parts come back, as one memory again if there are several.
@@ -21,25 +20,25 @@ from typing import Final, NamedTuple
 from memory_mcp.domain.deduplication import Different, Restated, Unsure, Verdict
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX
-from memory_mcp.domain.normalise import folded
+from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.text.merge.compare import LESS, compare_if_near
 from memory_mcp.text.merge.reading import Word, read_sentence
 from memory_mcp.text.sentences import fold_words, split_lines, split_sentences, strip_mark
 
-_ENDS: Final = tuple(".!?:;,\u2026。！？)\"'`")  # noqa: RUF001
+_END_SIGNS: Final = tuple(".!?:;,\u2026。！？)\"'`")  # noqa: RUF001
 _LAYOUT: Final = re.compile(
     r"```|~~~|^[ \t]+\S|^\s*(?:[-*+•>#|]+|\d+[.)])\s|\|.*\||\t", re.MULTILINE
 )
 """Fences, indented lines, marks of a list or heading, rows of a table."""
-_ENDED: Final = re.compile(r"[.!?…。！？][\"')\]}*_`»\u201d\u2019]*\s*")  # noqa: RUF001
+_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"')\]}*_`»\u201d\u2019]*\s*")  # noqa: RUF001
 
 
 class _OldSentence(NamedTuple):
-    """A sentence of the old text: how it is written, what stands before it, what takes its place.
+    """A sentence of the old text, the gap before it, and the place of its replacement.
 
-    `place` is the number of a new sentence.
+    `place` is the number of a sentence of the new text; None if the old one stays.
     """
 
     text: str
@@ -48,11 +47,11 @@ class _OldSentence(NamedTuple):
 
 
 def compose(old: str, new: str) -> str | None:
-    """One text that says what both say; None if it cannot be told in one as it is written.
+    """One text that says what both say; None if they cannot be one text as they are written.
 
     That is so if one of them has a layout, or if both together are longer than a memory may be.
     """
-    if folded(old) == folded(new) or _contains(old, new):
+    if fold(old) == fold(new) or _contains(old, new):
         return old
     if _contains(new, old):
         return new
@@ -61,18 +60,19 @@ def compose(old: str, new: str) -> str | None:
     ours, theirs = split_lines(new), split_lines(old)
     if not ours or not theirs:
         return new if ours else old
-    told = _match_sentences(ours, theirs, old)
+    matched = _match_sentences(ours, theirs, old)
+    kept = [sentence.text for sentence in matched if sentence.place is None]
     absorbed = {
         n
         for n, one in enumerate(ours)
-        if any(said.place is None and _says_less(one, said.text) for said in told)
+        if any(_compare(one, text) == Restated(LESS) for text in kept)
     }
-    placed = {said.place for said in told}
+    placed = {sentence.place for sentence in matched}
     added = [n for n in range(len(ours)) if n not in placed and n not in absorbed]
-    if all(said.place is not None for said in told) and not absorbed:
+    if not kept and not absorbed:
         return new
-    repeated = len({folded(one) for one in ours}) < len(ours)
-    text = None if repeated else _weave(told, ours, added, old, new)
+    repeats = len({fold(one) for one in ours}) < len(ours)
+    text = None if repeats else _weave(matched, ours, added, old, new)
     return text if text is not None and len(text) <= CONTENT_CHARS_MAX else None
 
 
@@ -90,68 +90,73 @@ def _has_layout(text: str) -> bool:
 
 
 def _is_ended(line: str) -> bool:
-    last = list(_ENDED.finditer(line))
-    return bool(last) and last[-1].end() == len(line)
+    ends = list(_SENTENCE_END.finditer(line))
+    return bool(ends) and ends[-1].end() == len(line)
 
 
 def _match_sentences(ours: Sequence[str], theirs: Sequence[str], old: str) -> list[_OldSentence]:
-    """The old sentences with what stands before each, and what takes their place."""
-    again = {folded(one): n for n, one in enumerate(ours)}
-    told: list[_OldSentence] = []
+    """The old sentences with their gaps, and which new sentence replaces each."""
+    repeated = {fold(one): n for n, one in enumerate(ours)}
+    matched: list[_OldSentence] = []
     at = 0
     for other in theirs:
         start = old.index(other, at)
-        place = again.get(folded(other))
+        place = repeated.get(fold(other))
         if place is None:
             place = _find_replacement(ours, other)
-        told.append(_OldSentence(other, old[at:start], place))
+        matched.append(_OldSentence(other, old[at:start], place))
         at = start + len(other)
-    return told
+    return matched
+
+
+class _Piece(NamedTuple):
+    """A sentence of the composed text, the gap before it, and its number in the new text."""
+
+    gap: str
+    text: str
+    place: int | None
 
 
 def _weave(
-    told: Sequence[_OldSentence], ours: Sequence[str], added: Sequence[int], old: str, new: str
+    matched: Sequence[_OldSentence], ours: Sequence[str], added: Sequence[int], old: str, new: str
 ) -> str | None:
-    """The old text with what took the place of its sentences, and with what is new."""
+    """The old text with replaced sentences and with the added ones."""
     lines = "\n" in old.strip() or "\n" in new.strip()
     gap = "\n" if lines else " "
-    pieces: list[tuple[str, str, int | None]] = []
-    """What stands before it, the sentence, and the number of the new one."""
-    for said in told:
-        if said.place is None:
-            pieces.append((said.gap, said.text, None))
-        elif folded(ours[said.place]) == folded(said.text):
-            pieces.append((said.gap, said.text, said.place))
-        elif said.place not in (place for _, _, place in pieces):
-            pieces.append((said.gap, ours[said.place], said.place))
+    pieces: list[_Piece] = []
+    for text, before, place in matched:
+        if place is None or fold(ours[place]) == fold(text):
+            pieces.append(_Piece(before, text, place))
+        elif place not in (piece.place for piece in pieces):
+            pieces.append(_Piece(before, ours[place], place))
     for n in added:
-        pieces.insert(_find_place(n, [place for _, _, place in pieces]), (gap, ours[n], n))
-    whole = ""
-    for at, (before, said, _) in enumerate(pieces):
-        open_ended = not _is_ended(said) if lines else at + 1 < len(pieces)
-        if open_ended and lines and said.endswith(_ENDS):
+        pieces.insert(_find_place(n, [piece.place for piece in pieces]), _Piece(gap, ours[n], n))
+    woven = ""
+    for at, (before, text, _) in enumerate(pieces):
+        open_ended = not _is_ended(text) if lines else at + 1 < len(pieces)
+        if open_ended and lines and text.endswith(_END_SIGNS):
             return None
-        ended = f"{said}." if open_ended and not said.endswith(_ENDS) else said
-        whole += ((before or gap) if at else told[0].gap) + ended
-    last = told[-1]
-    whole += old[old.rindex(last.text) + len(last.text) :]
-    if _has_layout(whole):  # a sentence that looks like an item where it stands now
+        ended = f"{text}." if open_ended and not text.endswith(_END_SIGNS) else text
+        woven += ((before or gap) if at else matched[0].gap) + ended
+    last = matched[-1].text
+    woven += old[old.rindex(last) + len(last) :]
+    if _has_layout(woven):  # a sentence that looks like an item where it stands now
         return None
-    expected = [folded(said) for _, said, _ in pieces]
-    return whole if [folded(one) for one in split_lines(whole)] == expected else None
+    expected = [fold(piece.text) for piece in pieces]
+    return woven if [fold(one) for one in split_lines(woven)] == expected else None
 
 
-def _find_place(n: int, stands: Sequence[int | None]) -> int:
+def _find_place(n: int, places: Sequence[int | None]) -> int:
     """Behind the sentence that it followed, before the one that it preceded, or at the end."""
-    before = [stands.index(m) for m in range(n) if m in stands]
+    before = [places.index(m) for m in range(n) if m in places]
     if before:
         return before[-1] + 1
-    after = [at for at, one in enumerate(stands) if one is not None]
-    return after[0] if after else len(stands)
+    after = [at for at, place in enumerate(places) if place is not None]
+    return after[0] if after else len(places)
 
 
 def _find_replacement(ours: Sequence[str], other: str) -> int | None:
-    """Which of the new sentences takes the place of an old one."""
+    """The number of the new sentence that takes the place of an old one."""
     for n, one in enumerate(ours):
         verdict = _compare(one, other)
         if not isinstance(verdict, Different | Unsure) and verdict != Restated(LESS):
@@ -159,18 +164,14 @@ def _find_replacement(ours: Sequence[str], other: str) -> int | None:
     return None
 
 
-def _says_less(one: str, other: str) -> bool:
-    return _compare(one, other) == Restated(LESS)
-
-
 def _compare(one: str, other: str) -> Verdict:
     return compare_if_near(read_sentence(strip_mark(one)), read_sentence(strip_mark(other)))
 
 
-_TELLING_CHARS_MIN: Final = 4
+_CONTENT_CHARS_MIN: Final = 4
 """A shorter word is mostly a little one."""
-_KEPT_MIN: Final = 0.7
-"""The share of its telling words by which a sentence is still there, in other words."""
+_KEPT_SHARE_MIN: Final = 0.7
+"""The share of its content words by which a sentence is still there, in other words."""
 _LITTLE: Final = ("preposition", "join")
 _VALUES: Final = ("value", "identifier", "name")
 
@@ -181,25 +182,23 @@ def keeps_content(old: str, text: str) -> bool:
     Other words may have been chosen for the rest of it.
     """
     there = set(fold_words(text).split())
-    known = {word.key for word in _read_words(text)}
-    for said in split_sentences(old):
-        telling = {word for word in fold_words(said).split() if len(word) >= _TELLING_CHARS_MIN}
-        if len(telling & there) < _KEPT_MIN * len(telling):
+    keys = {word.key for word in _read_words(text)}
+    for sentence in split_sentences(old):
+        content = {w for w in fold_words(sentence).split() if len(w) >= _CONTENT_CHARS_MIN}
+        if len(content & there) < _KEPT_SHARE_MIN * len(content):
             return False
-        if any(
-            word.kind in _VALUES and word.key not in known for word in read_sentence(said).words
-        ):
+        if any(w.kind in _VALUES and w.key not in keys for w in read_sentence(sentence).words):
             return False
     return True
 
 
 def find_replaced_value(old: str, text: str) -> str | None:
-    """The one value of the old text that gave way to another; "" if all of it is in the other one.
+    """The one value of the old text that another one replaced; "" if nothing is missing.
 
     None if anything else is missing, or nothing stands in its place: that would be lost with it.
     """
     before, after = _read_words(old), _read_words(text)
-    if not all(read_sentence(said).words for said in split_sentences(old)):
+    if not all(read_sentence(sentence).words for sentence in split_sentences(old)):
         return None  # a list or a log: nobody can tell what is missing
     known, there = {word.key for word in before}, {word.key for word in after}
     missing = [
@@ -211,10 +210,10 @@ def find_replaced_value(old: str, text: str) -> str | None:
         return None
     keys = [word.key for word in before]
     matcher = SequenceMatcher(None, keys, [word.key for word in after], autojunk=False)
-    for what, i, j, k, m in matcher.get_opcodes():
-        if what == "replace" and i <= missing[0] and missing[-1] < j:
-            brought = any(w.kind not in _LITTLE and w.key not in known for w in after[k:m])
-            return " ".join(before[at].said for at in missing) if brought else None
+    for operation, i, j, k, m in matcher.get_opcodes():
+        if operation == "replace" and i <= missing[0] and missing[-1] < j:
+            replaced = any(w.kind not in _LITTLE and w.key not in known for w in after[k:m])
+            return " ".join(before[at].text for at in missing) if replaced else None
     return None
 
 
@@ -224,19 +223,19 @@ def _is_one_value(words: Sequence[Word], places: Sequence[int]) -> bool:
         return True
     adjacent = all(other == one + 1 for one, other in pairwise(places))
     named = all(word.kind in _VALUES for word in words)
-    return adjacent and named and not any(word.apart for word in words[1:])
+    return adjacent and named and not any(word.set_off for word in words[1:])
 
 
 def _read_words(text: str) -> list[Word]:
-    return [word for said in split_sentences(text) for word in read_sentence(said).words]
+    return [word for each in split_sentences(text) for word in read_sentence(each).words]
 
 
 @dataclass(frozen=True)
 class ForgetPlan:
-    """What becomes of the others when one memory is forgotten.
+    """What becomes of other memories when one is forgotten.
 
-    `along` is erased with it. `older` stays hidden, as it was. `back` holds again; of each of
-    `again` the parts do so as one memory, in the place of the whole that goes.
+    `along` is erased with it. `older` stays hidden. `back` holds again. Of each of `again`, the
+    parts hold again as one memory, in the place of the whole that goes.
     """
 
     along: tuple[RecordId, ...] = ()
@@ -246,7 +245,7 @@ class ForgetPlan:
 
 
 def find_parts(record: Record) -> set[RecordId]:
-    """What it was composed of and stands for: sources that it took the place of."""
+    """The memories that a record was composed of: sources that it supersedes."""
     return set(record.derived_from) & set(record.supersedes)
 
 
@@ -257,10 +256,10 @@ def plan_forget(
     visible: Collection[RecordId],
     view: View,
 ) -> ForgetPlan:
-    """What becomes of what `target` is made of, and of what is made of it.
+    """Plan what becomes of the parts of `target`, and of the memories derived from it.
 
-    `doomed` are the target, its parts, and everything derived from these; `known` the sources of
-    all of them; `visible` those of `doomed` that hold now.
+    `doomed` are the target, its parts, and everything derived from these; `known` are the sources
+    of all of them; `visible` are those of `doomed` that hold now.
     """
     taken_over = {id_ for record in doomed.values() for id_ in record.supersedes}
     older: dict[RecordId, None] = {}
@@ -286,7 +285,7 @@ def plan_forget(
 
 
 def recompose(whole: Record, parts: Sequence[Record], writing: RecordContext) -> Record | None:
-    """What is left of a whole, in its place; None if the parts do not fit into one text."""
+    """The record of the parts that are left of a whole; None if they do not fit into one text."""
     first, *others = (part.content for part in parts)
     text = reduce(_compose_both, others, first)
     if text is None:
@@ -317,7 +316,7 @@ def _compose_both(old: str | None, new: str) -> str | None:
 def _find_parts_left(
     whole: Record, doomed: Mapping[RecordId, Record], known: Mapping[RecordId, Record]
 ) -> list[Record]:
-    """The parts that do not go, those of its parts included, oldest first."""
+    """The parts that stay, those of its parts included, oldest first."""
     left: dict[RecordId, Record] = {}
     waiting = list(whole.derived_from)
     while waiting:

@@ -1,154 +1,172 @@
 """Reads a sentence as the words that matter, so that two sentences can be aligned.
 
-Articles, copulas and "now" are left out, inflection is cut off, and figures, dates and amounts are
-one word each, with what they measure: "30 seconds" measures time, "4 May" is a day, "3.11" counts.
-What measures one thing never replaces what measures another. Unlike the search's analysis this
-keeps the order and everything that tells two things apart.
+Articles, copulas and "now" are left out and inflection is cut off. Figures, dates and amounts are
+one word each, with their dimension: "30 seconds" is a time, "4 May" a day, "3.11" a count. A value
+never replaces one of another dimension. Unlike the analysis of the search this keeps the order.
+
+The word lists are those of `data/merge.toml`, where each is described.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
-from memory_mcp.text.merge.lexicon import lexicon, stem
 from memory_mcp.text.sentences import MONTHS, straighten_quotes
+from memory_mcp.text.tables import load_table
+
+_STEM_CHARS_MIN: Final = 3
+_ENDINGS: Final = (("sses", "ss"), ("ies", "y"), ("ing", ""), ("ed", ""), ("s", ""))
+_STEMS_KEPT: Final = 8_192
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """The words of a list: as they are written, their stems, or both; its section says which."""
+    table = load_table("merge")
+    if name in table["plain"]:
+        return frozenset(table["plain"][name].split())
+    if name in table["stems"]:
+        return frozenset(map(stem, table["stems"][name].split()))
+    both = table["both"][name].split()
+    return frozenset(both) | frozenset(map(stem, both))
+
+
+@cache
+def phrases(name: str) -> tuple[tuple[str, ...], ...]:
+    """The phrases of a list, each as the stems of its words."""
+    return tuple(tuple(map(stem, form.split())) for form in load_table("merge")["forms"][name])
+
+
+@cache
+def toggles() -> Mapping[str, frozenset[int]]:
+    """The groups in which a stem is one of two states that exclude each other."""
+    numbered = _number_groups(load_table("merge")["groups"]["toggles"])
+    return {stem(word): numbers for word, numbers in numbered.items()}
+
+
+@cache
+def opposites() -> Mapping[str, frozenset[int]]:
+    """The groups in which a word or stem names one of several different things or places."""
+    groups = load_table("merge")["groups"]
+    numbered = _number_groups([*groups["places"], *groups["opposites"]])
+    return numbered | {stem(word): numbers for word, numbers in numbered.items()}
+
+
+@cache
+def places() -> frozenset[str]:
+    """The words and stems that say where something holds."""
+    listed = {word for group in load_table("merge")["groups"]["places"] for word in group.split()}
+    return frozenset(listed) | frozenset(map(stem, listed))
+
+
+@lru_cache(maxsize=_STEMS_KEPT)
+def stem(word: str) -> str:
+    """A case-folded word without its inflection; synonyms have one stem."""
+    aliases = _first_of_group("aliases")
+    if word in aliases:
+        return aliases[word]
+    found = word
+    for ending, replacement in _ENDINGS:
+        rest = word.removesuffix(ending)
+        if rest != word and _is_stem(rest, ending):
+            found = rest + replacement
+            if ending in ("ing", "ed") and found[-1] == found[-2] and found[-1] not in "lsz":
+                found = found[:-1]
+            break
+    return aliases.get(found) or aliases.get(found + "e") or found.removesuffix("e") or found
+
+
+def _is_stem(rest: str, ending: str) -> bool:
+    """Whether the rest is a word: not the "str" of "string", nor the "statu" of "status"."""
+    short = ending in ("s", "ies")
+    if len(rest) < _STEM_CHARS_MIN - short or not any(vowel in rest for vowel in "aeiouy"):
+        return False
+    return not (ending == "s" and rest[-1] in "sui")
+
+
+@cache
+def _first_of_group(name: str) -> Mapping[str, str]:
+    """For each word of a group, the first word of that group."""
+    groups = load_table("merge")["groups"][name]
+    return {word: group.split()[0] for group in groups for word in group.split()}
+
+
+def _number_groups(groups: Iterable[str]) -> dict[str, frozenset[int]]:
+    """For each word, the numbers of the groups that it is in."""
+    found: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(groups):
+        for word in group.split():
+            found[word] = found.get(word, frozenset()) | {number}
+    return found
+
+
+@cache
+def _numbers() -> Mapping[str, int]:
+    names = load_table("merge")["groups"]["numbers"]
+    return {word: number for number, group in enumerate(names) for word in group.split()}
+
+
+@cache
+def _units() -> Mapping[str, str]:
+    """The dimension of each unit."""
+    table = load_table("merge")["units"]
+    return {unit: dimension for dimension, units in table.items() for unit in units.split()}
+
+
+Kind = Literal["value", "identifier", "name", "preposition", "join", "verb", "not", "word"]
+NOT: Final = "@not"
+"""The key of every negation."""
+SENTENCE_CHARS_MAX: Final = 1_000
+"""A longer sentence is a list, a log or a table: it is not read, and never the same as another."""
+_SENTENCES_KEPT: Final = 1_024
+"""Sentences kept as read: a new one is compared with eight old ones, one after another."""
 
 _FIGURE: Final = re.compile(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
-_CLOCK: Final = frozenset({"am", "pm", "uhr", "o'clock"})
 _LONE_MONTH_CHARS_MIN: Final = 4
-"""A shorter one is another word too: May, Jan, Mar."""
-
-
-class Measure(NamedTuple):
-    """A value: what it is compared by, as it was said, what it measures, of how many pieces."""
-
-    key: str
-    said: str
-    measures: str
-    pieces: int = 1
-
-
-def read_figure(pieces: Sequence[tuple[str, str]], at: int) -> Measure | None:
-    """The value that begins with this piece; pieces are given as said and folded."""
-    said, low = pieces[at]
-    after = [low for _, low in pieces[at + 1 : at + 3]]
-    known = lexicon()
-    if low in known.weekdays:
-        return Measure(known.weekdays[low], said, "day")
-    if day := _read_day(said, low, after):
-        return day
-    if low in known.numbers:
-        return _read_measured(pieces, at, str(known.numbers[low]), "")
-    match = _FIGURE.fullmatch(said)
-    if match is None or (match[3] and match[3].casefold() not in known.units):
-        return None
-    return _read_measured(pieces, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
-
-
-def _read_measured(pieces: Sequence[tuple[str, str]], at: int, number: str, unit: str) -> Measure:
-    """A number with the unit that is part of it, or that follows."""
-    said = pieces[at][0]
-    known = lexicon()
-    if ":" in number:
-        return Measure(number, said, "clock")
-    other, follows = pieces[at + 1] if at + 1 < len(pieces) else ("", "")
-    if not unit and follows in known.units and _stands_alone(other):
-        return Measure(f"{number} {stem(follows)}", f"{said} {other}", known.units[follows], 2)
-    if not unit and follows in _CLOCK:
-        return Measure(f"{number} {follows}", f"{said} {other}", "clock", 2)
-    measures = "day" if _YEAR.fullmatch(said) else known.units.get(unit, "count")
-    return Measure(f"{number} {unit}".strip(), said, measures)
-
-
-def _stands_alone(unit: str) -> bool:
-    """The "m" of "8 m" is a unit, a capital that begins a name is none."""
-    return len(unit) > 1 or unit in "%€$£gmsh"
-
-
-def _read_day(said: str, low: str, after: Sequence[str]) -> Measure | None:
-    """4 May, May 4 2026, 2026-05-04, September."""
-    if _DATE.fullmatch(low):
-        return Measure(low, said, "day")
-    follows = after[0] if after else ""
-    for number, name in ((low, follows), (follows, low)):
-        if name in MONTHS and (day := _ORDINAL.fullmatch(number)):
-            year = after[1] if len(after) > 1 and _YEAR.fullmatch(after[1]) else ""
-            key = f"{MONTHS[name]}-{day[1]} {year}".strip()
-            return Measure(key, f"{said} {follows}", "day", 2 + bool(year))
-    if low in MONTHS and _YEAR.fullmatch(follows):
-        return Measure(f"{MONTHS[low]}/{follows}", f"{said} {follows}", "day", 2)
-    if low in MONTHS and said[0].isupper() and len(low) >= _LONE_MONTH_CHARS_MIN:
-        return Measure(str(MONTHS[low]), said, "day")
-    return None
-
-
-Kind = Literal["value", "identifier", "name", "preposition", "join", "verb", "not", "word"]
-NOT: Final = "@not"
+"""A shorter month is another word too: May, Jan, Mar."""
 _MARKS: Final = frozenset(",;:()-")
-_ANDS: Final = frozenset({"and", "or", "und", "oder"})
-SENTENCE_CHARS_MAX: Final = 1_000
-"""A longer one is a list, a log, a table: it is not read, and so never the same as another."""
-_READ_KEPT: Final = 1_024
-"""Sentences that are kept as they were read: a new one meets eight old ones, one after another."""
-
-_PIECE: Final = re.compile(
+_TOKEN: Final = re.compile(
     r"(?P<mark>[,;:()]|\s-\s)|(?P<more>>=|<=|[<>~=](?=\s?\d))"
     r"|(?P<word>(?:(?<!\S)[#/.~-]+)?[€$£]?\w(?:(?:[\w'.:/\\@&+#=-]|(?<=\d),(?=\d))*[\w%+#=])?|[€$£%#]|°C)"
 )
 _IDENTIFIER: Final = re.compile(r".*(?:[\d_/\\@=]|\w[.:]\w|[a-z][A-Z]|[A-Z]{2,}-|^[#.~-])")
-_CONTRACTED: Final = (
-    (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
-    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
-    (re.compile(r"n't\b", re.IGNORECASE), " not"),
-    (re.compile(r"\b(?:no longer|not any ?more|nicht mehr)\b", re.IGNORECASE), "not"),
-    (re.compile(r"\b(?:any ?more|any longer)\b", re.IGNORECASE), " "),
-    (re.compile(r"\bwith no\b", re.IGNORECASE), "without"),
-    (re.compile(r"\b(?:this|the|in this) (?:project|repo(?:sitory)?)\b", re.IGNORECASE), "we"),
-    (re.compile(r"\bin we\b", re.IGNORECASE), "we"),
-    (re.compile(r"^(?:(?:the|der|dem) )?(?:user|(?:be)?nutzer)\b", re.IGNORECASE), "I"),
-    (
-        re.compile(
-            r"^(?:my goal is to|goal: (?:to )?|I (?:aim|intend|hope|plan|would like|'d like) to)\b",
-            re.IGNORECASE,
-        ),
-        "I want to ",
-    ),
-    (re.compile(r"\b([Ii])'(?:m|ve|d|ll)\b"), r"\1"),
-    (re.compile(r"(?<=\w)'(?:s|re|ve|ll|d|m)?(?!\w)"), ""),
-    (re.compile(r"\b(kein\w*)\b(.*) mehr\b", re.IGNORECASE), r"\1\2"),
-    (re.compile(r"\bfront[- ]end\b", re.IGNORECASE), "frontend"),
-    (re.compile(r"\bback[- ]end\b", re.IGNORECASE), "backend"),
-)
+
+
+class Token(NamedTuple):
+    """A piece of a sentence as written, and case-folded."""
+
+    text: str
+    folded: str
 
 
 class Word(NamedTuple):
-    """One word: what it is compared by, what it is, and as it was said.
+    """A word: what it is compared by, what it is, and how it is written.
 
-    `measures` is the dimension of a value. `apart` says that a comma, an "and" or a copula stands
-    before it, `article` which article does.
+    `dimension` is what a value measures. `set_off`: a comma, an "and" or a copula stands before
+    it. `article` is the one that stands before it.
     """
 
     key: str
     kind: Kind
-    said: str
-    measures: str = ""
-    apart: bool = False
-    copula: bool = False
+    text: str
+    dimension: str = ""
+    set_off: bool = False
+    after_copula: bool = False
     article: str = ""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """The words of a sentence, where its predicate begins, and what its little words told.
+    """The words of a sentence, and what its little words say.
 
-    `event` says that something happened once, `past` that something was so, `listed` that an
-    "and" joins things.
+    `predicate` is the place of the first word of the predicate. `event`: something happened once.
+    `past`: something was so. `lists`: an "and" joins things.
     """
 
     text: str
@@ -156,10 +174,10 @@ class Sentence:
     predicate: int | None = None
     copulas: int = 0
     verbs: int = 0
-    spoken_by_us: bool = False
+    by_us: bool = False
     event: bool = False
     past: bool = False
-    listed: bool = False
+    lists: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -167,141 +185,208 @@ class Sentence:
         return [word.key for word in self.words]
 
 
-@lru_cache(maxsize=_READ_KEPT)
+@lru_cache(maxsize=_SENTENCES_KEPT)
 def read_sentence(text: str) -> Sentence:
-    """One sentence; one that is too long to be one has no words."""
+    """The sentence as words; one that is too long has none."""
     if len(text) > SENTENCE_CHARS_MAX:
         return Sentence(text)
     plain = straighten_quotes(unicodedata.normalize("NFC", text))
-    for pattern, instead in _CONTRACTED:
-        plain = pattern.sub(instead, plain)
-    pieces = _drop_label(list(_split_pieces(plain)))
-    told = _Reader()
+    for pattern, replacement in _rewrites():
+        plain = pattern.sub(replacement, plain)
+    tokens = _drop_label(list(_split_tokens(plain)))
+    reader = _Reader()
     at = 0
-    while at < len(pieces):
-        at += told.take(pieces, at)
-    words = told.words
-    predicate = (
-        _find_predicate_after_noun(words) if told.predicate == 0 and words else told.predicate
-    )
-    return Sentence(
-        text, tuple(words), predicate, told.copulas, told.verbs, told.ours, told.event, told.past,
-        told.listed,
-    )  # fmt: skip
+    while at < len(tokens):
+        at += reader.read_token(tokens, at)
+    return reader.finish(text)
+
+
+@cache
+def _rewrites() -> list[tuple[re.Pattern[str], str]]:
+    """Contractions and turns of phrase, with what they are read as."""
+    rows: list[list[str]] = load_table("merge")["rewrites"]["rows"]
+    return [(re.compile(pattern), replacement) for pattern, replacement in rows]
 
 
 @dataclass
 class _Reader:
-    """A sentence as far as it was read."""
+    """A sentence as far as it was read, and the little words since its last word."""
 
     words: list[Word] = field(default_factory=list[Word])
     predicate: int | None = None
     copulas: int = 0
     verbs: int = 0
-    ours: bool = False
+    by_us: bool = False
     event: bool = False
     past: bool = False
-    listed: bool = False
-    reasoned: bool = False
-    apart: bool = False
-    copula: bool = False
+    lists: bool = False
+    subordinate: bool = False
+    set_off: bool = False
+    after_copula: bool = False
     article: str = ""
 
-    def take(self, pieces: Sequence[tuple[str, str]], at: int) -> int:
-        """Read on; how many pieces that took."""
-        said, low = pieces[at]
-        if figure := read_figure(pieces, at):
-            self._add(Word(figure.key, "value", figure.said, figure.measures))
-            return figure.pieces
-        known = lexicon()
-        if low in known.we:
-            self.ours = True
-        elif low in known.copulas:
+    def read_token(self, tokens: Sequence[Token], at: int) -> int:
+        """Read the word that begins here; return the number of its tokens."""
+        if value := _read_value(tokens, at):
+            self._add(Word(value.key, "value", value.text, value.dimension))
+            return value.tokens
+        token = tokens[at]
+        folded = token.folded
+        if folded in words("we"):
+            self.by_us = True
+        elif folded in words("copulas"):
             self.copulas += 1
-            self.copula = self.apart = True
-            self.past = self.past or (low in known.past and not self.reasoned)
+            self.after_copula = self.set_off = True
+            self.past = self.past or (folded in words("past") and not self.subordinate)
             self._begin_predicate()
-        elif low in known.dropped:
-            self.article = low if low in known.articles else self.article
-        elif low in _MARKS or low in _ANDS:
-            self.apart = True
-            self.listed = self.listed or low in _ANDS
+        elif folded in words("dropped"):
+            self.article = folded if folded in words("articles") else self.article
+        elif folded in _MARKS or folded in words("ands"):
+            self.set_off = True
+            self.lists = self.lists or folded in words("ands")
         else:
-            self._add(self._word(said, low))
+            self._add(self._read_word(token))
         return 1
+
+    def finish(self, text: str) -> Sentence:
+        """The sentence, when all of it was read."""
+        predicate = self.predicate
+        if predicate == 0 and self.words:
+            predicate = _find_predicate_after_noun(self.words)
+        return Sentence(
+            text, tuple(self.words), predicate, self.copulas, self.verbs, self.by_us, self.event,
+            self.past, self.lists,
+        )  # fmt: skip
 
     def _add(self, word: Word) -> None:
         if word.kind == "verb":
-            happened = word.said.casefold()
-            main = not self.copulas and not self.reasoned
-            self.event = self.event or (main and _tells_of_past(happened, self.words))
+            main = not self.copulas and not self.subordinate
+            past = _tells_of_past(word.text.casefold(), self.words)
+            self.event = self.event or (main and past)
             self.verbs += 1
             self._begin_predicate()
-        self.reasoned = self.reasoned or word.kind == "join"
-        marked = word._replace(apart=self.apart, copula=self.copula, article=self.article)
-        self.words.append(marked)
-        self.apart = self.copula = False
+        self.subordinate = self.subordinate or word.kind == "join"
+        self.words.append(
+            word._replace(
+                set_off=self.set_off, after_copula=self.after_copula, article=self.article
+            )
+        )
+        self.set_off = self.after_copula = False
         self.article = ""
 
     def _begin_predicate(self) -> None:
         if self.predicate is None:
             self.predicate = len(self.words)
 
-    def _word(self, said: str, low: str) -> Word:
-        kind = _find_little_kind(low)
-        if kind:
-            return Word(NOT if kind == "not" else low, kind, said)
-        if len(said) > 1 and _IDENTIFIER.match(said):
-            return Word(low, "identifier", said)
-        key = stem(low)
-        known = lexicon()
-        if (low in known.events or key in known.verbs) and not self._is_noun(low):
-            return Word(key, "verb", said)
-        name = said[0].isupper() and self.words and not key.startswith("@")
-        return Word(key, "name" if name else "word", said)
+    def _read_word(self, token: Token) -> Word:
+        text, folded = token
+        if folded in words("negations"):
+            return Word(NOT, "not", text)
+        if folded in words("prepositions"):
+            return Word(folded, "preposition", text)
+        if folded in words("joins"):
+            return Word(folded, "join", text)
+        if len(text) > 1 and _IDENTIFIER.match(text):
+            return Word(folded, "identifier", text)
+        key = stem(folded)
+        if (folded in words("events") or key in words("verbs")) and not self._is_noun(folded):
+            return Word(key, "verb", text)
+        named = text[0].isupper() and self.words and not key.startswith("@")
+        return Word(key, "name" if named else "word", text)
 
-    def _is_noun(self, low: str) -> bool:
-        """Whether what may be a verb is none here: the build, on host atlas."""
+    def _is_noun(self, folded: str) -> bool:
+        """Whether a word that may be a verb is a noun here: the build, on host atlas."""
         before = self.words[-1] if self.words else None
-        behind = before is not None and before.kind == "preposition" and before.key != "to"
-        return bool(self.article) or (behind and not low.endswith("ing"))
+        governed = before is not None and before.kind == "preposition" and before.key != "to"
+        return bool(self.article) or (governed and not folded.endswith("ing"))
 
 
-def _find_little_kind(low: str) -> Literal["not", "preposition", "join"] | None:
-    known = lexicon()
-    if low in known.negations:
-        return "not"
-    if low in known.prepositions:
-        return "preposition"
-    return "join" if low in known.joins else None
-
-
-def _tells_of_past(low: str, words: list[Word]) -> bool:
+def _tells_of_past(verb: str, before: Sequence[Word]) -> bool:
     """Whether a verb tells of something that is over; "have moved" tells of now."""
-    if low in lexicon().states or (words and words[-1].key in ("to", stem("have"))):
+    if verb in words("states") or (before and before[-1].key in ("to", stem("have"))):
         return False
-    return low in lexicon().events or low.endswith("ed")
+    return verb in words("events") or verb.endswith("ed")
 
 
-def _find_predicate_after_noun(words: list[Word]) -> int:
+def _find_predicate_after_noun(found: Sequence[Word]) -> int:
     """Where the predicate begins if the verb at the beginning may be a noun: "Deploys go out"."""
-    for at, word in enumerate(words[1:], start=1):
-        if word.kind == "verb" or word.copula:
+    for at, word in enumerate(found[1:], start=1):
+        if word.kind == "verb" or word.after_copula:
             return at
-        if word.apart or word.kind in ("join", "preposition"):
+        if word.set_off or word.kind in ("join", "preposition"):
             break
     return 0
 
 
-def _split_pieces(plain: str) -> Iterator[tuple[str, str]]:
-    for match in _PIECE.finditer(plain):
-        said = match.group().strip()
+def _split_tokens(plain: str) -> Iterator[Token]:
+    for match in _TOKEN.finditer(plain):
+        text = match.group().strip()
         if match["more"] is None or match["more"].startswith("<"):
-            yield said, said.casefold()
+            yield Token(text, text.casefold())
 
 
-def _drop_label(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Without the label that a note begins with."""
-    if len(pieces) > 2 and pieces[1][0] == ":" and pieces[0][1] in lexicon().labels:  # noqa: PLR2004
-        return pieces[2:]
-    return pieces
+def _drop_label(tokens: list[Token]) -> list[Token]:
+    """The tokens without the label that a note begins with."""
+    if len(tokens) > 2 and tokens[1].text == ":" and tokens[0].folded in words("labels"):  # noqa: PLR2004
+        return tokens[2:]
+    return tokens
+
+
+class _Value(NamedTuple):
+    """A figure, amount, day or hour, and the number of tokens that it takes."""
+
+    key: str
+    text: str
+    dimension: str
+    tokens: int = 1
+
+
+def _read_value(tokens: Sequence[Token], at: int) -> _Value | None:
+    """The value that begins at this token, if one does."""
+    text, folded = tokens[at]
+    if folded in _first_of_group("weekdays"):
+        return _Value(_first_of_group("weekdays")[folded], text, "day")
+    if day := _read_day(tokens, at):
+        return day
+    if folded in _numbers():
+        return _read_amount(tokens, at, str(_numbers()[folded]), "")
+    match = _FIGURE.fullmatch(text)
+    if match is None or (match[3] and match[3].casefold() not in _units()):
+        return None
+    return _read_amount(tokens, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
+
+
+def _read_amount(tokens: Sequence[Token], at: int, number: str, unit: str) -> _Value:
+    """A number with the unit that is part of it, or that follows."""
+    text = tokens[at].text
+    if ":" in number:
+        return _Value(number, text, "clock")
+    follows = tokens[at + 1] if at + 1 < len(tokens) else Token("", "")
+    both = f"{text} {follows.text}"
+    # the "m" of "8 m" is a unit; a capital that begins a name is none
+    alone = len(follows.text) > 1 or follows.text in "%€$£gmsh"
+    if not unit and follows.folded in _units() and alone:
+        return _Value(f"{number} {stem(follows.folded)}", both, _units()[follows.folded], 2)
+    if not unit and follows.folded in words("clock"):
+        return _Value(f"{number} {follows.folded}", both, "clock", 2)
+    dimension = "day" if _YEAR.fullmatch(text) else _units().get(unit, "count")
+    return _Value(f"{number} {unit}".strip(), text, dimension)
+
+
+def _read_day(tokens: Sequence[Token], at: int) -> _Value | None:
+    """A day, month or year: 4 May, May 4 2026, 2026-05-04, September."""
+    text, folded = tokens[at]
+    if _DATE.fullmatch(folded):
+        return _Value(folded, text, "day")
+    after = [token.folded for token in tokens[at + 1 : at + 3]]
+    follows = after[0] if after else ""
+    for number, name in ((folded, follows), (follows, folded)):
+        if name in MONTHS and (day := _ORDINAL.fullmatch(number)):
+            year = after[1] if len(after) > 1 and _YEAR.fullmatch(after[1]) else ""
+            key = f"{MONTHS[name]}-{day[1]} {year}".strip()
+            return _Value(key, f"{text} {follows}", "day", 2 + bool(year))
+    if folded in MONTHS and _YEAR.fullmatch(follows):
+        return _Value(f"{MONTHS[folded]}/{follows}", f"{text} {follows}", "day", 2)
+    if folded in MONTHS and text[0].isupper() and len(folded) >= _LONE_MONTH_CHARS_MIN:
+        return _Value(str(MONTHS[folded]), text, "day")
+    return None

@@ -1,9 +1,9 @@
-"""Scores how likely two statements state the same fact, and rules it out by their form.
+"""Scores how likely two statements state the same fact, and compares them by their form.
 
 Words and meaning make the score; the form bounds it. "The staging key is rotated" and "the
-production key is rotated" are as near in meaning as two sentences get. Where the rule
-(`compare_facts`) sees two facts, no nearness lifts the score, and where it cannot tell, the score
-never decides alone. Which score leads to which decision says `decision.choose_band`.
+production key is rotated" are as near in meaning as two sentences get. Where `compare_facts` sees
+two facts no nearness lifts the score, and where it cannot tell the score never decides alone.
+`choose_band` says which score leads to which decision.
 """
 
 import math
@@ -15,33 +15,29 @@ from itertools import chain
 from typing import Final
 
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
-from memory_mcp.domain.normalise import folded
+from memory_mcp.domain.normalise import fold
 from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_sentences
-from memory_mcp.text.merge.doubts import compare_titles
-from memory_mcp.text.merge.lexicon import lexicon
-from memory_mcp.text.merge.reading import Sentence, read_sentence
+from memory_mcp.text.merge.reading import read_sentence, words
+from memory_mcp.text.merge.vetoes import compare_titles
 from memory_mcp.text.sentences import split_sentences
 
-SENTENCES_MAX: Final = 12
-TEXT_CHARS_MAX: Final = 3_000
-"""A longer memory is a document: nothing is said of it sentence by sentence."""
+_SENTENCES_MAX: Final = 12
+_TEXT_CHARS_MAX: Final = 3_000
+"""A longer memory is a document: it is not compared sentence by sentence."""
 
 WORDS_ONLY: Final = (-3.86, 2.48, 3.98)
 WITH_MEANING: Final = (-4.95, 1.98, 3.47, 2.43)
-"""Constant, what is shared, containment, cosine: fitted by benchmarks/pairs.py."""
+"""Weights of a constant, overlap, containment, cosine: fitted by benchmarks/pairs.py."""
 
-DIFFERENT_MAX: Final = 0.25
-"""Below every band: two things are never one because they are told alike."""
+_DIFFERENT_MAX: Final = 0.25
+"""Below every band: two things never become one because they are worded alike."""
 UNSURE_MAX: Final = 0.84
-"""Below `Merging.auto_update`: what the rule cannot tell is never settled by nearness alone."""
-PATTERN_MIN: Final = 0.5
-"""Sentences that share half of their words tell of two things in the same way."""
-SHARED_MIN: Final = 3
-"""Words that two of several sentences must share, if one is not all of the other."""
+"""Below `MergePolicy.auto_update`: where the form cannot tell, nearness alone never decides."""
+_PATTERN_MIN: Final = 0.5
+"""Sentences that share half of their words speak of two things in the same way."""
+_SHARED_MIN: Final = 3
+"""Words that two of several sentences must share, if they are not the same."""
 _LITTLE_WEIGHT: Final = 0.25
-_PRONOUNS: Final = frozenset(
-    ("he", "she", "it", "they", "this", "that", "these", "er", "sie", "es")
-)
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,14 @@ def score_similarity(new: Statement, old: Statement, cosine: float | None) -> fl
     """How likely both state the same fact, in 0-1; `cosine` is that of the pooled vectors."""
     if _is_equal(new.text, old.text):
         return 1.0
-    found = measure_overlap(new, old)
+    overlap = measure_overlap(new, old)
     weights = WORDS_ONLY if cosine is None else WITH_MEANING
-    given = (1.0, *found) if cosine is None else (1.0, *found, cosine)
-    logit = sum(weight * value for weight, value in zip(weights, given, strict=True))
+    values = (1.0, *overlap) if cosine is None else (1.0, *overlap, cosine)
+    logit = sum(weight * value for weight, value in zip(weights, values, strict=True))
     score = 1 / (1 + math.exp(-logit))
     match compare_facts(new, old):
         case Different():
-            return min(score, DIFFERENT_MAX)
+            return min(score, _DIFFERENT_MAX)
         case Unsure():
             return min(score, UNSURE_MAX)
         case _:
@@ -73,61 +69,61 @@ def score_similarity(new: Statement, old: Statement, cosine: float | None) -> fl
 def measure_overlap(new: Statement, old: Statement) -> tuple[float, float]:
     """How much they share, and how much of the shorter one the longer one holds; both in 0-1.
 
-    A figure counts as any other one, and a word that the search's stems unite counts as one. Of
-    more sentences than the other text has, those count that are most like its own.
+    All figures of a dimension count as one word. Of more sentences than the other text has, those
+    count that are most like its own.
     """
-    if _is_long(new.text) or _is_long(old.text):
+    if _is_document(new.text) or _is_document(old.text):
         return _overlap(new.terms, old.terms), _containment(new.terms, old.terms)
-    few, many = sorted((_frames(new.text), _frames(old.text)), key=len)
+    few, many = sorted((_read_frames(new.text), _read_frames(old.text)), key=len)
     if 0 < len(few) < len(many):
         many = tuple({max(many, key=partial(_overlap, one)): None for one in few})
-    ours, theirs = (list(chain.from_iterable(each)) for each in (few, many))
+    ours, theirs = (list(chain.from_iterable(frames)) for frames in (few, many))
     shared = max(_overlap(new.terms, old.terms), _overlap(ours, theirs))
     return shared, _containment(ours, theirs)
 
 
-def _frame(text: str) -> tuple[str, ...]:
-    """The words of a text, every value by what it measures alone."""
-    return tuple(chain.from_iterable(_frames(text)))
-
-
 @lru_cache(maxsize=256)
-def _frames(text: str) -> tuple[tuple[str, ...], ...]:
-    """The frame of each sentence."""
+def _read_frames(text: str) -> tuple[tuple[str, ...], ...]:
+    """The keys of the words of each sentence, every value replaced by its dimension."""
     return tuple(
-        tuple(f"@{w.measures}" if w.kind == "value" else w.key for w in read_sentence(said).words)
-        for said in _split_cached(text)
+        tuple(
+            f"@{word.dimension}" if word.kind == "value" else word.key
+            for word in read_sentence(sentence).words
+        )
+        for sentence in _split_sentences(text)
     )
+
+
+def _read_frame(text: str) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(_read_frames(text)))
 
 
 def _overlap(ours: Sequence[str], theirs: Sequence[str]) -> float:
     """Dice's coefficient; little words count little."""
     mine, other = Counter(ours), Counter(theirs)
-    whole = _weight(mine) + _weight(other)
-    return 2 * _weight(mine & other) / whole if whole else 0.0
+    total = _weigh(mine) + _weigh(other)
+    return 2 * _weigh(mine & other) / total if total else 0.0
 
 
 def _containment(ours: Sequence[str], theirs: Sequence[str]) -> float:
     """Which share of the shorter one's words the longer one has."""
     mine, other = Counter(ours), Counter(theirs)
-    return _weight(mine & other) / (min(_weight(mine), _weight(other)) or 1.0)
+    return _weigh(mine & other) / (min(_weigh(mine), _weigh(other)) or 1.0)
 
 
 @cache
-def _little() -> frozenset[str]:
-    """Words that say little by themselves."""
-    known = lexicon()
-    little = known.copulas | known.dropped | known.prepositions | known.we
+def _little_words() -> frozenset[str]:
+    little = words("copulas") | words("dropped") | words("prepositions") | words("we")
     return little | {"i", "my", "user", "be"}
 
 
-def _weight(words: Counter[str]) -> float:
-    little = _little()
-    return sum(count * (_LITTLE_WEIGHT if word in little else 1.0) for word, count in words.items())
+def _weigh(counts: Counter[str]) -> float:
+    little = _little_words()
+    return sum(n * (_LITTLE_WEIGHT if word in little else 1.0) for word, n in counts.items())
 
 
 def compare_facts(new: Statement, old: Statement) -> Verdict:
-    """Whether both state the same fact, by their form alone; careful to say no."""
+    """Whether both state the same fact, by their form alone; a doubt is a no."""
     return _compare_texts(new.text, old.text)
 
 
@@ -137,9 +133,9 @@ def _compare_texts(new: str, old: str) -> Verdict:
         return Restated("the same text")
     if titled := compare_titles(new, old):
         return titled
-    if _is_long(new) or _is_long(old):
+    if _is_document(new) or _is_document(old):
         return Unsure("too long to compare sentence by sentence")
-    ours, theirs = _split_cached(new), _split_cached(old)
+    ours, theirs = _split_sentences(new), _split_sentences(old)
     if not (ours and theirs):
         return Unsure("nothing to compare")
     if len(ours) == len(theirs) == 1:
@@ -148,86 +144,81 @@ def _compare_texts(new: str, old: str) -> Verdict:
 
 
 def _is_equal(one: str, other: str) -> bool:
-    """Whether both are the same statement; a document is only if it is so to the letter."""
-    if one == other or max(len(one), len(other)) > TEXT_CHARS_MAX:
+    """Whether both are the same statement; documents are only if they are so to the letter."""
+    if one == other or max(len(one), len(other)) > _TEXT_CHARS_MAX:
         return one == other
-    return folded(one) == folded(other)
+    return fold(one) == fold(other)
 
 
-def _is_long(text: str) -> bool:
-    """Whether it is a document rather than a statement."""
-    return len(text) > TEXT_CHARS_MAX or len(_split_cached(text)) > SENTENCES_MAX
+def _is_document(text: str) -> bool:
+    return len(text) > _TEXT_CHARS_MAX or len(_split_sentences(text)) > _SENTENCES_MAX
 
 
 @lru_cache(maxsize=256)
-def _split_cached(text: str) -> tuple[str, ...]:
+def _split_sentences(text: str) -> tuple[str, ...]:
     return tuple(split_sentences(text))
 
 
 def _compare_several(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
-    """Texts of several sentences: each of the new one finds its like in the old one."""
-    pairs = [
+    """The verdict on texts of several sentences: each new one looks for its like in the old text.
+
+    The first verdict in this order holds: another subject, something that only one of them says,
+    an update, an addition.
+    """
+    verdicts = [
         [compare_if_near(read_sentence(one), read_sentence(other)) for other in theirs]
         for one in ours
     ]
     same = [
-        [_is_one_fact(verdict, one, other) for verdict, other in zip(verdicts, theirs, strict=True)]
-        for verdicts, one in zip(pairs, ours, strict=True)
+        [_is_one_fact(verdicts[n][m], ours[n], theirs[m]) for m in range(len(theirs))]
+        for n in range(len(ours))
     ]
-    for at, verdicts in enumerate(pairs):
-        for other, verdict in enumerate(verdicts):
+    for n, row in enumerate(verdicts):
+        for m, verdict in enumerate(row):
             if (
-                not any(same[at])
+                not any(same[n])
                 and isinstance(verdict, Different)
-                and _has_same_pattern(ours[at], theirs[other])
+                and _overlap(_read_frame(ours[n]), _read_frame(theirs[m])) >= _PATTERN_MIN
             ):
                 return verdict
-    new_left = [at for at, row in enumerate(same) if not any(row)]
-    old_left = [
-        n
-        for n in range(len(theirs))
-        if not any(same[at][n] and pairs[at][n] != Restated(LESS) for at in range(len(ours)))
+    says_more = not all(any(row) for row in same)
+    unrepeated = [
+        theirs[m]
+        for m in range(len(theirs))
+        if not any(same[n][m] and verdicts[n][m] != Restated(LESS) for n in range(len(ours)))
     ]
-    leans = _begins_with_pronoun(read_sentence(ours[0])) and not same[0][0]
-    if reason := _find_one_sided([theirs[n] for n in old_left], more=bool(new_left), leans=leans):
+    begins_alike = same[0][0]
+    if reason := _find_omission(ours[0], unrepeated, says_more=says_more, alike=begins_alike):
         return Unsure(reason)
-    found = [verdict for row in pairs for verdict in row]
-    for verdict in found:
-        if isinstance(verdict, Updated):
-            return verdict
-    if new_left:
+    flat = [verdict for row in verdicts for verdict in row]
+    if update := next((each for each in flat if isinstance(each, Updated)), None):
+        return update
+    if says_more:
         return Extended("it says more")
-    return next((one for one in found if isinstance(one, Extended)), Restated(SAME))
+    return next((each for each in flat if isinstance(each, Extended)), Restated(SAME))
+
+
+def _find_omission(first: str, unrepeated: Sequence[str], *, says_more: bool, alike: bool) -> str:
+    """Why the old sentences that the new text does not repeat leave the verdict open, or ""."""
+    if says_more and unrepeated:
+        return "each says something that the other does not"
+    if any(map(_takes_back, unrepeated)):
+        return "it leaves out what limits the rest"
+    keys = read_sentence(first).keys[:1]
+    if unrepeated and not alike and keys and keys[0] in words("pronouns"):
+        return "it begins with a pronoun"
+    return ""
 
 
 def _is_one_fact(verdict: Verdict, one: str, other: str) -> bool:
     """Whether two sentences are one fact: not "Yes" and "yes, and the log too"."""
     if isinstance(verdict, Different | Unsure):
         return False
-    shared = set(_frame(one)) & set(_frame(other))
-    return len(shared) >= SHARED_MIN or verdict == Restated(SAME)
-
-
-def _has_same_pattern(one: str, other: str) -> bool:
-    """Whether two sentences are of one pattern, so that their difference is one of subjects."""
-    return _overlap(_frame(one), _frame(other)) >= PATTERN_MIN
-
-
-def _find_one_sided(left: Sequence[str], *, more: bool, leans: bool) -> str:
-    """Why nothing can be said of what only one of two texts says; `left` is the old one's."""
-    if more and left:
-        return "each says something that the other does not"
-    if any(map(_takes_back, left)):
-        return "it leaves out what limits the rest"
-    return "it begins with a pronoun" if left and leans else ""
+    shared = set(_read_frame(one)) & set(_read_frame(other))
+    return len(shared) >= _SHARED_MIN or verdict == Restated(SAME)
 
 
 def _takes_back(sentence: str) -> bool:
     """Whether a sentence takes something back from those before it: "But not in December"."""
     first = sentence.split(maxsplit=1)[0].casefold().strip(",;:")
-    return first in lexicon().limits or first in lexicon().negations
-
-
-def _begins_with_pronoun(sentence: Sentence) -> bool:
-    """Whether a sentence begins with a word that means what was said before it."""
-    return bool(sentence.words) and sentence.words[0].key in _PRONOUNS
+    return first in words("limits") or first in words("negations")

@@ -1,0 +1,364 @@
+"""Decides whether a new memory is known already, and what becomes of the two if it is.
+
+Candidates are found by words and, with a model of our own, by meaning. Only an embedder on this
+machine is asked: a write waits for no network.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, zip_longest
+from math import log
+from typing import Final
+
+from memory_mcp.domain.deduplication import (
+    Different,
+    DuplicateDecision,
+    Extended,
+    Insert,
+    Merge,
+    MergePolicy,
+    Refuse,
+    Restated,
+    Skip,
+    Unsure,
+    Updated,
+    Verdict,
+    choose_band,
+    is_comparable,
+    makes_superfluous,
+)
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import SimilarMemory
+from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Record
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
+from memory_mcp.text.merge import (
+    Statement,
+    compare_facts,
+    compose,
+    find_conflict,
+    find_contradicted,
+    find_replaced_value,
+    keeps_content,
+    score_similarity,
+)
+from memory_mcp.text.sentences import split_lines
+
+_EXACT_MATCHES_MAX: Final = 10
+_SIMILAR_MAX: Final = 3
+"""How many memories the caller is asked to compare: more is work, fewer misses some."""
+_BY_MODEL: Final = "the language model says so"
+
+_TERMS_MAX: Final = 10
+"""Of a longer statement the longest words: the same fact has them as well, and they are rare."""
+_TERMS_MIN: Final = 2
+_MATCHES_MAX: Final = 200
+"""Terms are searched, the rarest first, until together they are in so many memories."""
+_CANDIDATES_FACTOR: Final = 2
+"""How many are looked at for each that is wanted: some are of another kind or category."""
+_SHARED_WEIGHT_MIN: Final = 0.25
+"""Share of the new statement's terms, weighed by how rare they are."""
+_SHARED_TERMS_MIN: Final = 0.5
+"""Share of the old statement's terms."""
+_COSINE_MIN: Final = 0.6
+
+
+@dataclass(frozen=True)
+class DuplicateCandidate:
+    """A visible memory that may be the same fact, with its score (0-1) and both as statements."""
+
+    record: Record
+    score: float
+    old: Statement
+    new: Statement
+
+    @property
+    def overlap(self) -> bool:
+        """Whether they share a word or a number."""
+        return not set(self.old.terms).isdisjoint(self.new.terms)
+
+
+async def find_exact_matches(
+    workspace: Workspace, pool: Pool, new: Record, view: View
+) -> list[Record]:
+    """The visible memories that say exactly this statement, and the tombstones of any pool.
+
+    A pool that cannot be read adds nothing: it must not keep a memory from being stored.
+    """
+    found: list[Record] = []
+    for each in workspace.pools:
+        try:
+            ids = await each.index.find(view, Filters(statement=new.statement), _EXACT_MATCHES_MAX)
+        except StoreError:
+            continue
+        records = await load_records(each, ids)
+        found += [r for r in records if each is pool or r.kind == "tombstone"]
+    return found
+
+
+def find_rejection(matches: Sequence[Record]) -> Record | None:
+    """The newest of these exact matches that says that the user rejected the statement.
+
+    It holds the reason if that was given on a line that is visible from here.
+    """
+    tombstones = [record for record in matches if record.kind == "tombstone"]
+    rejected = next(
+        (record for record in tombstones if record.key.startswith(REJECTED_PREFIX)), None
+    )
+    reason = next((record for record in tombstones if record.key.startswith(REASON_PREFIX)), None)
+    if rejected is None or reason is None:
+        return rejected
+    return rejected.model_copy(update={"content": reason.content})
+
+
+async def decide_duplicate(
+    workspace: Workspace,
+    pool: Pool,
+    new: Record,
+    matches: Sequence[Record],
+    *,
+    view: View,
+    until: float,
+) -> DuplicateDecision:
+    """What becomes of a memory that is not stored yet; `matches` are its exact matches.
+
+    A language model, if there is one, has `until` then to answer (the event loop's time).
+    """
+    tombstone = find_rejection(matches)
+    if tombstone is not None and tombstone.id not in new.supersedes:
+        return Refuse(tombstone)
+    for known in matches:
+        if known.id not in new.supersedes and makes_superfluous(known, new):
+            return Skip(known)
+    tombstones = {record.id for record in matches if record.kind == "tombstone"}
+    if set(new.supersedes) - tombstones:  # the caller has judged already
+        return Insert()
+    try:
+        candidates = await find_candidates(pool, new, view, workspace.policy.merging)
+        judged = await _judge_candidates(workspace, candidates, view, until)
+    except StoreError as error:  # what cannot be compared is stored
+        return Insert(notes=(f"It was not compared with what is known: {error}",))
+    for candidate, verdict in judged:
+        if isinstance(verdict, Restated):
+            return Skip(candidate.record)
+    return await _merge_same_facts(workspace, new, candidates, judged, until)
+
+
+async def _merge_same_facts(
+    workspace: Workspace,
+    new: Record,
+    candidates: Sequence[DuplicateCandidate],
+    judged: Sequence[tuple[DuplicateCandidate, Verdict]],
+    until: float,
+) -> Skip | Insert | Merge:
+    """All memories that are the same fact become one with the new one."""
+    merged: list[Record] = []
+    similar: list[SimilarMemory] = []
+    text, contradicts = new.content, False
+    # the newest first: where two old ones differ, the newer one of them counts
+    for candidate, verdict in sorted(judged, key=lambda pair: pair[0].record.id, reverse=True):
+        old = candidate.record
+        composed = None
+        if not (
+            isinstance(verdict, Unsure) and candidate.score < workspace.policy.merging.auto_update
+        ):
+            composed = await _compose(workspace, candidate, text, verdict, until)
+        if merged and composed and not _holds_all(composed, compose(old.content, new.content)):
+            continue  # they differ in something else, and which of them is newer is lost
+        if composed is None:
+            similar.append(SimilarMemory(old, candidate.score))
+        else:
+            merged.append(old)
+            text, contradicts = composed, contradicts or isinstance(verdict, Updated)
+    if not merged:
+        best = sorted(similar, key=lambda each: each.score, reverse=True)
+        return Insert(tuple(best[:_SIMILAR_MAX]), tuple(_describe_conflicts(new, candidates)))
+    if [text] == [old.content for old in merged]:
+        return Skip(merged[0])
+    return Merge(tuple(merged), text, contradicts)
+
+
+def _describe_conflicts(new: Record, candidates: Sequence[DuplicateCandidate]) -> Iterator[str]:
+    """A sentence for each memory of which the new one contradicts a part: both stay as they are."""
+    for candidate in candidates:
+        conflict = find_conflict(new.content, candidate.record.content)
+        if conflict and not isinstance(compare_facts(candidate.new, candidate.old), Different):
+            yield (
+                f"It contradicts {conflict!r} in {candidate.record.id}, which stays as it is: "
+                "correct that memory with update_memory, or add both as one with supersedes."
+            )
+
+
+def _holds_all(whole: str, text: str | None) -> bool:
+    """Whether each sentence of a text is in the whole."""
+    return text is not None and set(split_lines(text)) <= set(split_lines(whole))
+
+
+async def _judge_candidates(
+    workspace: Workspace, candidates: Sequence[DuplicateCandidate], view: View, until: float
+) -> list[tuple[DuplicateCandidate, Verdict]]:
+    """The candidates that may be the same fact, the most similar first, each with its verdict.
+
+    What the rule calls another fact is one, whatever the language model says.
+    """
+    merging = workspace.policy.merging
+    judged: list[tuple[DuplicateCandidate, Verdict]] = []
+    for place, each in enumerate(candidates):
+        band = choose_band(
+            each.score, place, each.record, overlap=each.overlap, merging=merging, now=view.now
+        )
+        verdict = compare_facts(each.new, each.old)
+        if band == "apart" or isinstance(verdict, Different):
+            continue
+        if band == "judge":
+            verdict = await _ask_model(workspace, each, until) or verdict
+        if not isinstance(verdict, Different):
+            judged.append((each, verdict))
+    return judged
+
+
+async def _ask_model(
+    workspace: Workspace, candidate: DuplicateCandidate, until: float
+) -> Verdict | None:
+    """The language model's verdict, if there is one that answers in time."""
+    if workspace.language is None:
+        return None
+    try:
+        async with asyncio.timeout_at(until):
+            answer = await workspace.language.same_fact(candidate.old.text, candidate.new.text)
+    except (ModelUnavailableError, TimeoutError):
+        return None
+    match answer:
+        case "same":
+            return Extended(_BY_MODEL)
+        case "contradicts":
+            return Updated(_BY_MODEL)
+        case "different":
+            return Different(_BY_MODEL)
+
+
+async def _compose(
+    workspace: Workspace, candidate: DuplicateCandidate, new: str, verdict: Verdict, until: float
+) -> str | None:
+    """The two as one text; None if they do not fit into one.
+
+    Rules compose what the rule has called the same. Where only the model has, the contradicted
+    statement gives way, and what stands beside it in the old text stays. A text of the model is
+    taken if it loses nothing but the one value that differs.
+    """
+    old = candidate.record.content
+    if workspace.policy.merging.mode == "update":
+        return new
+    by_rule = candidate.score >= workspace.policy.merging.auto_update or isinstance(
+        compare_facts(candidate.new, candidate.old), Updated | Extended
+    )
+    if not by_rule and isinstance(verdict, Updated):
+        if found := find_contradicted(new, old):
+            return " ".join((new, *found[1]))
+        if find_replaced_value(old, new) is not None:
+            return new
+    plain = compose(old, new) if by_rule else None
+    if workspace.language is not None:
+        try:
+            async with asyncio.timeout_at(until):
+                text = await workspace.language.compose(old, new)
+            if keeps_content(plain, text) if plain else find_replaced_value(old, text):
+                return text
+        except (ModelUnavailableError, TimeoutError):
+            pass
+    return plain
+
+
+async def find_candidates(
+    pool: Pool, new: Record, view: View, merging: MergePolicy
+) -> list[DuplicateCandidate]:
+    """The visible memories that may be the same fact, the most similar first."""
+    wanted = max(merging.topk, merging.fallback_topk if merging.fallback_enabled else 0)
+    if not wanted:
+        return []
+    limit = wanted * _CANDIDATES_FACTOR
+    new_terms = tuple(extract_fields(new).body.split())
+    filters = Filters(category=new.category)
+    rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
+    corpus = await pool.index.corpus(rarest, view)
+    weights = {term: log(1 + corpus.records / (1 + n)) for term, n in corpus.counts.items()}
+    by_words = await _search_words(pool, corpus, view, filters, limit)
+    question = await _encode(pool, new)
+    by_meaning = await _search_meaning(pool, question, view, filters, limit)
+    pairs = zip_longest(by_words, by_meaning)
+    terms = {one.id: tuple(one.fields.body.split()) for pair in pairs for one in pair if one}
+    cosines = await _measure_cosines(pool, question, list(terms))
+    near = [id_ for id_ in terms if _is_related(weights, terms[id_], cosines.get(id_))]
+    found: list[DuplicateCandidate] = []
+    for old in await load_records(pool, near):
+        if is_comparable(new, old):
+            theirs = Statement(_choose_text(old, new), terms[old.id])
+            ours = Statement(_choose_text(new, old), new_terms)
+            score = score_similarity(ours, theirs, cosines.get(old.id))
+            found.append(DuplicateCandidate(old, score, old=theirs, new=ours))
+    return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
+
+
+def _is_related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float | None) -> bool:
+    """Whether it is worth scoring: a few common words of many reach no band."""
+    shared = weights.keys() & set(theirs)
+    shared_weight = sum(weights[term] for term in shared)
+    return (
+        shared_weight >= _SHARED_WEIGHT_MIN * sum(weights.values())
+        or len(shared) >= _SHARED_TERMS_MIN * len(set(theirs))
+        or (cosine is not None and cosine >= _COSINE_MIN)
+    )
+
+
+def _choose_text(record: Record, other: Record) -> str:
+    """The text to compare: with its title if both have one, because it may name what is meant."""
+    return make_encoder_text(record) if record.title and other.title else record.content
+
+
+async def _search_words(
+    pool: Pool, corpus: CorpusStatistics, view: View, filters: Filters, limit: int
+) -> Sequence[Candidate]:
+    """The memories with the rarest terms: the same fact has most of them."""
+    rising = sorted((n, term) for term, n in corpus.counts.items() if n)
+    running = accumulate(n for n, _ in rising)
+    few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _MATCHES_MAX]
+    terms = few if len(few) >= _TERMS_MIN else [term for _, term in rising[:_TERMS_MIN]]
+    return await pool.index.match(terms, corpus, view, filters, limit)
+
+
+async def _encode(pool: Pool, new: Record) -> QueryVectors | None:
+    """The vectors of the new memory, if a model on this machine can make them."""
+    if pool.meaning is None or not pool.meaning.embedder.here:
+        return None
+    try:
+        return await pool.meaning.embedder.question(make_encoder_text(new))
+    except ModelUnavailableError:  # words do without
+        return None
+
+
+async def _search_meaning(
+    pool: Pool, question: QueryVectors | None, view: View, filters: Filters, limit: int
+) -> Sequence[Candidate]:
+    if question is None or pool.meaning is None:
+        return ()
+    vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
+    return await pool.index.run(
+        partial(vectors.near, identity, question.pooled, view, filters, limit)
+    )
+
+
+async def _measure_cosines(
+    pool: Pool, question: QueryVectors | None, ids: Sequence[RecordId]
+) -> Mapping[RecordId, float]:
+    """The cosine of each whole text; texts that are not encoded yet are left out."""
+    if question is None or pool.meaning is None or not ids:
+        return {}
+    from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
+
+    read = await pool.meaning.vectors.vectors(pool.meaning.embedder.identity, ids)
+    return measure_nearness(replace(question, tokens=b"", spans=()), read.passages).pooled
