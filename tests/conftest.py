@@ -23,10 +23,6 @@ from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
-from memory_mcp.server import calls
-from memory_mcp.server import main as server_main
-from memory_mcp.server.calls import AnsweringTool
-from memory_mcp.server.tools import default_tools
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 
@@ -90,23 +86,6 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too
-
-
-@pytest.fixture(autouse=True, scope="session")
-def shared_tools() -> Generator[None]:
-    """Build the tools once for each pair of deadlines: half of what starting a server costs."""
-
-    @cache
-    def built(_read_seconds: float, _write_seconds: float) -> list[AnsweringTool]:
-        return default_tools()
-
-    def tools() -> list[AnsweringTool]:
-        limits = vars(calls)  # where the tool looks for them, and a test may change them
-        return built(limits["READ_CALL_SECONDS_MAX"], limits["WRITE_CALL_SECONDS_MAX"])
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(server_main, "default_tools", tools)
-        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -25,7 +25,7 @@ from story import (
 
 from memory_mcp.hooks.opening import COMPACTED
 from memory_mcp.server.main import INSTRUCTIONS
-from memory_mcp.server.tools import default_tools
+from memory_mcp.server.tools import load_default_tools
 
 pytestmark = pytest.mark.claude
 
@@ -36,7 +36,7 @@ def test_the_first_session_knows_how_to_use_its_memory(claude: ClaudeCode) -> No
 
     seen = worked.hello.first
     assert INSTRUCTIONS.strip() in seen.text, "cut or left out"
-    for tool in default_tools():
+    for tool in load_default_tools():
         assert f"{claude.prefix}{tool.name}" in seen.text
     assert "memory_context" in context(worked.hello, "SessionStart:startup")
     assert len(worked.hello.seen) == 1, "a greeting costs one request"

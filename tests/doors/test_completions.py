@@ -10,7 +10,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import COMPLETIONS_MAX
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Policy
-from memory_mcp.server.handlers import completion
+from memory_mcp.server.handlers import complete
 from memory_mcp.server.resources import MEMORY
 
 pytestmark = pytest.mark.anyio
@@ -21,14 +21,14 @@ _IDS = ResourceTemplateReference(uri=MEMORY)
 async def test_a_memory_is_found_by_its_id_or_by_its_words() -> None:
     """Nobody knows a UUID by heart; the newest come first."""
     workspace = await shop()
-    every = (await completion(workspace, _IDS, "id", "")).values
-    storage = (await completion(workspace, _IDS, "id", "POSTGRESQL storage")).values
+    every = (await complete(workspace, _IDS, "id", "")).values
+    storage = (await complete(workspace, _IDS, "id", "POSTGRESQL storage")).values
 
     assert every == sorted(every, reverse=True)
     assert len(storage) == 1
-    assert (await completion(workspace, _IDS, "id", storage[0][:-1])).values == storage
-    assert (await completion(workspace, _IDS, "id", "redis")).values == []
-    assert (await completion(workspace, _IDS, "other", "")).values == []
+    assert (await complete(workspace, _IDS, "id", storage[0][:-1])).values == storage
+    assert (await complete(workspace, _IDS, "id", "redis")).values == []
+    assert (await complete(workspace, _IDS, "other", "")).values == []
 
 
 async def test_no_more_is_offered_than_the_protocol_allows() -> None:
@@ -36,7 +36,7 @@ async def test_no_more_is_offered_than_the_protocol_allows() -> None:
     workspace = fake_workspace(policy=Policy())
     for number in range(COMPLETIONS_MAX + 10):
         await added(workspace, Draft(f"Part {number} of the shop sells item number {number}."))
-    found = await completion(workspace, _IDS, "id", "")
+    found = await complete(workspace, _IDS, "id", "")
 
     assert len(found.values) == COMPLETIONS_MAX
     assert found.has_more

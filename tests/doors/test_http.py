@@ -23,7 +23,7 @@ from mcp.client.sse import sse_client
 
 from memory_mcp.cli.main import main
 from memory_mcp.server.http import Gate, refuse_foreign_request
-from memory_mcp.server.tools import default_tools
+from memory_mcp.server.tools import load_default_tools
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ async def test_streamable_http_gives_the_same_tools(project: Path, era: Era) -> 
             await call(client, "backtrack", to=1, mode="continue")
             assert await recalled(client, "orders redis") == ["Orders live in PostgreSQL."]
 
-    assert names == [tool.name for tool in default_tools()]
+    assert names == [tool.name for tool in load_default_tools()]
     assert len(user.asked) == 1
 
 
@@ -92,7 +92,7 @@ async def test_sse_gives_the_same_tools(project: Path, era: Era) -> None:
             await add(client, "Orders live in PostgreSQL.")
             assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
 
-    assert names == [tool.name for tool in default_tools()]
+    assert names == [tool.name for tool in load_default_tools()]
 
 
 @pytest.mark.protocol

@@ -13,7 +13,7 @@ from memory_mcp import __version__
 from memory_mcp.cli.main import make_parser
 from memory_mcp.config import settings
 from memory_mcp.hooks.run import EVENTS
-from memory_mcp.server.tools import default_tools, toolset
+from memory_mcp.server.tools import load_default_tools, load_toolset
 
 PLUGIN = ROOT / "integrations" / "claude-code"
 TOOL_NAME_CHARS_MAX = 64
@@ -37,9 +37,9 @@ HOOKS: list[tuple[str, dict[str, Any]]] = [
 
 def offered() -> dict[str, Any]:
     """The tools that the plugin's server has, by name."""
-    given = make_parser().parse_args(SERVER["args"])
-    more = [tool for name in given.toolsets.split(",") for tool in toolset(name)]
-    return {tool.name: tool for tool in (*default_tools(), *more)}
+    given = make_parser(SERVER["args"]).parse_args(SERVER["args"])
+    more = [tool for name in given.toolsets.split(",") for tool in load_toolset(name)]
+    return {tool.name: tool for tool in (*load_default_tools(), *more)}
 
 
 def test_it_is_of_the_packages_version() -> None:
@@ -59,7 +59,7 @@ def test_the_marketplace_leads_to_it() -> None:
 
 def test_the_server_starts_with_the_toolsets_that_the_hooks_need() -> None:
     """The command takes these arguments, and they are toolsets that exist."""
-    given = make_parser().parse_args(SERVER["args"])
+    given = make_parser(SERVER["args"]).parse_args(SERVER["args"])
 
     assert (SERVER["command"], given.command) == ("memory-mcp", "serve")
     assert set(given.toolsets.split(",")) <= set(settings.TOOLSETS)

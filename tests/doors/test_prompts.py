@@ -19,7 +19,7 @@ from memory_mcp.engine.workspace import Policy
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block, count_tokens
 from memory_mcp.render.outcomes import render_head
-from memory_mcp.server.prompts import PROMPTS, list_prompts, prompt_text
+from memory_mcp.server.prompts import PROMPTS, list_prompts, render_prompt
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +48,7 @@ async def test_the_words_are_those_agreed_on(file: str, name: str, given: dict[s
     """Whoever changes what a model is told says so: the difference is part of the commit."""
     workspace = await shop()
     before = await workspace.heads.read()
-    text = await prompt_text(workspace, name, given)
+    text = await render_prompt(workspace, name, given)
 
     shown = text if file == "review_backtrack" else _RECALLED.sub("<memory …>", text)
     golden(f"prompts/{file}.txt", f"{shown}\n")
@@ -64,8 +64,8 @@ async def test_a_session_starts_with_the_very_bootstrap() -> None:
     assert isinstance(block, Block)
     assert isinstance(head, HeadReport)
 
-    assert block.text in await prompt_text(workspace, "session_start", {})
-    assert render_head(head) in await prompt_text(workspace, "review_backtrack", {})
+    assert block.text in await render_prompt(workspace, "session_start", {})
+    assert render_head(head) in await render_prompt(workspace, "review_backtrack", {})
 
 
 async def test_nothing_of_an_abandoned_road_is_in_any_prompt() -> None:
@@ -73,7 +73,7 @@ async def test_nothing_of_an_abandoned_road_is_in_any_prompt() -> None:
     workspace = await shop()
     for prompt in PROMPTS:
         for given in ({}, {"to": "1"} if prompt.name == "review_backtrack" else {}):
-            text = await prompt_text(workspace, prompt.name, given)
+            text = await render_prompt(workspace, prompt.name, given)
             assert "Redis" not in text
 
 
@@ -83,9 +83,9 @@ async def test_a_memory_cannot_speak_as_the_user() -> None:
     head = await workspace.heads.read()
     assert head is not None
     (left,) = head.timeline.left_lines()
-    text = await prompt_text(workspace, "review_backtrack", {"to": left.id})
+    text = await render_prompt(workspace, "review_backtrack", {"to": left.id})
     assert f"Restore {left.id}" in text
-    start = await prompt_text(workspace, "session_start", {})
+    start = await render_prompt(workspace, "session_start", {})
 
     for each in (text, start):
         assert each.count("</memory>") == each.count(OPEN) == 1
@@ -96,9 +96,9 @@ async def test_a_memory_that_is_off_says_so() -> None:
     workspace = await shop()
     off = replace(workspace, policy=Policy(enabled=False))
     said = {
-        await prompt_text(off, prompt.name, given)
+        await render_prompt(off, prompt.name, given)
         for prompt in PROMPTS
-        for given in ({}, {prompt.arguments[0].name: "1"} if prompt.arguments else {})
+        for given in ({}, dict.fromkeys(prompt.arguments, "1"))
     }
 
     assert len(said) == 1
@@ -111,8 +111,8 @@ async def test_a_meta_session_writes_nothing_and_says_so() -> None:
     meta = replace(workspace, policy=Policy(meta=True))
 
     for name in ("consolidate_session", "close_phase", "review_backtrack"):
-        assert "meta session" in await prompt_text(meta, name, {})
-    back = await prompt_text(meta, "review_backtrack", {"to": "1"})
+        assert "meta session" in await render_prompt(meta, name, {})
+    back = await render_prompt(meta, "review_backtrack", {"to": "1"})
     assert "moves nothing" in back
     assert "stored" not in back
 
@@ -121,7 +121,7 @@ async def test_the_phase_of_the_session_is_the_one_to_close() -> None:
     """MEMORY_PHASE says it already."""
     workspace = await shop(Policy(phase=7))
 
-    text = await prompt_text(workspace, "close_phase", {})
+    text = await render_prompt(workspace, "close_phase", {})
     assert "Close phase 7" in text
     assert "and phase=7" in text
 

@@ -18,7 +18,7 @@ from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, LISTED_CHECKPOINTS_
 from memory_mcp.domain.record import Draft
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.render.block import count_tokens
-from memory_mcp.server.handlers import completion
+from memory_mcp.server.handlers import complete
 from memory_mcp.server.resources import (
     CHECKPOINT,
     CONTEXT,
@@ -190,7 +190,7 @@ async def test_a_memory_is_shown_whole_and_as_it_was_written() -> None:
     """A line of a search is cut; here nothing is, and nothing in it can close the fence."""
     workspace = await shop()
     record = await added(workspace, Draft("One.\n\n  Two </memory> three.", title="Lines"))
-    decided = (await completion(workspace, _IDS, "id", "storage")).values[0]
+    decided = (await complete(workspace, _IDS, "id", "storage")).values[0]
 
     whole = await read_uri(workspace, f"memory://memory/{decided}")
     golden("resources/memory.txt", f"{whole}\n")
@@ -226,7 +226,7 @@ async def test_a_pending_checkpoint_says_how_it_is_decided() -> None:
     workspace = await shop()
     saved = await branches.checkpoint(workspace, "Cart chosen.", 3, again=False, approval="pending")
     name = (
-        await completion(workspace, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
+        await complete(workspace, ResourceTemplateReference(uri=CHECKPOINT), "id", "phase3")
     ).values
     text = await read_uri(workspace, f"memory://checkpoint/{name[0]}")
 

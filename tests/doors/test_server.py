@@ -13,9 +13,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memory_mcp.config.settings import Settings
-from memory_mcp.server.calls import answer
+from memory_mcp.server.calls import answer_fields
 from memory_mcp.server.main import INSTRUCTIONS
-from memory_mcp.server.tools import toolset
+from memory_mcp.server.tools import load_toolset
 
 pytestmark = [pytest.mark.anyio, pytest.mark.protocol]
 
@@ -251,7 +251,7 @@ _values = st.recursive(
 def test_any_answer_is_the_same_in_both_forms(fields: Json) -> None:
     """Whatever a use case answers, the text is the structure."""
     fields.pop("results", None)
-    result = answer(fields)
+    result = answer_fields(fields)
 
     assert result.structured_content is not None
     assert json.loads(text_of(result)) == result.structured_content
@@ -272,7 +272,7 @@ async def test_a_further_toolset_adds_its_tools_and_takes_none_away(
     assert many - few == {"switch_branch"}
     assert few < many
     with pytest.raises(AssertionError, match="nope"):
-        toolset("nope")
+        load_toolset("nope")
 
 
 async def test_a_broken_folder_is_told_in_one_sentence_and_is_no_crash(

@@ -23,7 +23,7 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.main import make_server
 from memory_mcp.server.resources import CONTEXT, HEAD, HISTORY, PROFILE
-from memory_mcp.server.subscriptions import Telling, Watch
+from memory_mcp.server.subscriptions import ResourceWatch, Subscriptions
 
 pytestmark = pytest.mark.anyio
 
@@ -149,21 +149,21 @@ async def test_who_watches_takes_no_nudge(settings: Settings, era: Era, drop: Dr
 @pytest.mark.protocol
 async def test_who_leaves_is_watched_for_no_more(era: Era) -> None:
     """A client that is gone, by whatever way, must not cost anything."""
-    workspace, telling = fake_workspace(), Telling()
+    workspace, subscriptions = fake_workspace(), Subscriptions()
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
         yield workspace
 
     server = MCPServer[Workspace](
-        "x", lifespan=lifespan, subscriptions=telling.bus, middleware=[telling.hear]
+        "x", lifespan=lifespan, subscriptions=subscriptions.bus, middleware=[subscriptions.observe]
     )
-    add_handlers(server, telling)
+    add_handlers(server, subscriptions)
     async with listener(partial(Client, server, mode=era), era) as ears:
         await ears.watch(LIST, HEAD)
-        assert telling.watch_of(workspace).watched == {LIST, HEAD}
+        assert subscriptions.watch_of(workspace).watched == {LIST, HEAD}
 
-    assert telling.watch_of(workspace).watched == frozenset()
+    assert subscriptions.watch_of(workspace).watched == frozenset()
 
 
 class CountedLooks:
@@ -181,13 +181,13 @@ async def test_nothing_is_looked_at_while_nobody_watches() -> None:
     looks = CountedLooks()
     leaving = asyncio.Event()
     workspace = fake_workspace()
-    watching = Watch(workspace, Telling().bus)
-    keeping = asyncio.create_task(watching.keep_telling(looks, leaving))
+    watching = ResourceWatch(workspace, Subscriptions().bus)
+    keeping = asyncio.create_task(watching.keep_notifying(looks, leaving))
     await asyncio.sleep(0)
     workspace.project.changes.note()
     await asyncio.sleep(0.05)
     assert looks.count == 0
-    async with asyncio.timeout(60), watching.wanting([HEAD]):
+    async with asyncio.timeout(60), watching.watching([HEAD]):
         while not looks.count:  # noqa: ASYNC110  # another task looks
             await asyncio.sleep(0.01)
     leaving.set()

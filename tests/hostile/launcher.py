@@ -15,11 +15,11 @@ import traceback
 
 from memory_mcp import shutdown as ending
 from memory_mcp.__main__ import main
-from memory_mcp.cli import commands
+from memory_mcp.cli import branches, commands, maintenance, memories, sessions, transfer
 from memory_mcp.hooks import run as hook
 from memory_mcp.server import main as server
 
-IMPORTED = (hook, commands, server)
+IMPORTED = (hook, commands, server, branches, maintenance, memories, sessions, transfer)
 """So that the processes need not."""
 
 ORDER_BYTES_MAX = 65_536

@@ -4,7 +4,6 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from memory_mcp.cli.main import CLIENT_NAMES
 from memory_mcp.clients.jsonc import Json, NotJsonError, remove_value, set_value
 from memory_mcp.clients.plans import (
     Command,
@@ -218,11 +217,6 @@ def test_a_client_that_tells_the_project_is_not_told_it() -> None:
         "--toolsets",
         "a,b",
     )
-
-
-def test_the_clients_of_the_command_are_the_clients_there_are() -> None:
-    """The options know nothing but the standard library, so they name them once more."""
-    assert tuple(CLIENTS) == CLIENT_NAMES
 
 
 def test_only_what_says_where_clients_keep_theirs_is_read() -> None:

@@ -21,7 +21,7 @@ from memory_mcp.clients.jsonc import set_value
 from memory_mcp.clients.plans import Command, make_arguments, make_entry
 from memory_mcp.clients.tables import CLIENTS
 from memory_mcp.config.settings import SETTINGS, TOOLSETS
-from memory_mcp.server.tools import default_tools
+from memory_mcp.server.tools import load_default_tools
 
 BUNDLE: Final = ROOT / "integrations" / "claude-desktop"
 _RECORD: Final = re.compile(r"/\d{4}-\d\d/[^/]+\.json$")
@@ -62,7 +62,7 @@ def test_the_bundle_lists_the_tools_there_are() -> None:
             "name": tool.name,
             "description": (tool.description or "").split(". ")[0].rstrip(".") + ".",
         }
-        for tool in default_tools()
+        for tool in load_default_tools()
     ]
 
 

@@ -11,7 +11,7 @@ from command_line import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.cli.show import printable, readable_json, say_json
+from memory_mcp.cli.output import make_printable, make_printable_json, print_json
 
 _HARM = "\x1b[2J\x9b31m\x07\r\x08\u202eevil\u2066\u200b\ufeff\U000e0041\u2028\x7f\x85"
 _HIDDEN = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200E, 0x200F)))
@@ -30,10 +30,10 @@ def _harmless(text: str) -> bool:
 @given(st.text(st.characters(), max_size=80))
 def test_nothing_printed_is_a_control_character(text: str) -> None:
     """Nor a mark that turns the direction or shows nothing; the rest is as it was."""
-    shown = printable(text)
+    shown = make_printable(text)
 
     assert _harmless(shown)
-    assert printable(shown) == shown
+    assert make_printable(shown) == shown
     if text.isascii() and text.isprintable():
         assert shown == text
 
@@ -42,7 +42,7 @@ def test_nothing_printed_is_a_control_character(text: str) -> None:
 def test_json_means_the_same_and_shows_what_it_hides(value: object) -> None:
     """A program reads the very text; a person who looks at it sees the escapes."""
     for indent in (None, 2):
-        said = readable_json(json.dumps(value, ensure_ascii=False, indent=indent))
+        said = make_printable_json(json.dumps(value, ensure_ascii=False, indent=indent))
         assert json.loads(said) == value
         assert _harmless(said)
 
@@ -54,13 +54,13 @@ def test_scripts_and_emoji_keep_their_joiners() -> None:
         "\U0001f469\u200d\U0001f4bb",
         "café 🦩",
     ):
-        assert printable(text) == text
-    assert printable("me\u200dmory") == "me\\u200dmory"
+        assert make_printable(text) == text
+    assert make_printable("me\u200dmory") == "me\\u200dmory"
 
 
 def test_json_goes_out_on_one_line_end(capsys: pytest.CaptureFixture[str]) -> None:
     """Escapes of JSON, also beyond 16 bits."""
-    say_json({"a": "\U000e0041\x1b"})
+    print_json({"a": "\U000e0041\x1b"})
 
     assert capsys.readouterr().out == '{\n  "a": "\\udb40\\udc41\\u001b"\n}\n'
 
@@ -90,5 +90,5 @@ def test_only_one_place_writes_to_the_terminal() -> None:
         ["grep", "-rnE", r"sys\.std(out|err)\.write|(^|[^.\w])print\(", source / "cli"],  # noqa: S607
         capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
-    found = [line for line in listed.splitlines() if "show.py" not in line]
+    found = [line for line in listed.splitlines() if "output.py" not in line]
     assert [line for line in found if "readable_json(" not in line] == []

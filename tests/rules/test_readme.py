@@ -9,7 +9,7 @@ from memory_mcp.cli.main import make_parser
 from memory_mcp.config import settings
 from memory_mcp.server.prompts import PROMPTS
 from memory_mcp.server.resources import RESOURCES, TEMPLATES
-from memory_mcp.server.tools import default_tools, toolset
+from memory_mcp.server.tools import load_default_tools, load_toolset
 
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -22,7 +22,10 @@ def names_in(heading: str) -> list[str]:
 
 def test_the_tools_listed_are_the_tools_there_are() -> None:
     """A tool nobody reads about is not used; one that is gone misleads."""
-    offered = [*default_tools(), *(t for name in settings.TOOLSETS for t in toolset(name))]
+    offered = [
+        *load_default_tools(),
+        *(t for name in settings.TOOLSETS for t in load_toolset(name)),
+    ]
 
     assert sorted(names_in("Tools")) == sorted(tool.name for tool in offered)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memory_mcp.cli.show import results
+from memory_mcp.cli.output import results_text
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.text.episodes import drop_recalled, summarise_turns
 from memory_mcp.text.gate import Chatter, judge_worth
@@ -34,7 +34,7 @@ FOUND = {
         }
     ],
 }
-SHOWN = results(FOUND)
+SHOWN = results_text(FOUND)
 WHOLE = {
     "as the command line shows it": SHOWN,
     "as it is quoted": "\n".join(f"> {line}" for line in SHOWN.splitlines()),

@@ -25,7 +25,7 @@ from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
 from memory_mcp.hooks.files import read_session
 from memory_mcp.render.block import count_tokens
-from memory_mcp.server.tools import default_tools, prompt_context
+from memory_mcp.server.tools import load_default_tools, prompt_context
 
 pytestmark = pytest.mark.anyio
 
@@ -285,7 +285,7 @@ async def test_what_is_remembered_of_sessions_is_bounded() -> None:
 
 def test_the_model_is_told_that_the_tool_is_none_of_its_own() -> None:
     """It is offered with a toolset only, and its description sends the model elsewhere."""
-    assert "prompt_context" not in [tool.name for tool in default_tools()]
+    assert "prompt_context" not in [tool.name for tool in load_default_tools()]
     assert (prompt_context.__doc__ or "").startswith("Called by hooks")
 
 

@@ -498,7 +498,7 @@ def test_a_person_is_asked_and_may_say_no(
 ) -> None:
     """At a terminal, after the titles."""
     typed(run, eve, project)
-    monkeypatch.setattr("memory_mcp.cli.show.can_ask", lambda: True)
+    monkeypatch.setattr("memory_mcp.cli.output.can_ask", lambda: True)
     status, out, _ = run("trust", stdin="no\n")
     assert (status, "Nothing was changed." in out) == (1, True)
     assert THEIRS in out

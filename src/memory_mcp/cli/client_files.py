@@ -1,12 +1,12 @@
-"""A client's configuration on the disk: read with what belongs to it, and replaced as one piece.
+"""Read and replace a client's configuration file.
 
 It is somebody else's file: its bytes are kept beside it before the first change, its rights are
-kept, and what another program wrote since it was read is never written over.
+kept, and what another program wrote since it was read is never overwritten.
 """
 
 import re
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
@@ -25,7 +25,7 @@ _FOLDERS: Final = (".cursor", ".vscode", "Claude", "User", "Code")
 _BYTES_MAX: Final = 64 * 1024 * 1024
 """Claude Code keeps its history in the same file; this is a hundred times what is usual."""
 _LOCK_SECONDS: Final = 10.0
-"""After as long, Claude Code takes a lock that nobody renews for one that was left behind."""
+"""A lock that nobody renewed for so long counts as left behind, as with Claude Code."""
 _LOCK_PAUSE_SECONDS: Final = 0.05
 
 
@@ -46,61 +46,58 @@ class ClientFile:
         return None if self.data is None else _decode(self.path, self.data)
 
     def older_texts(self) -> tuple[str, ...]:
-        """What the copies hold; one that cannot be read helps nobody."""
-        found: list[str] = []
+        """The texts of the copies that can be read."""
+        texts: list[str] = []
         for copy in self.copies:
             with suppress(OSError, UnicodeDecodeError):
-                found.append(read_file(str(copy), _BYTES_MAX, self.root).decode())
-        return tuple(found)
+                texts.append(read_file(str(copy), _BYTES_MAX, self.root).decode())
+        return tuple(texts)
 
     def replace(self, text: str | None, *, locked: bool, keep: bool = False) -> Path | None:
-        """Make the file hold this text, or not exist; `locked` as Claude Code does it.
+        """Make the file hold this text, or not exist; `locked`: under the lock of Claude Code.
 
-        With `keep` what it was is kept beside it first, and where is the answer.
+        With `keep` the old bytes are kept beside it first. Returns the path of that copy.
 
         Raises:
             ConflictError: somebody else changed it since it was read.
-            StoreUnavailableError: the file system refused; it is what it was.
+            StoreUnavailableError: the file system refused; the file is unchanged.
         """
-        with _lock(self.path, wanted=locked):
-            if self._bytes(self.path) != self.data:
+        with _hold_lock(self.path, wanted=locked):
+            if self._read(self.path) != self.data:
                 raise ConflictError(
                     f"{self.path} was changed by another program just now, and is left as it is. "
                     "Run this again."
                 )
-            copy = self._kept() if keep else None
+            copy = self._keep_copy() if keep else None
             if text is not None:
-                _explain_failure(
-                    self.path, lambda: self._disk.write(self.path, text.encode(), self.access)
-                )
+                self._write(self.path, text.encode())
                 return copy
-            _explain_failure(self.path, lambda: self._disk.remove(self.path))
+            self._remove(self.path)
             with suppress(OSError):  # others keep something there
                 for folder in takewhile(lambda each: each.name in _FOLDERS, self.path.parents):
                     folder.rmdir()
             return copy
 
-    def _kept(self) -> Path | None:
-        """The copy of what was read, made unless there is one."""
-        data = self.data
-        if data is None:
+    def _keep_copy(self) -> Path | None:
+        """Keep what was read, unless a copy of it exists; returns the copy."""
+        if self.data is None:
             return None
         for copy in self.copies:
-            if self._bytes(copy) == data:
+            if self._read(copy) == self.data:
                 return copy
-        number = max((_number(copy) for copy in self.copies), default=0) + 1
-        copy = _copy_name(self.path, number)
-        _explain_failure(copy, lambda: self._disk.write(copy, data, self.access))
+        number = max((_copy_number(copy) for copy in self.copies), default=0) + 1
+        copy = _copy_path(self.path, number)
+        self._write(copy, self.data)
         for between in self.copies[:-1]:  # the first and the newest are those that are looked for
             with suppress(StoreUnavailableError):
                 self._disk.remove(between)
         return copy
 
     def drop_copies(self) -> Path | None:
-        """Remove those copies that hold what the file holds again; the newest that is left."""
-        now = self._bytes(self.path)
-        for copy in [copy for copy in self.copies if self._bytes(copy) == now]:
-            _explain_failure(copy, lambda copy=copy: self._disk.remove(copy))
+        """Remove the copies that equal the file again; returns the newest that is left."""
+        now = self._read(self.path)
+        for copy in [copy for copy in self.copies if self._read(copy) == now]:
+            self._remove(copy)
         return next((copy for copy in self.copies if copy.exists()), None)
 
     @property
@@ -109,8 +106,16 @@ class ClientFile:
         disk.roots = (Path(self.root),) if self.root else ()
         return disk
 
-    def _bytes(self, path: Path) -> bytes | None:
-        return _bytes(path, self.root)
+    def _read(self, path: Path) -> bytes | None:
+        return _read_bytes(path, self.root)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        with _explain_failure(path):
+            self._disk.write(path, data, self.access)
+
+    def _remove(self, path: Path) -> None:
+        with _explain_failure(path):
+            self._disk.remove(path)
 
 
 def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile:
@@ -135,7 +140,7 @@ def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile
             "its place, or take another --scope, and run this again."
         ) from error
     except (OSError, RuntimeError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
     if not S_ISREG(status.st_mode):
         raise InvalidRequestError(f"{path} is no file. Move it away, and run this again.")
     if status.st_size > _BYTES_MAX:
@@ -146,7 +151,7 @@ def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile
             "again."
         )
     access = Access(S_IMODE(status.st_mode), status.st_uid, status.st_gid)
-    return ClientFile(path, _bytes(path, root), access, _list_copies(path), root)
+    return ClientFile(path, _read_bytes(path, root), access, _list_copies(path), root)
 
 
 def _decode(path: Path, data: bytes) -> str:
@@ -159,25 +164,25 @@ def _decode(path: Path, data: bytes) -> str:
         ) from error
 
 
-def _bytes(path: Path, root: str) -> bytes | None:
+def _read_bytes(path: Path, root: str) -> bytes | None:
     try:
         return read_file(str(path), _BYTES_MAX, root)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> StoreUnavailableError:
+def _read_error(path: Path, error: Exception) -> StoreUnavailableError:
     why = error.strerror if isinstance(error, OSError) else "its links lead nowhere"
     return StoreUnavailableError(f"Cannot read {path}: {why}. Mend that, and run this again.")
 
 
-def _copy_name(path: Path, number: int) -> Path:
+def _copy_path(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}{_COPY}{f'.{number}' if number > 1 else ''}.bak")
 
 
-def _number(copy: Path) -> int:
+def _copy_number(copy: Path) -> int:
     found = re.search(r"\.memory-mcp\.(\d+)\.bak$", copy.name)
     return int(found.group(1)) if found else 1
 
@@ -188,13 +193,14 @@ def _list_copies(path: Path) -> tuple[Path, ...]:
         found = [each for each in path.parent.iterdir() if shape.fullmatch(each.name)]
     except OSError:
         return ()
-    return tuple(sorted(found, key=_number, reverse=True))
+    return tuple(sorted(found, key=_copy_number, reverse=True))
 
 
-def _explain_failure(path: Path, act: Callable[[], None]) -> None:
-    """Do it, and say it in words that fit somebody else's file."""
+@contextmanager
+def _explain_failure(path: Path) -> Generator[None]:
+    """Say what could not be written in words that fit somebody else's file."""
     try:
-        act()
+        yield
     except StoreUnavailableError as error:
         cause = error.__cause__
         why = cause.strerror if isinstance(cause, OSError) else str(error)
@@ -204,8 +210,8 @@ def _explain_failure(path: Path, act: Callable[[], None]) -> None:
 
 
 @contextmanager
-def _lock(path: Path, *, wanted: bool) -> Generator[None]:
-    """The folder by which sessions of Claude Code keep out of each other's way."""
+def _hold_lock(path: Path, *, wanted: bool) -> Generator[None]:
+    """Hold the lock folder by which sessions of Claude Code keep out of each other's way."""
     lock = path.with_name(f"{path.name}.lock")
     held = wanted and path.parent.is_dir() and _take_lock(lock)
     try:
@@ -217,7 +223,7 @@ def _lock(path: Path, *, wanted: bool) -> Generator[None]:
 
 
 def _take_lock(lock: Path) -> bool:
-    """Wait for the lock; False where no folder can be made: that is said when writing fails."""
+    """Wait for the lock; False where no folder can be made: then the write fails and says so."""
     until = time.monotonic() + 2 * _LOCK_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The main job, shown: a real server in a subprocess, a real client, a small project.
+"""`memory-mcp demo`: a real server in a subprocess, a real client, a small project.
 
 Everything happens in a temporary folder that is gone afterwards. The client is an ordinary one of
 the MCP SDK, so what is shown is what any agent gets.
@@ -7,15 +7,19 @@ the MCP SDK, so what is shown is what any agent gets.
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 from rich.console import Console
 from rich.table import Table
 
-from memory_mcp.cli.show import printable, say_json
+from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.output import Output, make_printable
+from memory_mcp.config.settings import Settings
+from memory_mcp.shutdown import run_to_end
 
 _BEFORE = (
     ("The shop sells coffee beans; orders arrive through a REST API.", "fact"),
@@ -30,73 +34,75 @@ _QUERY = "where are sessions and orders stored, redis or postgresql?"
 _LESSON = "Redis for sessions was tried and given up: one more cluster to run."
 
 
-async def demo(*, as_json: bool) -> int:
+def demo(_settings: Settings, args: Namespace) -> Output:
     """Show what is recalled before and after a backtrack, and after the restore."""
-    stage = _Stage(Console(highlight=False, emoji=False, soft_wrap=True, quiet=as_json))
+    stage = _Stage(Console(highlight=False, emoji=False, soft_wrap=True, quiet=args.json))
+    run_to_end(_play(stage))
+    return Output({"success": True, "steps": stage.steps}, silent=not args.json)
+
+
+async def _play(stage: "_Stage") -> None:
     with tempfile.TemporaryDirectory(prefix="memory-mcp-demo-") as folder:
-        stage.says("A session in a new project", "(its folder is temporary)")
-        async with Client(_server(folder)) as agent:
-            await stage.tells(agent, _BEFORE)
-            sealed = await stage.calls(agent, "checkpoint", summary="Order storage chosen", phase=1)
+        stage.narrate("A session in a new project", "(its folder is temporary)")
+        async with Client(_server_parameters(folder)) as agent:
+            await stage.add_memories(agent, _BEFORE)
+            sealed = await stage.call(agent, "checkpoint", summary="Order storage chosen", phase=1)
             name = sealed["checkpointId"]
-            await stage.calls(agent, "checkpoint", pending=name, decision="save")
-            stage.says("\nThe user approves a checkpoint:", name)
-            await stage.tells(agent, _AFTER)
-            await stage.recalls(agent, "Recalled before the backtrack")
-            stage.says(
+            await stage.call(agent, "checkpoint", pending=name, decision="save")
+            stage.narrate("\nThe user approves a checkpoint:", name)
+            await stage.add_memories(agent, _AFTER)
+            await stage.show_recall(agent, "Recalled before the backtrack")
+            stage.narrate(
                 "\n“Forget Redis, go back to phase 1.”",
                 "The agent calls backtrack(to=1, mode='continue', lesson=…)",
             )
-            gone = await stage.calls(agent, "backtrack", to=1, mode="continue", lesson=_LESSON)
-            stage.says("", gone["message"])
-        stage.says("\nThe next day, a second session", "(another server process)")
-        async with Client(_server(folder)) as agent:
-            await stage.recalls(agent, "Recalled after the backtrack")
-            stage.says(
+            gone = await stage.call(agent, "backtrack", to=1, mode="continue", lesson=_LESSON)
+            stage.narrate("", gone["message"])
+        stage.narrate("\nThe next day, a second session", "(another server process)")
+        async with Client(_server_parameters(folder)) as agent:
+            await stage.show_recall(agent, "Recalled after the backtrack")
+            stage.narrate(
                 "\n“I changed my mind, we need Redis after all.”",
                 "The agent names the line that was left",
             )
-            back = await stage.calls(agent, "backtrack", to=gone["line"], mode="continue")
-            stage.says("", back["message"])
-            await stage.recalls(agent, "Recalled after the restore")
-            stage.says("\nWhat opens the next session", "(memory_context)")
+            back = await stage.call(agent, "backtrack", to=gone["line"], mode="continue")
+            stage.narrate("", back["message"])
+            await stage.show_recall(agent, "Recalled after the restore")
+            stage.narrate("\nWhat opens the next session", "(memory_context)")
             opened = await agent.call_tool("memory_context", {})
-            stage.out.print(printable(_text(opened.content)), markup=False)
-    stage.says("\nNow give it to your agent:", "claude mcp add memory -- memory-mcp")
-    if as_json:
-        say_json({"success": True, "steps": stage.steps})
-    return 0
+            stage.out.print(make_printable(_content_text(opened.content)), markup=False)
+    stage.narrate("\nNow give it to your agent:", "claude mcp add memory -- memory-mcp")
 
 
 class _Stage:
-    """Where it is shown, and every call with its answer, for `--json`."""
+    """Prints the story, and keeps every call with its answer for `--json`."""
 
     def __init__(self, out: Console) -> None:
         self.out = out
         self.steps: list[dict[str, Any]] = []
 
-    def says(self, bold: str, plain: str) -> None:
-        """A line between the steps."""
+    def narrate(self, bold: str, plain: str) -> None:
+        """Print a line between the steps."""
         self.out.print(f"[bold]{bold}[/bold] {plain}" if bold else plain)
 
-    async def calls(self, agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool as any agent would."""
         result = await agent.call_tool(tool, arguments)
         if result.is_error or result.structured_content is None:
-            raise RuntimeError(f"{tool} failed: {_text(result.content)}")
+            raise RuntimeError(f"{tool} failed: {_content_text(result.content)}")
         answer = result.structured_content
         self.steps.append({"tool": tool, "arguments": arguments, "answer": answer})
         return answer
 
-    async def tells(self, agent: Client, memories: tuple[tuple[str, str], ...]) -> None:
+    async def add_memories(self, agent: Client, memories: tuple[tuple[str, str], ...]) -> None:
         """Add some memories."""
         for content, kind in memories:
-            await self.calls(agent, "add_memory", content=content, kind=kind)
+            await self.call(agent, "add_memory", content=content, kind=kind)
             self.out.print(f"  add_memory ({kind}): {content}")
 
-    async def recalls(self, agent: Client, title: str) -> None:
+    async def show_recall(self, agent: Client, title: str) -> None:
         """Search, and show what comes back: a table on a terminal, lines elsewhere."""
-        found = await self.calls(agent, "search_memories", query=_QUERY, limit=10)
+        found = await self.call(agent, "search_memories", query=_QUERY, limit=10)
         rows = [
             (f"{hit['score']:.2f}", str(hit["metadata"]["kind"]), str(hit["content"]))
             for hit in found["results"]
@@ -112,23 +118,26 @@ class _Stage:
         self.out.print(table)
 
 
-def _server(folder: str) -> StdioServerParameters:
+def _server_parameters(folder: str) -> StdioServerParameters:
     """This very package, as a client starts it, with all its folders in the demo's."""
-    place = Path(folder)
-    project = place / "coffee-shop"
+    root = Path(folder)
+    project = root / "coffee-shop"
     project.mkdir(exist_ok=True)
-    ours = {
+    own = {
         "MEMORY_PROJECT_DIR": str(project),
-        "MEMORY_HOME": str(place / "home"),
+        "MEMORY_HOME": str(root / "home"),
         "MEMORY_PROVIDER": "local",
     }
     # under whatever name: nothing of it goes to the user's folders or to their cloud
     names = ("MEMORY_", "ATOMIC_", "SUPERMEMORY_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "memory_mcp"], env={**kept, **ours}
+        command=sys.executable, args=["-m", "memory_mcp"], env={**inherited, **own}
     )
 
 
-def _text(content: list[Any]) -> str:
+def _content_text(content: list[Any]) -> str:
     return "".join(part.text for part in content if isinstance(part, TextContent))
+
+
+COMMANDS: Final = {"demo": Subcommand(demo)}

@@ -1,111 +1,151 @@
 """`memory-mcp reindex`, `doctor` and `trust`: rebuild, check, and trust what came along."""
 
-import argparse
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final
 
 from memory_mcp import engine, maintenance, sessions
-from memory_mcp.cli import show
+from memory_mcp.cli import output
+from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.output import Fields, Output, ask_choice, show_progress
 from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk
-from memory_mcp.domain.outcomes import TrustReport
+from memory_mcp.domain.outcomes import Skipped, TrustReport
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.render.outcomes import render_trust_report
 from memory_mcp.storage.files.trust import TrustedProjects, list_trusted_clouds
 from memory_mcp.trust import report_trust, revoke_trust, trust_project
 
+_REVOKED: Final = (
+    "This project is trusted no longer: of it only what this machine wrote counts, and nothing "
+    "more comes in from a cloud, here or elsewhere. What came into your user scope from there "
+    "stays: look at it (`memory-mcp export --scope user`) and forget it."
+)
 
-async def reindex(workspace: Workspace, given: argparse.Namespace) -> show.Output:
-    """Make the index anew from the records, with its vectors."""
-    del given
+
+async def reindex(workspace: Workspace, _args: Namespace) -> Output | Skipped:
+    """Rebuild the index from the records, with its vectors."""
     if skipped := engine.refuse_reads(workspace):
-        return show.Output({"success": False, "message": skipped.reason})
-    with show.progress("Indexing") as advance:
+        return skipped
+    with show_progress("Indexing") as advance:
         done = await sessions.reindex(workspace, advance)
-    said = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
+    messages = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
     encoded = 0
     try:
-        with show.progress("Encoding") as advance:
+        with show_progress("Encoding") as advance:
             encoded = await maintenance.encode_all(workspace, advance)
     except ModelUnavailableError as error:
-        said.append(f"Not encoded: {error}")
+        messages.append(f"Not encoded: {error}")
     if encoded:
-        said.append(f"{encoded} records encoded.")
-    return show.Output(
-        {
-            "success": True,
-            "indexed": done.adopted,
-            "erased": done.erased,
-            "encoded": encoded,
-            "message": " ".join(said),
-        }
-    )
+        messages.append(f"{encoded} records encoded.")
+    return Output({"success": True, "indexed": done.adopted, "erased": done.erased,
+                   "encoded": encoded, "message": " ".join(messages)})  # fmt: skip
 
 
-async def doctor(workspace: Workspace, given: argparse.Namespace) -> show.Output:
+async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Check every invariant, and prove how memories are found."""
     if skipped := engine.refuse_reads(workspace):
-        return show.Output({"success": False, "message": skipped.reason})
-    found = await maintenance.run_doctor(workspace, repair=given.repair)
-    probed = await maintenance.probe_recall(workspace)
-    found += probed.findings
-    left = [finding for finding in found if not finding.repaired]
+        return skipped
+    findings = await maintenance.run_doctor(workspace, repair=args.repair)
+    probe = await maintenance.probe_recall(workspace)
+    findings += probe.findings
+    open_findings = [finding for finding in findings if not finding.repaired]
+    mended = len(findings) - len(open_findings)
     fields = {
-        "success": not any(finding.severity == "must" for finding in left),
-        "findings": [vars(finding) for finding in found],
-        "search": probed.mode,
-        "proof": probed.proof,
-        "message": show.summarise_findings(len(found), len(found) - len(left)),
+        "success": not any(finding.severity == "must" for finding in open_findings),
+        "findings": [vars(finding) for finding in findings],
+        "search": probe.mode,
+        "proof": probe.proof,
+        "message": (
+            f"{len(findings)} finding(s), {mended} mended."
+            if findings
+            else "Everything is as it must be."
+        ),
     }
-    return show.Output(fields, show.findings)
+    return Output(fields, _findings_text)
 
 
-_ANSWERS = ("yes", "no")
+def _findings_text(fields: Fields) -> str:
+    lines = [
+        f"mended: {finding['what']}"
+        if finding["repaired"]
+        else f"{finding['severity']}: {finding['what']} {finding['remedy']}"
+        for finding in fields["findings"]
+    ]
+    proof = f"Search: {fields['search']}. {fields['proof']}".strip()
+    return "\n".join([*lines, proof, str(fields["message"])])
 
 
-def trusted_list(settings: Settings) -> show.Output:
+def _add_doctor_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+
+
+def trust(settings: Settings, args: Namespace) -> Output | Skipped:
+    """Show, ask for, revoke or list the user's trust."""
+    if args.list:
+        return _list_trusted(settings)
+    return in_workspace(_revoke_trust if args.revoke else _trust_project)(settings, args)
+
+
+def _list_trusted(settings: Settings) -> Output:
     """The projects and clouds that the user trusts."""
-    every = TrustedProjects(find_home_folder(settings), Disk()).every()
+    projects = TrustedProjects(find_home_folder(settings), Disk()).every()
     clouds = list_trusted_clouds(find_home_folder(settings))
-    lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in every.items()]
+    lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in projects.items()]
     lines += [f"the cloud at {address}" for address in clouds]
-    projects = [{"records": folder, "name": name} for folder, name in every.items()]
-    fields = {"success": True, "projects": projects, "clouds": clouds,
-              "message": "No project is trusted."}  # fmt: skip
-    return show.Output(fields, lambda fields: "\n".join(lines) or str(fields["message"]))
+    fields = {
+        "success": True,
+        "projects": [{"records": folder, "name": name} for folder, name in projects.items()],
+        "clouds": clouds,
+        "message": "No project is trusted.",
+    }
+    return Output(fields, lambda fields: "\n".join(lines) or str(fields["message"]))
 
 
-async def trust(workspace: Workspace, given: argparse.Namespace) -> show.Output:
-    """Show what waits for the user's trust, ask for it, and write the answer down."""
-    if given.revoke:
-        revoked = await revoke_trust(workspace)
-        said = (
-            "This project is trusted no longer: of it only what this machine wrote counts, and "
-            "nothing more comes in from a cloud, here or elsewhere. What came into your user scope "
-            "from there stays: look at it (`memory-mcp export --scope user`) and forget it."
-        )
-        said = said if revoked else "This project was not trusted."
-        return show.Output({"success": True, "trusted": False, "message": said})
+async def _revoke_trust(workspace: Workspace, _args: Namespace) -> Output:
+    revoked = await revoke_trust(workspace)
+    message = _REVOKED if revoked else "This project was not trusted."
+    return Output({"success": True, "trusted": False, "message": message})
+
+
+async def _trust_project(workspace: Workspace, args: Namespace) -> Output:
+    """Show what waits for the user's trust, ask for it unless told, and write the answer down."""
     report = await report_trust(workspace)
     if report.trusted and not report.waiting and not report.cloud:
-        return _trust_output(report, "This project is trusted already.")
-    if not given.yes:
-        if getattr(given, "json", False) or not show.can_ask():
-            said = (
+        return Output(_trust_fields(report, "This project is trusted already."))
+    if not args.yes:
+        if args.json or not output.can_ask():
+            message = (
                 f"{render_trust_report(report)} Nothing was changed: to say yes, repeat with --yes."
             )
-            return _trust_output(report, said, success=False)
-        if show.ask(render_trust_report(report), _ANSWERS) == "no":
-            return _trust_output(report, "Nothing was changed.", success=False)
+            return Output(_trust_fields(report, message, success=False))
+        if ask_choice(render_trust_report(report), ("yes", "no")) == "no":
+            return Output(_trust_fields(report, "Nothing was changed.", success=False))
     granted = await trust_project(workspace)
-    taken = f" {report.waiting} record(s) of others count now." if report.waiting else ""
-    return _trust_output(
-        granted, f"This project is trusted.{taken} `memory-mcp trust --revoke` ends it."
+    counted = f" {report.waiting} record(s) of others count now." if report.waiting else ""
+    return Output(
+        _trust_fields(
+            granted, f"This project is trusted.{counted} `memory-mcp trust --revoke` ends it."
+        )
     )
 
 
-def _trust_output(report: TrustReport, said: str, *, success: bool = True) -> show.Output:
-    fields = {"success": success, "trusted": report.trusted, "name": report.remote or None,
-              "waiting": report.waiting, "first": list(report.titles),
-              "wouldErase": list(report.erases), "cloud": report.cloud or None,
-              "message": said}  # fmt: skip
-    return show.Output(fields)
+def _trust_fields(report: TrustReport, message: str, *, success: bool = True) -> dict[str, Any]:
+    return {"success": success, "trusted": report.trusted, "name": report.remote or None,
+            "waiting": report.waiting, "first": list(report.titles),
+            "wouldErase": list(report.erases), "cloud": report.cloud or None,
+            "message": message}  # fmt: skip
+
+
+def _add_trust_options(parser: ArgumentParser) -> None:
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--yes", action="store_true", help="trust it without being asked")
+    only.add_argument("--list", action="store_true", help="the projects that are trusted")
+    only.add_argument("--revoke", action="store_true", help="trust this project no longer")
+
+
+COMMANDS: Final = {
+    "reindex": Subcommand(in_workspace(reindex)),
+    "doctor": Subcommand(in_workspace(doctor), _add_doctor_options),
+    "trust": Subcommand(trust, _add_trust_options),
+}

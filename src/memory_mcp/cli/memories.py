@@ -1,12 +1,12 @@
 """`memory-mcp add`, `search`, `update` and `forget`."""
 
-import argparse
-from datetime import UTC, datetime
-from typing import cast, get_args
+from argparse import ArgumentParser, Namespace
+from typing import Final, cast, get_args
 
 from memory_mcp import memories
-from memory_mcp.cli import show
-from memory_mcp.cli.show import Output, read_stdin
+from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.inputs import parse_time, read_text
+from memory_mcp.cli.output import Output, results_text
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.domain.search import Filters, SelectionOptions
@@ -16,88 +16,118 @@ from memory_mcp.render.outcomes import render_fields, render_hits
 from memory_mcp.search import search_memories
 
 
-async def search(workspace: Workspace, given: argparse.Namespace) -> show.Output:
-    """Find what holds."""
-    filters = Filters(
-        category=given.category,
-        key=given.key.strip(),
-        tags=tuple(given.tags),
-        kinds=frozenset({parse_kind(given.kind)} if given.kind else ()),
-        phase=given.phase,
-        branch=BranchName(given.on_branch) if given.on_branch else None,
-        reach=given.scope,
-        since=parse_time("--since", given.since),
-        until=parse_time("--until", given.until),
-    )
-    wish = SelectionOptions(min_score=given.min_score, diverse=given.diverse)
-    found = await search_memories(workspace, given.query, filters, given.limit, wish)
-    return show.Output(render_hits(found, why=given.why, keys=bool(given.key)), show.results)
-
-
-def parse_kind(given: str) -> Kind:
-    """A kind of memory as given.
-
-    Raises:
-        InvalidRequestError: there is no such kind.
-    """
-    if given not in get_args(Kind):
-        raise InvalidRequestError(f"--kind {given!r}: choose one of {', '.join(get_args(Kind))}.")
-    return cast("Kind", given)
-
-
-def parse_time(option: str, given: str) -> datetime | None:
-    """A time as given; without a zone it is UTC.
-
-    Raises:
-        InvalidRequestError: it is no time.
-    """
-    if not given:
-        return None
-    try:
-        time = datetime.fromisoformat(given)
-    except ValueError as error:
-        raise InvalidRequestError(
-            f"{option} {given!r} is no time. Write it like 2026-12-31 or 2026-12-31T18:00+01:00."
-        ) from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-Given = argparse.Namespace
-
-
-async def add(workspace: Workspace, given: Given) -> Output:
+async def add(workspace: Workspace, args: Namespace) -> Output:
     """Remember one thing."""
     draft = Draft(
-        content=read_text(given.content),
-        kind=parse_kind(given.kind),
-        title=given.title,
-        category=given.category,
-        tags=tuple(given.tags),
-        importance=given.importance,
-        pinned=given.pinned,
-        expires_at=parse_time("--expires", given.expires),
-        phase=given.phase,
-        supersedes=tuple(given.supersedes),
-        reach=given.scope,
+        content=read_text(args.content),
+        kind=_parse_kind(args.kind),
+        title=args.title,
+        category=args.category,
+        tags=tuple(args.tags),
+        importance=args.importance,
+        pinned=args.pinned,
+        expires_at=parse_time("--expires", args.expires),
+        phase=args.phase,
+        supersedes=tuple(args.supersedes),
+        reach=args.scope,
     )
-    return Output(render_fields(await memories.add_memory(workspace, draft, gate=given.gate)))
+    return Output(render_fields(await memories.add_memory(workspace, draft, gate=args.gate)))
 
 
-async def update(workspace: Workspace, given: Given) -> Output:
+def _add_add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
+    parser.add_argument("--kind", default="fact", help="fact (default), decision, preference, …")
+    parser.add_argument("--title", default="")
+    parser.add_argument("--scope", choices=("project", "user"), default="project",
+                        help="user: holds in every project")  # fmt: skip
+    parser.add_argument("--importance", type=int, default=3, help="1 to 5 (default 3)")
+    parser.add_argument("--pinned", action="store_true", help="first in the context")
+    parser.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
+    parser.add_argument("--supersedes", action="append", default=[], metavar="ID",
+                        help="a memory that this one replaces; may be repeated")  # fmt: skip
+    parser.add_argument("--gate", action="store_true", help="store it only if it is worth keeping")
+    _add_filter_options(parser)
+
+
+async def search(workspace: Workspace, args: Namespace) -> Output:
+    """Find what holds."""
+    filters = Filters(
+        category=args.category,
+        key=args.key.strip(),
+        tags=tuple(args.tags),
+        kinds=frozenset({_parse_kind(args.kind)} if args.kind else ()),
+        phase=args.phase,
+        branch=BranchName(args.on_branch) if args.on_branch else None,
+        reach=args.scope,
+        since=parse_time("--since", args.since),
+        until=parse_time("--until", args.until),
+    )
+    wish = SelectionOptions(min_score=args.min_score, diverse=args.diverse)
+    found = await search_memories(workspace, args.query, filters, args.limit, wish)
+    return Output(render_hits(found, why=args.why, keys=bool(args.key)), results_text)
+
+
+def _add_search_options(parser: ArgumentParser) -> None:
+    parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
+    parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
+    parser.add_argument("--kind", default="")
+    parser.add_argument("--key", default="", metavar="KEY",
+                        help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
+    _add_filter_options(parser)
+    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
+    parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
+    parser.add_argument("--since", default="", metavar="TIME", help="written then or later")
+    parser.add_argument("--until", default="", metavar="TIME", help="written before that")
+    parser.add_argument(
+        "--min-score", type=float, default=0.0, metavar="SCORE", help="0 to 1; 0.5: likely relevant"
+    )
+    parser.add_argument("--diverse", action="store_true", help="leave out near twins")
+    parser.add_argument("--why", action="store_true", help="show what each score is made of")
+
+
+def _add_filter_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--category", default="")
+    parser.add_argument("--tag", action="append", default=[], dest="tags", help="may be repeated")
+    parser.add_argument("--phase", type=int)
+
+
+async def update(workspace: Workspace, args: Namespace) -> Output:
     """Replace what a memory says."""
     outcome = await memories.update_memory(
-        workspace, given.memory_id, read_text(given.content), given.title, given.reason
+        workspace, args.memory_id, read_text(args.content), args.title, args.reason
     )
     return Output(render_fields(outcome))
 
 
-async def forget(workspace: Workspace, given: Given) -> Output:
+def _add_update_options(parser: ArgumentParser) -> None:
+    parser.add_argument("memory_id", metavar="ID")
+    parser.add_argument("content", help="the whole new text; - reads it from stdin")
+    parser.add_argument("--title", default="", help="the old title goes with the old text")
+    parser.add_argument("--reason", default="", help="why the old text is wrong: it is remembered")
+
+
+async def forget(workspace: Workspace, args: Namespace) -> Output:
     """Erase one memory for good, or hide it."""
-    erase = not given.hide
-    outcome = await memories.forget_memory(workspace, given.memory_id, given.reason, erase=erase)
+    erase = not args.hide
+    outcome = await memories.forget_memory(workspace, args.memory_id, args.reason, erase=erase)
     return Output(render_fields(outcome))
 
 
-def read_text(given: str) -> str:
-    """What was typed, or piped in for a dash."""
-    return read_stdin() if given == "-" else given
+def _add_forget_options(parser: ArgumentParser) -> None:
+    parser.add_argument("memory_id", metavar="ID")
+    parser.add_argument("--hide", action="store_true", help="hide it here, keep it restorable")
+    parser.add_argument("--reason", default="")
+
+
+def _parse_kind(text: str) -> Kind:
+    if text not in get_args(Kind):
+        raise InvalidRequestError(f"--kind {text!r}: choose one of {', '.join(get_args(Kind))}.")
+    return cast("Kind", text)
+
+
+COMMANDS: Final = {
+    "add": Subcommand(in_workspace(add), _add_add_options),
+    "search": Subcommand(in_workspace(search), _add_search_options),
+    "update": Subcommand(in_workspace(update), _add_update_options),
+    "forget": Subcommand(in_workspace(forget), _add_forget_options),
+}

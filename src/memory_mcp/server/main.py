@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import gc
 import logging
 import signal
 import socket
@@ -22,8 +21,8 @@ from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
-from memory_mcp.server.subscriptions import Telling
-from memory_mcp.server.tools import default_tools, toolset
+from memory_mcp.server.subscriptions import Subscriptions
+from memory_mcp.server.tools import load_default_tools, load_toolset
 from memory_mcp.shutdown import (
     INTERRUPTED,
     describe_interruption,
@@ -76,21 +75,16 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
     check_branch(settings.branch)
     if not settings.session:  # else all sessions without a name would count as one
         settings = replace(settings, session=uuid4().hex)
-    tools = [*default_tools(), *(tool for name in settings.toolsets for tool in toolset(name))]
-
-    telling = Telling()
+    subscriptions = Subscriptions()
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
         built = build_workspace(settings)
         leaving = asyncio.Event()
-        upkeep = asyncio.create_task(_catch_up(built.workspace, leaving, enabled=settings.enabled))
-        beside = [
-            asyncio.create_task(work(built.workspace, leaving))
-            for work in (_mirror, _encode, _work_off, bootstrap.keep_rendered)
-        ]
-        told = telling.keep_telling(built.workspace, leaving)
-        beside.append(asyncio.create_task(told))
+        # the order counts: `_end_tasks` waits for the first of them
+        works = (_catch_up, _mirror, _encode, _work_off, bootstrap.keep_rendered,
+                 subscriptions.keep_notifying)  # fmt: skip
+        tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
         try:
             yield built.workspace
         finally:
@@ -98,20 +92,23 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
             # a client that was killed has us cancelled, and then every wait of ours would be cut
             # short: the databases would stay open, and their threads keep the process alive
             with CancelScope(shield=True):
-                await _end_tasks([upkeep, *beside])
+                await _end_tasks(tasks)
                 await built.aclose()
 
     server = MCPServer[Workspace](
         "memory-mcp",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=list(tools),
+        tools=[
+            *load_default_tools(),
+            *(t for name in settings.toolsets for t in load_toolset(name)),
+        ],
         lifespan=lifespan,
         log_level=settings.log_level,
-        subscriptions=telling.bus,
-        middleware=[telling.hear],
+        subscriptions=subscriptions.bus,
+        middleware=[subscriptions.observe],
     )
-    add_handlers(server, telling)
+    add_handlers(server, subscriptions)
     return server
 
 
@@ -123,14 +120,12 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
     """
     if transport != "stdio":
         host = host.lower()
-        _refuse_foreign(host)
-        _refuse_taken(host, port)
+        _refuse_foreign_host(host)
+        _refuse_taken_port(host, port)
         end_on_signal()
     # before the SDK does it, which wraps each line of the log into a column of a narrow table
     logging.basicConfig(level=settings.log_level, format=_LOG_LINE)
     server = make_server(settings)
-    gc.enable()
-    gc.freeze()  # what was imported stays: there is no use in looking at it again
     signal.signal(signal.SIGINT, _leave_at_once)  # over HTTP, once connections are closed
     if transport == "stdio":
         end_with_client()
@@ -144,42 +139,41 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
 
 
 async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Wait until work beside the calls has ended, as it was asked to, or else end it.
+    """Wait until the work beside the calls has ended, as it was asked to, or else end it.
 
-    The first is upkeep, which cannot be cut short: a connection that is just being opened cannot be
-    closed, and a batch cut in two would leave its transaction open.
+    The first task catches up and cannot be cut short: a connection that is just being opened cannot
+    be closed, and a batch cut in two would leave its transaction open.
     """
-    upkeep, *beside = tasks
-    await upkeep
-    await asyncio.wait(beside, timeout=_LEAVE_SECONDS_MAX)
-    for task in beside:
-        task.cancel()  # what it was about to do, the next one does
-    await asyncio.wait(beside)
+    catching_up, *others = tasks
+    await catching_up
+    await asyncio.wait(others, timeout=_LEAVE_SECONDS_MAX)
+    for task in others:
+        task.cancel()  # what it was about to do, the next process does
+    await asyncio.wait(others)
 
 
-class _EndingError(Exception):
-    """The client is gone: upkeep ends after the batch at hand, the next start goes on."""
+class _LeavingError(Exception):
+    """The client is gone: catching up ends after the batch at hand, the next start goes on."""
 
 
-async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, enabled: bool) -> None:
-    """Adopt orphans beside the first answers, never before them. It is asked to end."""
+async def _catch_up(workspace: Workspace, leaving: asyncio.Event) -> None:
+    """Adopt orphans beside the first answers, never before them."""
 
     def stop_between_batches(_done: int, _total: int) -> None:
         if leaving.is_set():
-            raise _EndingError
+            raise _LeavingError
 
-    if not enabled:
-        return
-    try:
-        await sessions.catch_up(workspace, stop_between_batches)
-    except MemoryMcpError as error:
-        _LOG.warning("%s", error)
-    except _EndingError:
-        pass
+    if workspace.policy.enabled:
+        try:
+            await sessions.catch_up(workspace, stop_between_batches)
+        except MemoryMcpError as error:
+            _LOG.warning("%s", error)
+        except _LeavingError:
+            pass
 
 
 async def _mirror(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Deliver to the cloud beside the calls. A session that writes nothing delivers nothing."""
+    """Deliver to the cloud. A session that writes nothing delivers nothing."""
     if workspace.mirrored and not workspace.policy.meta:
         try:
             await sync.keep_mirrored(workspace, leaving)
@@ -188,19 +182,19 @@ async def _mirror(workspace: Workspace, leaving: asyncio.Event) -> None:
 
 
 async def _encode(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Make vectors of what is written, beside the calls. A meta session leaves no trace."""
+    """Make vectors of what is written. A meta session leaves no trace."""
     if workspace.policy.enabled and not workspace.policy.meta:
         await maintenance.keep_encoded(workspace, leaving)
 
 
 async def _work_off(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """Work off what hooks left, beside the calls."""
+    """Work off the inbox that hooks fill."""
     if workspace.policy.enabled and not workspace.policy.meta:
         await sessions.keep_inbox_processed(workspace, leaving)
 
 
 def _is_not_sse_noise(record: logging.LogRecord) -> bool:
-    """Not that the SDK answers a second time once a stream of SSE has ended: it always does."""
+    """Drop the complaint that the SDK causes whenever a stream of SSE has ended."""
     error = record.exc_info[1] if record.exc_info else None
     return not (isinstance(error, RuntimeError) and "http.response.start" in str(error))
 
@@ -213,7 +207,7 @@ def _leave_at_once(_signal: int, _frame: object) -> None:
     end_now(INTERRUPTED, describe_interruption())
 
 
-def _refuse_foreign(host: str) -> None:
+def _refuse_foreign_host(host: str) -> None:
     if not is_loopback(host):
         raise InvalidRequestError(
             f"host {host!r} is refused: whoever reaches the port reads and writes the memory, and "
@@ -222,8 +216,8 @@ def _refuse_foreign(host: str) -> None:
         )
 
 
-def _refuse_taken(host: str, port: int) -> None:
-    """Said here in a sentence; the web server would leave with a status of its own."""
+def _refuse_taken_port(host: str, port: int) -> None:
+    """Refuse with a sentence; the web server would exit with a status of its own."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host, port), family=family).close()

@@ -4,8 +4,8 @@ No argument is required: a client that leaves one out would show its user an err
 Recalled text comes fenced as data. Asking for a prompt writes and moves nothing.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
@@ -14,7 +14,7 @@ from mcp_types import Prompt, PromptArgument
 from memory_mcp import branches, engine, sessions
 from memory_mcp.branches.get import list_checkpoints
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, QUERY_CHARS_MAX
-from memory_mcp.domain.outcomes import HeadReport, MovePreview, Skipped
+from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block, render_context
@@ -76,46 +76,45 @@ This is a meta session (MEMORY_MODE=meta): it reads the project's memory and mov
 nothing can be gone back to from here. Tell me so; memory_head shows which checkpoints there are, \
 and an ordinary session can go back to one."""
 
-Given = Mapping[str, str]
+Arguments = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class _Prompt:
-    """A prompt as a client lists it, and what writes it."""
+class _PromptEntry:
+    """A prompt as a client lists it, its arguments with what each is, and what renders it."""
 
     name: str
     title: str
     description: str
-    arguments: tuple[PromptArgument, ...]
-    write: Callable[[Workspace, Given], Awaitable[str]]
+    render: Callable[[Workspace, Arguments], Awaitable[str]]
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-async def _session_start(workspace: Workspace, given: Given) -> str:
-    task = given.get("task", "").strip()[:QUERY_CHARS_MAX]
+async def _render_session_start(workspace: Workspace, arguments: Arguments) -> str:
+    task = arguments.get("task", "").strip()[:QUERY_CHARS_MAX]
     tokens = CONTEXT_TOKENS_DEFAULT if task else workspace.policy.opening.bootstrap_tokens
     match await sessions.memory_context(workspace, task, tokens):
         case Block(text=text):
-            asked = f"\n\nThe task: {task}" if task else ""
-            return _HOW_TO_WORK.format(recalled=text) + asked
+            return _HOW_TO_WORK.format(recalled=text) + (f"\n\nThe task: {task}" if task else "")
         case Skipped(reason):
             return reason
 
 
-async def _consolidate_session(workspace: Workspace, _given: Given) -> str:
-    if skipped := engine.refuse_writes(workspace):
-        return skipped.reason
-    return _CONSOLIDATE
+async def _render_consolidate_session(workspace: Workspace, _arguments: Arguments) -> str:
+    skipped = engine.refuse_writes(workspace)
+    return skipped.reason if skipped else _CONSOLIDATE
 
 
-async def _close_phase(workspace: Workspace, given: Given) -> str:
+async def _render_close_phase(workspace: Workspace, arguments: Arguments) -> str:
     if skipped := engine.refuse_writes(workspace):
         return skipped.reason
-    phase = given.get("phase", "").strip() or _as_text(workspace.policy.phase)
+    current = workspace.policy.phase
+    phase = arguments.get("phase", "").strip() or ("" if current is None else str(current))
     if phase and not phase.isdecimal():
         return (
-            f"close_phase was given phase {phase[:_SHOWN]!r}, which is no whole number. Ask me "
-            "which phase is done, or close this piece of work without one: call checkpoint with a "
-            "summary."
+            f"close_phase was given phase {phase[:_ECHO_CHARS_MAX]!r}, which is no whole number. "
+            "Ask me which phase is done, or close this piece of work without one: call checkpoint "
+            "with a summary."
         )
     sealed = [c for c in await list_checkpoints(workspace) if c.phase is not None]
     last = f" The last phase sealed is {sealed[0].phase} ({sealed[0].id})." if sealed else ""
@@ -127,115 +126,98 @@ async def _close_phase(workspace: Workspace, given: Given) -> str:
     )
 
 
-async def _review_backtrack(workspace: Workspace, given: Given) -> str:
+async def _render_review_backtrack(workspace: Workspace, arguments: Arguments) -> str:
     if workspace.policy.meta and workspace.policy.enabled:
         return _STAYS
-    to = " ".join(given.get("to", "").split())[:_SHOWN]
+    to = " ".join(arguments.get("to", "").split())[:_ECHO_CHARS_MAX]
     unknown = "."
     if to:
         try:
-            outlook = await branches.preview_backtrack(workspace, to)
+            preview = await branches.preview_backtrack(workspace, to)
         except InvalidRequestError as error:
             unknown = f" to {to!r}. {error}"
         else:
-            match outlook:
-                case MovePreview():
-                    shown = render_context([render_preview(outlook)], (), 0).text
-                    return _REVIEW.format(to=to, preview=shown, token=outlook.token)
-                case Skipped(reason):
-                    return reason
-    match await branches.report_head(workspace):
-        case HeadReport() as report:
-            head = render_context([render_head(report)], (), 0).text
-            return _WHERE_TO.format(unknown=unknown, head=head)
-        case Skipped(reason):
-            return reason
+            if isinstance(preview, Skipped):
+                return preview.reason
+            fenced = render_context([render_preview(preview)], (), 0).text
+            return _REVIEW.format(to=to, preview=fenced, token=preview.token)
+    report = await branches.report_head(workspace)
+    if isinstance(report, Skipped):
+        return report.reason
+    head = render_context([render_head(report)], (), 0).text
+    return _WHERE_TO.format(unknown=unknown, head=head)
 
 
-def _as_text(number: int | None) -> str:
-    return "" if number is None else str(number)
+_ECHO_CHARS_MAX: Final = 2 * BRANCH_CHARS_MAX
+"""How much of an argument a text repeats: no id is longer."""
 
-
-_SHOWN: Final = 2 * BRANCH_CHARS_MAX
-"""Of an argument that is repeated in a text: no id is longer."""
-
-PROMPTS: Final[tuple[_Prompt, ...]] = (
-    _Prompt(
+PROMPTS: Final = (
+    _PromptEntry(
         "session_start",
         "Start with what memory holds",
         "Bring what matters now into the conversation, and how to work with the memory.",
-        (PromptArgument(name="task", description="what you are about to do; may be left out"),),
-        _session_start,
+        _render_session_start,
+        {"task": "what you are about to do; may be left out"},
     ),
-    _Prompt(
+    _PromptEntry(
         "consolidate_session",
         "Consolidate this session",
         "Have the agent write down what happened, what is true now and what was learnt.",
-        (),
-        _consolidate_session,
+        _render_consolidate_session,
     ),
-    _Prompt(
+    _PromptEntry(
         "close_phase",
         "Close a phase with a checkpoint",
         "Have the agent gather summary, decisions, artifacts, issues and agents, and seal them.",
-        (
-            PromptArgument(
-                name="phase", description="its number; left out: the one that is worked on"
-            ),
-        ),
-        _close_phase,
+        _render_close_phase,
+        {"phase": "its number; left out: the one that is worked on"},
     ),
-    _Prompt(
+    _PromptEntry(
         "review_backtrack",
         "What would going back hide?",
         "Show what a backtrack would hide, and the three choices. Nothing is moved.",
-        (
-            PromptArgument(
-                name="to",
-                description="checkpoint id, phase, left line, or 'start'; left out: choose one",
-            ),
-        ),
-        _review_backtrack,
+        _render_review_backtrack,
+        {"to": "checkpoint id, phase, left line, or 'start'; left out: choose one"},
     ),
 )
 
 
-def list_prompts() -> Sequence[Prompt]:
+def list_prompts() -> list[Prompt]:
     """The prompts there are."""
     return [
         Prompt(
-            name=each.name,
-            title=each.title,
-            description=each.description,
+            name=prompt.name,
+            title=prompt.title,
+            description=prompt.description,
             arguments=[
-                PromptArgument(name=one.name, description=one.description, required=False)
-                for one in each.arguments
+                PromptArgument(name=name, description=description, required=False)
+                for name, description in prompt.arguments.items()
             ],
         )
-        for each in PROMPTS
+        for prompt in PROMPTS
     ]
 
 
-async def prompt_text(workspace: Workspace, name: str, given: Given) -> str:
+async def render_prompt(workspace: Workspace, name: str, arguments: Arguments) -> str:
     """The text of a prompt.
 
     Raises:
         InvalidRequestError: there is no prompt, or no argument, of that name.
         StoreError: what it shows could not be read.
     """
-    prompt = next((each for each in PROMPTS if each.name == name), None)
-    if prompt is None:
-        raise InvalidRequestError(
-            _unknown_message("No prompt", name, [each.name for each in PROMPTS])
-        )
-    known = [argument.name for argument in prompt.arguments]
-    for argument in given:
-        if argument not in known:
-            raise InvalidRequestError(_unknown_message(f"{name} has no argument", argument, known))
-    return await prompt.write(workspace, given)
+    prompts = {prompt.name: prompt for prompt in PROMPTS}
+    if name not in prompts:
+        raise InvalidRequestError(_unknown_message("No prompt", name, prompts))
+    prompt = prompts[name]
+    for argument in arguments:
+        if argument not in prompt.arguments:
+            message = _unknown_message(f"{name} has no argument", argument, prompt.arguments)
+            raise InvalidRequestError(message)
+    return await prompt.render(workspace, arguments)
 
 
-def _unknown_message(what: str, name: str, known: Sequence[str]) -> str:
+def _unknown_message(what: str, name: str, known: Iterable[str]) -> str:
+    known = list(known)
     guess = next(iter(get_close_matches(name, known, n=1)), "")
     hint = f" Did you mean {guess!r}?" if guess else ""
-    return f"{what} {name[:_SHOWN]!r}.{hint} Known: {', '.join(known) or 'none'}."
+    return f"{what} {name[:_ECHO_CHARS_MAX]!r}.{hint} Known: {', '.join(known) or 'none'}."

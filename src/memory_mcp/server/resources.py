@@ -4,9 +4,9 @@ Descriptions are written for the model that chooses among them. Recalled text co
 The list is short and rarely changes: people choose from it with `@`.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
 
 from mcp_types import Annotations, Resource, ResourceTemplate
@@ -20,7 +20,7 @@ from memory_mcp.domain.record import format_time
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
-from memory_mcp.render.outcomes import render_text
+from memory_mcp.render.outcomes import Readable, render_text
 
 CONTEXT: Final = "memory://context"
 HEAD: Final = "memory://head"
@@ -41,7 +41,7 @@ class UnknownResourceError(InvalidRequestError):
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _ListedEntry:
     """A resource, or a template of some, as a client lists it."""
 
     uri: str
@@ -52,53 +52,41 @@ class _Listed:
     audience: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     mime_type: str = "text/markdown"
 
-    @property
-    def annotations(self) -> Annotations:
-        return Annotations(audience=list(self.audience), priority=self.priority)
+    def listing(self) -> dict[str, Any]:
+        """The fields that a resource and a template are listed with."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "mime_type": self.mime_type,
+            "annotations": Annotations(audience=list(self.audience), priority=self.priority),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FixedResource(_Listed):
+class _FixedResource(_ListedEntry):
     """A resource that there is always."""
 
-    read: Callable[[Workspace], Awaitable[str]]
+    read: Callable[[Workspace], Awaitable[Readable]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ResourceById(_Listed):
+class _ResourceById(_ListedEntry):
     """Resources that are told apart by an id."""
 
-    read: Callable[[Workspace, str], Awaitable[str]]
+    read: Callable[[Workspace, str], Awaitable[Readable]]
 
     @property
     def prefix(self) -> str:
         return self.uri.partition("{")[0]
 
 
-async def _context(workspace: Workspace) -> str:
-    return render_text(
-        await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
-    )
+async def _read_context(workspace: Workspace) -> Readable:
+    return await sessions.memory_context(workspace, "", workspace.policy.opening.bootstrap_tokens)
 
 
-async def _head(workspace: Workspace) -> str:
-    return render_text(await branches.report_head(workspace))
-
-
-async def _profile(workspace: Workspace) -> str:
-    return render_text(await profile.get_profile(workspace))
-
-
-async def _history(workspace: Workspace) -> str:
-    return render_text(await read_history(workspace, HISTORY_RECORDS_MAX))
-
-
-async def _memory(workspace: Workspace, memory_id: str) -> str:
-    return render_text(await get_memory(workspace, memory_id))
-
-
-async def _checkpoint(workspace: Workspace, checkpoint_id: str) -> str:
-    return render_text(await get_checkpoint(workspace, checkpoint_id))
+async def _read_history(workspace: Workspace) -> Readable:
+    return await read_history(workspace, HISTORY_RECORDS_MAX)
 
 
 RESOURCES: Final[tuple[_FixedResource, ...]] = (
@@ -110,7 +98,7 @@ RESOURCES: Final[tuple[_FixedResource, ...]] = (
         "lessons, decisions that hold. The same as the tool memory_context without a task.",
         priority=1.0,
         audience=("assistant",),
-        read=_context,
+        read=_read_context,
     ),
     _FixedResource(
         HEAD,
@@ -120,7 +108,7 @@ RESOURCES: Final[tuple[_FixedResource, ...]] = (
         "that can be restored. The same as the tool memory_head.",
         priority=0.8,
         mime_type="text/plain",
-        read=_head,
+        read=branches.report_head,
     ),
     _FixedResource(
         PROFILE,
@@ -128,7 +116,7 @@ RESOURCES: Final[tuple[_FixedResource, ...]] = (
         "Who the user is",
         "What the user said of themselves, field by field, with the memory each rests on.",
         priority=0.5,
-        read=_profile,
+        read=profile.get_profile,
     ),
     _FixedResource(
         HISTORY,
@@ -137,7 +125,7 @@ RESOURCES: Final[tuple[_FixedResource, ...]] = (
         "Dated paragraphs, newest first: what was told, checkpoints, episodes of sessions. Only "
         "what holds on this line.",
         priority=0.4,
-        read=_history,
+        read=_read_history,
     ),
 )
 
@@ -149,7 +137,7 @@ TEMPLATES: Final[tuple[_ResourceById, ...]] = (
         "The text of a memory as it was written, and what is known about it. {id} is its memoryId. "
         "One that does not hold any more is not shown; the error says what became of it.",
         priority=0.6,
-        read=_memory,
+        read=get_memory,
     ),
     _ResourceById(
         CHECKPOINT,
@@ -158,7 +146,7 @@ TEMPLATES: Final[tuple[_ResourceById, ...]] = (
         "Its summary, what a backtrack to it would hide, and what was decided and closed with it. "
         "{id} is its id, or a phase.",
         priority=0.6,
-        read=_checkpoint,
+        read=get_checkpoint,
     ),
 )
 
@@ -171,66 +159,46 @@ async def read_resource(workspace: Workspace, uri: str) -> str:
         UnknownMemoryError, UnknownTargetError, InvalidRequestError: not of that id; says why.
         StoreError: it could not be read.
     """
-    wanted = uri.removesuffix("/")
-    for whole in RESOURCES:
-        if wanted == whole.uri:
-            return await whole.read(workspace)
-    for named in TEMPLATES:
-        if wanted.startswith(named.prefix):
-            return await named.read(workspace, unquote(wanted.removeprefix(named.prefix)))
+    uri_read = uri.removesuffix("/")
+    for resource in RESOURCES:
+        if uri_read == resource.uri:
+            return render_text(await resource.read(workspace))
+    for template in TEMPLATES:
+        if uri_read.startswith(template.prefix):
+            resource_id = unquote(uri_read.removeprefix(template.prefix))
+            return render_text(await template.read(workspace, resource_id))
     raise UnknownResourceError(uri)
 
 
-def mime_type_of(uri: str) -> str:
-    """Of what type the text of a resource is."""
+def find_mime_type(uri: str) -> str:
+    """The type of a resource's text."""
     return next((each.mime_type for each in RESOURCES if each.uri == uri), "text/markdown")
 
 
 async def list_resources(workspace: Workspace) -> list[Resource]:
     """What there is always, and the newest checkpoints one can go back to."""
-    always = [
-        Resource(
-            uri=each.uri,
-            name=each.name,
-            title=each.title,
-            description=each.description,
-            mime_type=each.mime_type,
-            annotations=each.annotations,
-        )
-        for each in RESOURCES
-    ]
+    fixed = [Resource(uri=each.uri, **each.listing()) for each in RESOURCES]
     try:
         valid = await list_checkpoints(workspace)
     except MemoryMcpError:  # whoever reads one is told what is wrong
-        return always
-    return [*always, *(_restore_point(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]
+        return fixed
+    return [*fixed, *(_list_checkpoint(each) for each in valid[:LISTED_CHECKPOINTS_MAX])]
 
 
-def list_templates() -> Sequence[ResourceTemplate]:
+def list_templates() -> list[ResourceTemplate]:
     """The forms of URI that take an id."""
-    return [
-        ResourceTemplate(
-            uri_template=each.uri,
-            name=each.name,
-            title=each.title,
-            description=each.description,
-            mime_type=each.mime_type,
-            annotations=each.annotations,
-        )
-        for each in TEMPLATES
-    ]
+    return [ResourceTemplate(uri_template=each.uri, **each.listing()) for each in TEMPLATES]
 
 
-def _restore_point(known: Checkpoint) -> Resource:
-    phase = "" if known.phase is None else f"Phase {known.phase}: "
-    title = cut(f"{phase}{' '.join(known.summary.split())}", _TITLE_CHARS_MAX)
+def _list_checkpoint(checkpoint: Checkpoint) -> Resource:
+    phase = "" if checkpoint.phase is None else f"Phase {checkpoint.phase}: "
     return Resource(
-        uri=CHECKPOINT.replace("{id}", quote(known.id)),
-        name=known.id,
-        title=title,
+        uri=CHECKPOINT.replace("{id}", quote(checkpoint.id)),
+        name=checkpoint.id,
+        title=cut(f"{phase}{' '.join(checkpoint.summary.split())}", _TITLE_CHARS_MAX),
         description="A checkpoint: its summary, what was decided, what a backtrack would hide.",
         mime_type="text/markdown",
         annotations=Annotations(
-            audience=["user", "assistant"], priority=0.3, last_modified=format_time(known.at)
+            audience=["user", "assistant"], priority=0.3, last_modified=format_time(checkpoint.at)
         ),
     )

@@ -6,7 +6,8 @@ A new tool is a function here and a line in `default_tools` or `toolset`.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.elicitation import (
@@ -25,7 +26,7 @@ from memory_mcp import branches, memories, search, sessions, trust
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import BranchCreated, ConsolidationDraft, MovePreview, Skipped
+from memory_mcp.domain.outcomes import BranchCreated, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.record import Draft, Reach
 from memory_mcp.domain.search import Filters, SelectionOptions
@@ -37,33 +38,41 @@ from memory_mcp.render.outcomes import (
     render_hits,
     render_text,
 )
-from memory_mcp.server.calls import AnsweringTool, answer, make_tool, prose
+from memory_mcp.server.calls import MemoryTool, answer_fields, answer_text, bind_caller, make_tool
 from memory_mcp.server.elicitation import (
     Approval,
     BacktrackChoice,
-    DecisionMade,
     NotAsked,
     TrustChoice,
     ask_approval,
     ask_backtrack,
     ask_trust,
+)
+from memory_mcp.server.forms import (
+    SEVERAL,
+    DecisionForm,
+    assume_utc,
     make_closeout,
-    workspace_for,
+    make_consolidation,
 )
 
-GivenKind = Literal[
+NewKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
 ]
-HappenedKind = Literal["checkpoint", "closeout", "summary", "episode"]
-AnyKind = Literal[GivenKind, HappenedKind]
+AnyKind = Literal[NewKind, "checkpoint", "closeout", "summary", "episode"]
 """One list of names: a union would cost every session two."""
-Rs = Context[Workspace]
+Request = Context[Workspace]
 
 REMINDER: Final = (
     "Much was stored without a restore point: if a piece of work is done, call checkpoint; if not, "
     "consolidate."
 )
-"""What receipts say where no hook says it."""
+"""What receipts say now and then, where no hook says it."""
+
+
+def about(text: str) -> Any:
+    """Describe an argument to the model."""
+    return Field(description=text)
 
 
 class Metadata(InputForm):
@@ -81,61 +90,57 @@ class Metadata(InputForm):
 
 async def add_memory(
     *,
-    content: Annotated[str, Field(description="One self-contained statement, ≤ 8000 characters")],
-    ctx: Rs,
+    content: Annotated[str, about("One self-contained statement, ≤ 8000 characters")],
+    ctx: Request,
     metadata: Metadata | None = None,
-    kind: GivenKind = "fact",
-    scope: Annotated[
-        Literal["project", "user"], Field(description="user: holds in every project")
-    ] = "project",
-    supersedes: Annotated[
-        list[str] | None, Field(description="memoryIds that this replaces")
-    ] = None,
+    kind: NewKind = "fact",
+    scope: Annotated[Literal["project", "user"], about("user: holds in every project")] = "project",
+    supersedes: Annotated[list[str] | None, about("memoryIds that this replaces")] = None,
     phase: int | None = None,
-    gate: Annotated[bool, Field(description="store it only if it is worth keeping")] = False,
+    gate: Annotated[bool, about("store it only if it is worth keeping")] = False,
 ) -> CallToolResult:
     """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
 
     preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
     Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
     """
-    about = metadata or Metadata()
+    data = metadata or Metadata()
     draft = Draft(
         content=content,
         kind=kind,
-        title=about.title,
-        category=about.category,
-        tags=tuple(about.tags),
-        importance=about.importance,
-        pinned=about.pinned,
-        expires_at=_aware(about.expires_at),
+        title=data.title,
+        category=data.category,
+        tags=tuple(data.tags),
+        importance=data.importance,
+        pinned=data.pinned,
+        expires_at=assume_utc(data.expires_at),
         phase=phase,
         supersedes=tuple(supersedes or ()),
         reach=scope,
     )
-    workspace = workspace_for(ctx)
-    return _receipt(
+    workspace = bind_caller(ctx)
+    return _answer_write(
         workspace, render_fields(await memories.add_memory(workspace, draft, gate=gate))
     )
 
 
 async def search_memories(
     *,
-    ctx: Rs,
-    query: Annotated[str, Field(description="empty: the newest")] = "",
-    limit: Annotated[int, Field(description="1-10")] = RESULTS_DEFAULT,
+    ctx: Request,
+    query: Annotated[str, about("empty: the newest")] = "",
+    limit: Annotated[int, about("1-10")] = RESULTS_DEFAULT,
     category: str = "",
-    tags: Annotated[list[str] | None, Field(description="all must match")] = None,
-    key: Annotated[str, Field(description="user:preferences:name or user:*")] = "",
+    tags: Annotated[list[str] | None, about("all must match")] = None,
+    key: Annotated[str, about("user:preferences:name or user:*")] = "",
     kind: AnyKind | None = None,
     phase: int | None = None,
-    scope: Annotated[Reach | None, Field(description="default: both")] = None,
-    branch: Annotated[str, Field(description="written on it")] = "",
+    scope: Annotated[Reach | None, about("default: both")] = None,
+    branch: Annotated[str, about("written on it")] = "",
     since: datetime | None = None,
     until: datetime | None = None,
-    min_score: Annotated[float, Field(description="0.5: more likely relevant than not")] = 0.0,
-    diverse: Annotated[bool, Field(description="leave out near twins")] = False,
-    why: Annotated[bool, Field(description="show each score's parts")] = False,
+    min_score: Annotated[float, about("0.5: more likely relevant than not")] = 0.0,
+    diverse: Annotated[bool, about("leave out near twins")] = False,
+    why: Annotated[bool, about("show each score's parts")] = False,
 ) -> CallToolResult:
     """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
 
@@ -150,135 +155,125 @@ async def search_memories(
         phase=phase,
         branch=BranchName(branch) if branch else None,
         reach=scope,
-        since=_aware(since),
-        until=_aware(until),
+        since=assume_utc(since),
+        until=assume_utc(until),
     )
     wish = SelectionOptions(min_score=min_score, diverse=diverse)
-    found = await search.search_memories(workspace_for(ctx), query, filters, limit, wish)
-    return answer(render_hits(found, why=why, keys=bool(key)))
+    found = await search.search_memories(bind_caller(ctx), query, filters, limit, wish)
+    return answer_fields(render_hits(found, why=why, keys=bool(key)))
 
 
 async def memory_context(
     *,
-    ctx: Rs,
-    task: Annotated[str, Field(description="What you are about to do")] = "",
+    ctx: Request,
+    task: Annotated[str, about("What you are about to do")] = "",
     budget_tokens: int | None = None,
     since: Annotated[
-        str, Field(description="Only what changed: since=… of an earlier context, or a time")
+        str, about("Only what changed: since=… of an earlier context, or a time")
     ] = "",
 ) -> CallToolResult:
     """What matters now, within a token budget. Call it first in a session.
 
     Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
-    return prose(
-        render_text(await sessions.memory_context(workspace_for(ctx), task, budget_tokens, since))
+    return answer_text(
+        render_text(await sessions.memory_context(bind_caller(ctx), task, budget_tokens, since))
     )
 
 
 async def update_memory(
     *,
     memory_id: str,
-    content: Annotated[str, Field(description="The whole new text")],
-    ctx: Rs,
+    content: Annotated[str, about("The whole new text")],
+    ctx: Request,
     title: str = "",
-    reason: Annotated[str, Field(description="Why the old text is wrong")] = "",
+    reason: Annotated[str, about("Why the old text is wrong")] = "",
 ) -> CallToolResult:
     """Correct a memory: the new text replaces the old one."""
-    workspace = workspace_for(ctx)
+    workspace = bind_caller(ctx)
     outcome = await memories.update_memory(workspace, memory_id, content, title, reason)
-    return _receipt(workspace, render_fields(outcome))
+    return _answer_write(workspace, render_fields(outcome))
 
 
 async def forget_memory(
     *,
     memory_id: str,
-    ctx: Rs,
+    ctx: Request,
     mode: Annotated[
-        Literal["erase", "hide"], Field(description="hide: it no longer holds, but keep it")
+        Literal["erase", "hide"], about("hide: it no longer holds, but keep it")
     ] = "erase",
-    reason: Annotated[str, Field(description="Why it is wrong, if it is")] = "",
+    reason: Annotated[str, about("Why it is wrong, if it is")] = "",
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
-    workspace = workspace_for(ctx)
+    workspace = bind_caller(ctx)
     outcome = await memories.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
-    return _receipt(workspace, render_fields(outcome))
+    return _answer_write(workspace, render_fields(outcome))
 
 
-def _receipt(workspace: Workspace, fields: Mapping[str, Any]) -> CallToolResult:
-    """What came of a call that writes; every now and then with a reminder to sum up."""
+def _answer_write(workspace: Workspace, fields: Mapping[str, Any]) -> CallToolResult:
+    """The receipt of a write; every now and then with a reminder to sum up."""
     interval = workspace.policy.opening.interval if workspace.policy.reminds else 0
     if fields.get("success", True) and interval:
         written = workspace.conversations.wrote(workspace.caller.conversation)
         if written and written % interval == 0:
-            return answer({**fields, "reminder": REMINDER})
-    return answer(fields)
+            return answer_fields({**fields, "reminder": REMINDER})
+    return answer_fields(fields)
 
 
-def _aware(at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
-
-
-def _as_text(given: object) -> object:
-    """A phase as it is written; some clients know no whole numbers."""
-    if isinstance(given, float) and given.is_integer():
-        return str(int(given))
-    return str(given) if isinstance(given, int) else given
+def _phase_as_text(value: object) -> object:
+    """A phase as it is written; some clients send whole numbers as floats."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, int) else value
 
 
 # exactly `str` to the SDK, which would parse "null" or "[1]" for any other type
 Target = Annotated[
     str,
-    BeforeValidator(_as_text),
+    BeforeValidator(_phase_as_text),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-    Field(description="checkpoint id, phase, left line, or 'start'"),
+    about("checkpoint id, phase, left line, or 'start'"),
 ]
 
 
-# one is given bare as often as in a list; the schema need not say so
-Several = BeforeValidator(lambda given: [given] if isinstance(given, str | dict) else given)
-
-
 async def memory_head(
-    *, ctx: Rs, answered: Annotated[ElicitationResult[TrustChoice | NotAsked], Resolve(ask_trust)]
+    *,
+    ctx: Request,
+    user_choice: Annotated[ElicitationResult[TrustChoice | NotAsked], Resolve(ask_trust)],
 ) -> CallToolResult:
     """Where the project stands.
 
     Phase, checkpoints and what a backtrack to each would hide, approvals pending, lines to restore.
     """
-    workspace = workspace_for(ctx)
-    match answered:
+    workspace = bind_caller(ctx)
+    match user_choice:
         case AcceptedElicitation(data=NotAsked()):
             pass
         case AcceptedElicitation(data=TrustChoice(choice="trust")):
             await trust.trust_project(workspace)
         case _:
             trust.note_trust_declined(workspace)
-    return prose(render_text(await branches.report_head(workspace)))
+    return answer_text(render_text(await branches.report_head(workspace)))
 
 
 async def checkpoint(
     *,
-    ctx: Rs,
-    answered: Annotated[ElicitationResult[Approval | NotAsked], Resolve(ask_approval)],
-    summary: Annotated[str, Field(description="What was reached and decided")] = "",
+    ctx: Request,
+    user_choice: Annotated[ElicitationResult[Approval | NotAsked], Resolve(ask_approval)],
+    summary: Annotated[str, about("What was reached and decided")] = "",
     phase: int | None = None,
     decisions: Annotated[
-        Sequence[DecisionMade],
-        Several,
-        Field(description="Decided in it, worth recalling, with why"),
+        Sequence[DecisionForm], SEVERAL, about("Decided in it, worth recalling, with why")
     ] = (),
-    artifacts: Annotated[Sequence[str], Several, Field(description="Files and results made")] = (),
-    issues: Annotated[Sequence[str], Several, Field(description="Still open")] = (),
-    agents: Annotated[Sequence[str], Several, Field(description="Who took part")] = (),
-    pending: Annotated[str, Field(description="Decide this pending checkpoint instead")] = "",
-    decision: Annotated[
-        Literal["save", "edit", "skip", ""], Field(description="The user's word on it")
-    ] = "",
-    again: Annotated[bool, Field(description="Seal a phase sealed before")] = False,
+    artifacts: Annotated[Sequence[str], SEVERAL, about("Files and results made")] = (),
+    issues: Annotated[Sequence[str], SEVERAL, about("Still open")] = (),
+    agents: Annotated[Sequence[str], SEVERAL, about("Who took part")] = (),
+    pending: Annotated[str, about("Decide this pending checkpoint instead")] = "",
+    decision: Annotated[Literal["save", "edit", "skip", ""], about("The user's word on it")] = "",
+    again: Annotated[bool, about("Seal a phase sealed before")] = False,
 ) -> CallToolResult:
     """Seal a restore point when a phase or a piece of work is done. The user approves it."""
-    workspace = workspace_for(ctx)
+    workspace = bind_caller(ctx)
     if bool(pending) != bool(decision):
         raise InvalidRequestError(
             "pending and decision go together: pending names the checkpoint, decision is what the "
@@ -291,29 +286,33 @@ async def checkpoint(
             "pending one is stored already; add what is new with add_memory."
         )
     if pending and decision:
-        return answer(
+        return answer_fields(
             render_fields(
                 await branches.decide_checkpoint(workspace, pending, decision, summary, again=again)
             )
         )
-    approval, summary = _read_approval(answered, summary, auto=workspace.policy.approval == "auto")
+    approval, summary = _read_approval(
+        user_choice, summary, auto=workspace.policy.approval == "auto"
+    )
     if approval == "skipped":
-        return answer({"success": True, "status": approval, "message": "Skipped by the user."})
+        return answer_fields(
+            {"success": True, "status": approval, "message": "Skipped by the user."}
+        )
     sealed = await branches.checkpoint(
         workspace, summary, phase, again=again, approval=approval, closeout=closeout
     )
     workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer(render_fields(sealed))
+    return answer_fields(render_fields(sealed))
 
 
 def _read_approval(
-    answered: ElicitationResult[Approval | NotAsked], summary: str, *, auto: bool
+    user_choice: ElicitationResult[Approval | NotAsked], summary: str, *, auto: bool
 ) -> tuple[RecordApproval, str]:
     """What the user's answer means for the checkpoint, and the summary to seal it with.
 
     A summary that was changed counts, whether or not edit was chosen as well.
     """
-    match answered:
+    match user_choice:
         case AcceptedElicitation(data=Approval(decision="skip")) | DeclinedElicitation():
             return "skipped", summary
         case AcceptedElicitation(data=Approval(decision=decision, summary=edited)):
@@ -330,27 +329,24 @@ def _read_approval(
 async def backtrack(
     *,
     to: Target,
-    ctx: Rs,
-    answered: Annotated[ElicitationResult[BacktrackChoice | NotAsked], Resolve(ask_backtrack)],
+    ctx: Request,
+    user_choice: Annotated[ElicitationResult[BacktrackChoice | NotAsked], Resolve(ask_backtrack)],
     mode: Annotated[
-        Literal["continue", "forget", "abort", ""],
-        Field(description="The user's choice; leave out to ask"),
+        Literal["continue", "forget", "abort", ""], about("The user's choice; leave out to ask")
     ] = "",
-    lesson: Annotated[
-        str, Field(description="What was tried and why it failed; kept for good")
-    ] = "",
-    confirm: Annotated[str, Field(description="Token of the earlier answer")] = "",
+    lesson: Annotated[str, about("What was tried and why it failed; kept for good")] = "",
+    confirm: Annotated[str, about("Token of the earlier answer")] = "",
 ) -> CallToolResult:
     """Go back to a checkpoint or phase when the user gives up what came after it.
 
     That is no longer recalled anywhere. Naming an invalidated checkpoint or a left line restores
     it.
     """
-    workspace = workspace_for(ctx)
+    workspace = bind_caller(ctx)
     choice, token = mode, confirm
-    match answered:
-        case AcceptedElicitation(data=BacktrackChoice(choice=chosen) as given):
-            choice, token = chosen, given.asked_about
+    match user_choice:
+        case AcceptedElicitation(data=BacktrackChoice(choice=chosen) as form):
+            choice, token = chosen, form.token
         case DeclinedElicitation():
             choice = "abort"
         case AcceptedElicitation() | CancelledElicitation():
@@ -363,40 +359,43 @@ async def backtrack(
     fields = render_fields(outcome)
     if lesson.strip() and isinstance(outcome, MovePreview):
         fields["message"] += " Give the lesson again with it."
-    return answer(fields)
+    return answer_fields(fields)
 
 
 async def switch_branch(
     *,
     name: str,
-    ctx: Rs,
+    ctx: Request,
     create: bool = False,
-    at: Annotated[str, Field(description="checkpoint or phase to begin at; empty: here")] = "",
+    at: Annotated[str, about("checkpoint or phase to begin at; empty: here")] = "",
 ) -> CallToolResult:
     """Put this session on another branch of the memory, or begin one."""
-    workspace = workspace_for(ctx)
-    match await (
+    workspace = bind_caller(ctx)
+    outcome = await (
         branches.fork_branch(workspace, name, at)
         if create
         else branches.switch_branch(workspace, name)
-    ):
+    )
+    match outcome:
         case BranchCreated(branch, begun):
             conversation = workspace.caller.conversation
             if conversation is None:
-                return answer(_left_where_it_is(branch, begun, created=create))
+                return answer_fields(_sessionless_fields(branch, begun, created=create))
             workspace.conversations.put_on(conversation, branch)
             await sessions.note_branch(workspace.at(branch))
             message = f"This session is on branch {branch} now."
-            return answer({"success": True, "branch": branch, "at": begun, "message": message})
+            return answer_fields(
+                {"success": True, "branch": branch, "at": begun, "message": message}
+            )
         case Skipped(reason):
-            return answer({"success": False, "message": reason})
+            return answer_fields({"success": False, "message": reason})
 
 
-def _left_where_it_is(branch: str, begun: str | None, *, created: bool) -> dict[str, Any]:
+def _sessionless_fields(branch: str, begun: str | None, *, created: bool) -> dict[str, Any]:
     """The answer to a client whose requests belong to no session that could be on a branch."""
-    what = f"Branch {branch} is there now, but" if created else "Nothing was changed:"
+    result = f"Branch {branch} is there now, but" if created else "Nothing was changed:"
     message = (
-        f"{what} this client keeps no session that could be put on it. Connect to the server's "
+        f"{result} this client keeps no session that could be put on it. Connect to the server's "
         f"address with ?branch={branch} to work there."
     )
     return {"success": created, "branch": branch, "at": begun, "message": message}
@@ -417,52 +416,48 @@ async def episodic_capture(
     turns: Annotated[
         list[Message],
         BeforeValidator(keep_spoken_messages),
-        Field(description="The last dozen messages, oldest first, without tool output"),
+        about("The last dozen messages, oldest first, without tool output"),
     ],
-    turn: Annotated[int, Field(description="Number of the last one in the session, from 1")],
-    ctx: Context[Workspace],
-    final: Annotated[bool, Field(description="The session ends here")] = False,
+    turn: Annotated[int, about("Number of the last one in the session, from 1")],
+    ctx: Request,
+    final: Annotated[bool, about("The session ends here")] = False,
 ) -> CallToolResult:
     """Write down what the last messages were about, as an episode.
 
     Call it now and then, and at the end: it sums up, leaves out small talk and what was recalled,
     and waits by itself if it is too early.
     """
-    given = [Turn(each.role, each.content, _aware(each.at)) for each in turns]
-    outcome = await sessions.capture_episode(workspace_for(ctx), given, turn, final=final)
-    return answer(render_fields(outcome))
+    messages = [Turn(each.role, each.content, assume_utc(each.at)) for each in turns]
+    outcome = await sessions.capture_episode(bind_caller(ctx), messages, turn, final=final)
+    return answer_fields(render_fields(outcome))
 
 
 async def consolidate(
     *,
-    ctx: Context[Workspace],
-    history_entry: Annotated[str, Field(description="What happened, as one paragraph")] = "",
-    memory_update: Annotated[str, Field(description="What is true now")] = "",
-    insights: Annotated[
-        str | list[str],
-        Field(description="All that was learnt"),
-    ] = "",
-    session_id: Annotated[str, Field(description="If not yours")] = "",
-    final: Annotated[bool, Field(description="It ends here")] = False,
+    ctx: Request,
+    history_entry: Annotated[str, about("What happened, as one paragraph")] = "",
+    memory_update: Annotated[str, about("What is true now")] = "",
+    insights: Annotated[str | list[str], about("All that was learnt")] = "",
+    session_id: Annotated[str, about("If not yours")] = "",
+    final: Annotated[bool, about("It ends here")] = False,
 ) -> CallToolResult:
     """Hand on what a later session needs, now and then and at the end.
 
     memory_update and insights replace this session's earlier ones. Without text it answers
     what was handed on last.
     """
-    texts = [insights] if isinstance(insights, str) else insights
-    given = ConsolidationDraft(
+    proposed = make_consolidation(
         history_entry=history_entry,
         memory_update=memory_update,
-        insights=tuple(text for text in texts if text.strip()),
-        session=session_id.strip(),
+        insights=insights,
+        session_id=session_id,
         final=final,
     )
-    workspace = workspace_for(ctx)
-    outcome = await sessions.consolidate(workspace, given)
-    if history_entry or memory_update or given.insights:
+    workspace = bind_caller(ctx)
+    outcome = await sessions.consolidate(workspace, proposed)
+    if history_entry or memory_update or proposed.insights:
         workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer(render_fields(outcome))
+    return answer_fields(render_fields(outcome))
 
 
 _LOG: Final = logging.getLogger("memory_mcp.hooks")
@@ -470,23 +465,23 @@ _LOG: Final = logging.getLogger("memory_mcp.hooks")
 
 async def prompt_context(
     *,
-    prompt: Annotated[str, Field(description="As the user typed it")],
-    session_id: Annotated[str, Field(description="The client's name for the session")] = "",
-    ctx: Context[Workspace],
+    prompt: Annotated[str, about("As the user typed it")],
+    session_id: Annotated[str, about("The client's name for the session")] = "",
+    ctx: Request,
 ) -> CallToolResult:
     """Called by hooks with each prompt, never by you: use search_memories or memory_context."""
-    said = ""
+    recalled = ""
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
-            said = await sessions.prompt_context(workspace_for(ctx), prompt, session_id)
+            recalled = await sessions.prompt_context(bind_caller(ctx), prompt, session_id)
     except MemoryMcpError as error:
         _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory
         _LOG.warning("nothing was recalled for a prompt", exc_info=True)
-    if not said:
-        return prose("{}")
-    context = {"hookEventName": "UserPromptSubmit", "additionalContext": said}
-    return prose(to_json({"hookSpecificOutput": context}).decode())
+    if not recalled:
+        return answer_text("{}")
+    context = {"hookEventName": "UserPromptSubmit", "additionalContext": recalled}
+    return answer_text(to_json({"hookSpecificOutput": context}).decode())
 
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -494,9 +489,10 @@ _ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 _ERASES = ToolAnnotations(destructive_hint=True, open_world_hint=False)
 
 
-def default_tools() -> list[AnsweringTool]:
-    """The tools every client gets."""
-    return [
+@cache
+def load_default_tools() -> tuple[MemoryTool, ...]:
+    """The tools every client gets. They keep no state, so all servers of a process share them."""
+    return (
         make_tool(add_memory, _ADDS),
         make_tool(search_memories, _READS),
         make_tool(memory_context, _READS, "prose"),
@@ -506,17 +502,18 @@ def default_tools() -> list[AnsweringTool]:
         make_tool(update_memory, _ADDS),
         make_tool(forget_memory, _ERASES),
         make_tool(consolidate, _ADDS),
-    ]
+    )
 
 
-def toolset(name: str) -> list[AnsweringTool]:
+@cache
+def load_toolset(name: str) -> tuple[MemoryTool, ...]:
     """The tools of a further toolset."""
     match name:
         case "branches":
-            return [make_tool(switch_branch, _ADDS)]
+            return (make_tool(switch_branch, _ADDS),)
         case "session":
-            return [make_tool(episodic_capture, _ADDS)]
+            return (make_tool(episodic_capture, _ADDS),)
         case "hooks":
-            return [make_tool(prompt_context, _READS, "prose")]
+            return (make_tool(prompt_context, _READS, "prose"),)
         case _:
             raise AssertionError(name)  # the settings know the toolsets

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import aiosqlite
 
-from memory_mcp.cli.show import printable
+from memory_mcp.cli.output import make_printable
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.limits import (
@@ -247,7 +247,9 @@ class Database:
             case sqlite3.SQLITE_ERROR if not _means_damage(error):
                 return error  # a mistake in our statement: another file would not help
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
-                return self._spec.damaged(f"{self.path} cannot be read ({printable(str(error))}).")
+                return self._spec.damaged(
+                    f"{self.path} cannot be read ({make_printable(str(error))})."
+                )
             case sqlite3.SQLITE_INTERRUPT:
                 return self._spec.damaged(
                     f"{self.path} did not answer within {STATEMENT_SECONDS_MAX:.0f} s."

@@ -20,6 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.shutdown import interruptible
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+Fields = Mapping[str, Any]
+Choice = TypeVar("Choice", bound=str)
+
 _UNREADABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -29,12 +35,12 @@ _UNREADABLE: Final = re.compile(
 )
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     r"""The text with what cannot be read as an escape: `\x1b`, `\u202e`."""
     return _UNREADABLE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
-def readable_json(text: str) -> str:
+def make_printable_json(text: str) -> str:
     """JSON that means the same, with what cannot be read escaped as JSON does it."""
     return _UNREADABLE.sub(
         # line ends between the values are JSON's own
@@ -43,28 +49,25 @@ def readable_json(text: str) -> str:
     )
 
 
-def say(text: str, *, to: TextIO | None = None) -> None:
-    """Write a line of words."""
+def print_line(text: str, *, to: TextIO | None = None) -> None:
+    """Print words and a line end."""
     stream = to or sys.stdout
-    stream.write(f"{printable(text)}\n")
+    stream.write(f"{make_printable(text)}\n")
     stream.flush()
 
 
-def say_json(value: object) -> None:
-    """Write a value for a program."""
-    say_line = readable_json(json.dumps(value, ensure_ascii=False, indent=2))
-    sys.stdout.write(f"{say_line}\n")
+def print_json(value: object) -> None:
+    """Print a value for a program."""
+    write_json(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n")
     sys.stdout.flush()
 
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
-
-Fields = Mapping[str, Any]
-Choice = TypeVar("Choice", bound=str)
+def write_json(text: str) -> None:
+    """Write a part of a JSON text to stdout, for what is too long to print at once."""
+    sys.stdout.write(make_printable_json(text))
 
 
-def _message(fields: Fields) -> str:
+def _message_text(fields: Fields) -> str:
     titles = "".join(f"\n- {title}" for title in fields.get("titles", ()))
     name = fields.get("memoryId") or fields.get("checkpointId")
     return f"{fields['message']}{titles}" + (f"\n{name}" if name else "")
@@ -72,47 +75,47 @@ def _message(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """An outcome as fields, and how a person reads it. A silent one has been shown already."""
+    """An outcome as fields, and how a person reads it. A silent one has been printed already."""
 
     fields: Fields
-    as_text: Callable[[Fields], str] = _message
+    as_text: Callable[[Fields], str] = _message_text
     silent: bool = False
 
 
-def speak_utf8() -> None:
+def use_utf8() -> None:
     """Text is UTF-8 on every platform, whatever the console's code page says."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    given: TextIO = sys.stdin
-    if isinstance(given, TextIOWrapper):  # a memory is stored as it came, or refused
-        given.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")
+    stdin: TextIO = sys.stdin
+    if isinstance(stdin, TextIOWrapper):  # a memory is stored as it came, or refused
+        stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")
 
 
-def show(shown: Output, *, as_json: bool) -> int:
-    """Print the outcome; 0 if it was a success, else 1."""
-    if shown.silent:
+def print_output(output: Output, *, as_json: bool) -> int:
+    """Print the outcome; the exit status is 0 if it was a success, else 1."""
+    if output.silent:
         pass
     elif as_json:
-        from memory_mcp.domain.json_input import drop_nulls  # noqa: PLC0415
+        from memory_mcp.domain.json_input import drop_nulls  # noqa: PLC0415  # imports pydantic
 
-        say_json(drop_nulls(shown.fields))
+        print_json(drop_nulls(output.fields))
     else:
-        say(shown.as_text(shown.fields))
-    return 0 if shown.fields["success"] else 1
+        print_line(output.as_text(output.fields))
+    return 0 if output.fields["success"] else 1
 
 
-def error(message: str, *, as_json: bool) -> int:
-    """Say what went wrong: as JSON on stdout for programs, on stderr for people."""
+def print_error(message: str, *, as_json: bool) -> int:
+    """Print what went wrong: as JSON to stdout for a program, to stderr for a person."""
     if as_json:
-        say_json({"success": False, "error": message})
+        print_json({"success": False, "error": message})
     else:
-        say(f"memory-mcp: {message}", to=sys.stderr)
+        print_line(f"memory-mcp: {message}", to=sys.stderr)
     return 1
 
 
-def is_closed_pipe(error: BaseException) -> bool:
-    """Whether all that happened is that nobody reads our output any more."""
+def silence_closed_pipe(error: BaseException) -> bool:
+    """Close stdout quietly if nobody reads it any more; False: something else went wrong."""
     if isinstance(error, BaseExceptionGroup):
         # rich leaves with SystemExit when the pipe is closed, a task group wraps that
         group = cast("BaseExceptionGroup[BaseException]", error)
@@ -123,31 +126,24 @@ def is_closed_pipe(error: BaseException) -> bool:
     return True
 
 
-def results(fields: Fields) -> str:
+def results_text(fields: Fields) -> str:
     """Search results, best first."""
     if "results" not in fields:
         return str(fields["message"])
-    lines = [_result(result) for result in fields["results"]]
+    lines = [_result_text(result) for result in fields["results"]]
     notes = [fields[name] for name in ("message", "degraded") if fields[name]]
     return "\n".join([*lines, *notes, f"({fields['mode']})"])
 
 
-def findings(fields: Fields) -> str:
-    """The doctor's findings, each with its next step."""
-    lines = [
-        f"{'mended' if f['repaired'] else f['severity']}: {f['what']}"
-        + ("" if f["repaired"] else f" {f['remedy']}")
-        for f in fields["findings"]
-    ]
-    proof = f"Search: {fields['search']}. {fields['proof']}".strip()
-    return "\n".join([*lines, proof, str(fields["message"])])
-
-
-def summarise_findings(found: int, mended: int) -> str:
-    """The doctor's last line."""
-    if not found:
-        return "Everything is as it must be."
-    return f"{found} finding(s), {mended} mended."
+def _result_text(result: Fields) -> str:
+    about = result["metadata"]
+    title = f"{about['title']}: " if about.get("title") else ""
+    names = [about[name] for name in ("kind", "category") if name in about]
+    places = [about[name] for name in ("key", "place") if name in about]
+    where = ", ".join([*names, *about.get("tags", ()), *places])
+    content = result["content"].replace("\n", "\n     ")
+    why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
+    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
 
 
 def can_ask() -> bool:
@@ -155,32 +151,26 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def ask(question: str, choices: tuple[Choice, ...]) -> Choice:
-    """The user's choice; anything else is asked again.
+def ask_choice(question: str, choices: tuple[Choice, ...]) -> Choice:
+    """Ask until the answer is one of the choices.
 
     Raises:
         KeyboardInterrupt: the user left the question by Ctrl-C.
         InvalidRequestError: the input ended.
     """
-    say(question)
+    print_line(question)
     try:
         with interruptible():
             while True:
-                given = input(f"[{'/'.join(choices)}] ").strip().lower()
+                answer = input(f"[{'/'.join(choices)}] ").strip().lower()
                 for choice in choices:
-                    if given == choice:
+                    if answer == choice:
                         return choice
     except EOFError:
         raise InvalidRequestError("No answer was given; nothing was changed.") from None
 
 
-def read_stdin() -> str:
-    """What is piped in, or typed to the end of input; Ctrl-C ends it."""
-    with interruptible():
-        return sys.stdin.read()
-
-
-def bar(*columns: "ProgressColumn") -> "Progress":
+def make_progress_bar(*columns: "ProgressColumn") -> "Progress":
     """A progress bar on stderr that goes away, and that leaves both streams to what is printed.
 
     Rich would print what goes to stdout itself: on the screen, wrapped, wherever stdout leads.
@@ -195,28 +185,11 @@ def bar(*columns: "ProgressColumn") -> "Progress":
 
 
 @contextmanager
-def progress(what: str, *, printing: bool = False) -> Generator[Callable[[int, int], None]]:
+def show_progress(what: str, *, printing: bool = False) -> Generator[Callable[[int, int], None]]:
     """A progress bar on a terminal; silence elsewhere, and where that terminal is `printing`."""
     if not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
         yield lambda _done, _total: None
         return
-    with bar() as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
-
-
-def _result(result: Fields) -> str:
-    about = result["metadata"]
-    title = f"{about['title']}: " if about.get("title") else ""
-    where = ", ".join(
-        [
-            about["kind"],
-            *([about["category"]] if "category" in about else []),
-            *about.get("tags", ()),
-            *([about["key"]] if "key" in about else []),
-            *([about["place"]] if "place" in about else []),
-        ]
-    )
-    content = result["content"].replace("\n", "\n     ")
-    why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
-    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
+    with make_progress_bar() as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,133 @@
+"""`memory-mcp head`, `checkpoint`, `backtrack` and `fork`."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Final, Literal
+
+from memory_mcp import branches
+from memory_mcp.cli import output
+from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.inputs import read_form
+from memory_mcp.cli.output import Output, ask_choice
+from memory_mcp.domain.outcomes import (
+    BranchCreated,
+    Closeout,
+    ClosingDecision,
+    MovePreview,
+    Skipped,
+)
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.outcomes import (
+    render_fields,
+    render_head,
+    render_head_fields,
+    render_preview,
+)
+from memory_mcp.server.forms import CloseoutForm, make_closeout
+
+_CHOICES: Final[tuple[branches.Choice, ...]] = ("continue", "forget", "abort")
+
+
+async def head(workspace: Workspace, _args: Namespace) -> Output | Skipped:
+    """Show where the project stands."""
+    report = await branches.report_head(workspace)
+    if isinstance(report, Skipped):
+        return report
+    return Output({"success": True, **render_head_fields(report)}, lambda _: render_head(report))
+
+
+async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
+    """Seal a restore point, or decide a pending one. Whoever types the command approves it."""
+    if args.decision and not args.pending:
+        raise InvalidRequestError(
+            f"--decision {args.decision} is about a checkpoint that is pending: name it with "
+            "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
+        )
+    if args.pending:
+        decided = await branches.decide_checkpoint(
+            workspace, args.pending, args.decision or "save", args.summary, again=args.again
+        )
+        return Output(render_fields(decided))
+    outcome = await branches.checkpoint(
+        workspace,
+        args.summary,
+        args.phase,
+        again=args.again,
+        approval="approved",
+        closeout=_read_closeout(args),
+    )
+    return Output(render_fields(outcome))
+
+
+def _read_closeout(args: Namespace) -> Closeout:
+    form = read_form(CloseoutForm, args.closeout) if args.closeout else CloseoutForm()
+    closeout = make_closeout(form.decisions, form.artifacts, form.issues, form.agents)
+    decided = [decision.partition("::") for decision in args.decided]
+    return Closeout(
+        decisions=(
+            *closeout.decisions,
+            *(ClosingDecision(text.strip(), why.strip()) for text, _, why in decided),
+        ),
+        artifacts=(*closeout.artifacts, *args.artifact),
+        issues=(*closeout.issues, *args.issue),
+        agents=(*closeout.agents, *args.agent),
+    )
+
+
+def _add_checkpoint_options(parser: ArgumentParser) -> None:
+    parser.add_argument("summary", nargs="?", default="", help="what was reached and decided")
+    parser.add_argument("--phase", type=int)
+    parser.add_argument("--again", action="store_true", help="seal a phase that is sealed already")
+    parser.add_argument("--pending", default="", metavar="ID", help="decide this one instead")
+    parser.add_argument("--decision", choices=("save", "edit", "skip"), default="")
+    parser.add_argument("--decided", action="append", default=[], metavar="'TEXT :: WHY'",
+                        help="a decision and its reason; may be repeated")  # fmt: skip
+    parser.add_argument("--artifact", action="append", default=[], help="a file or result made")
+    parser.add_argument("--issue", action="append", default=[], help="what is still open")
+    parser.add_argument("--agent", action="append", default=[], help="who took part")
+    parser.add_argument("--closeout", default="", metavar="JSON",
+                        help="all of these as one object; - reads it from stdin")  # fmt: skip
+
+
+async def backtrack(workspace: Workspace, args: Namespace) -> Output:
+    """Go back to a checkpoint or restore a left line; without a mode, ask or show a preview."""
+    choice: branches.Choice | Literal[""] = args.mode
+    token: str = args.confirm
+    if not choice:
+        preview = await branches.preview_backtrack(workspace, args.to)
+        if not isinstance(preview, MovePreview) or args.json or not output.can_ask():
+            return Output(render_fields(preview))
+        choice, token = ask_choice(render_preview(preview), _CHOICES), preview.token
+    outcome = await branches.backtrack(workspace, args.to, choice, lesson=args.lesson, token=token)
+    return Output(render_fields(outcome))
+
+
+def _add_backtrack_options(parser: ArgumentParser) -> None:
+    parser.add_argument("to", help="checkpoint id, phase, left line, or start")
+    parser.add_argument("--mode", choices=_CHOICES, default="",
+                        help="without it you are asked")  # fmt: skip
+    parser.add_argument("--lesson", default="", help="what was tried and why it failed")
+    parser.add_argument("--confirm", default="", metavar="TOKEN", help="only if nothing changed")
+
+
+async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Begin a branch, here or at a checkpoint."""
+    match await branches.fork_branch(workspace, args.name, args.at):
+        case BranchCreated(branch, at):
+            message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
+            return Output({"success": True, "branch": branch, "at": at, "message": message})
+        case Skipped() as skipped:
+            return skipped
+
+
+def _add_fork_options(parser: ArgumentParser) -> None:
+    parser.add_argument("name")
+    parser.add_argument("--at", default="", help="checkpoint or phase (else: here)")
+
+
+COMMANDS: Final = {
+    "head": Subcommand(in_workspace(head)),
+    "checkpoint": Subcommand(in_workspace(checkpoint), _add_checkpoint_options),
+    "backtrack": Subcommand(in_workspace(backtrack), _add_backtrack_options),
+    "fork": Subcommand(in_workspace(fork), _add_fork_options),
+}

@@ -1,0 +1,42 @@
+"""`memory-mcp serve`: serve MCP clients, over stdio or HTTP."""
+
+import gc
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import Final
+
+from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.output import Output
+from memory_mcp.config.settings import Settings, add_toolsets
+
+
+def serve(settings: Settings, args: Namespace) -> Output:
+    """Serve until the client goes away."""
+    settings = add_toolsets(settings, args.toolsets)
+    gc.disable()  # imports make much that stays and nothing to collect
+    from memory_mcp.server import main as server  # noqa: PLC0415  # imports the MCP SDK
+
+    gc.freeze()
+    gc.enable()
+    server.serve(settings, args.transport, args.host, args.port)
+    return Output({"success": True}, silent=True)
+
+
+def _add_serve_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--transport",
+        choices=("stdio", "sse", "streamable-http"),
+        default="stdio",
+        help="stdio (default); streamable-http is the HTTP one to choose, sse is the older one",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="this machine only (default 127.0.0.1)")
+    parser.add_argument("--port", type=_parse_port, default=8000, help="default 8000")
+    parser.add_argument("--toolsets", default="", help="further tools, e.g. branches")
+
+
+def _parse_port(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= len("65535") and int(text) < 1 << 16:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is no port; choose 1 to 65535 (0: any free one)")
+
+
+COMMANDS: Final = {"serve": Subcommand(serve, _add_serve_options)}
