@@ -24,7 +24,9 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
     StoreUnavailableError,
 )
+from memory_mcp.storage.supermemory import http
 from memory_mcp.storage.supermemory.client import Supermemory
+from memory_mcp.storage.supermemory.http import HttpClient
 
 pytestmark = pytest.mark.anyio
 
@@ -284,3 +286,23 @@ async def test_a_proxy_is_not_asked_for_this_machine(
         assert proxy.heard == []
 
     assert len(cloud.requests) == 1
+
+
+async def test_a_request_that_comes_as_the_client_opens_makes_no_second_one(
+    remote: Supermemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that is replaced is never closed, and its connection is left open."""
+    made: list[HttpClient] = []
+
+    class Counted(HttpClient):
+        def __init__(self, base_url: str, key: str) -> None:
+            super().__init__(base_url, key)
+            made.append(self)
+
+    monkeypatch.setattr(http, "HttpClient", Counted)
+    first = asyncio.create_task(remote.probe())
+    while not (opening := vars(remote)["_opening"]) or not opening.done():  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    await asyncio.gather(first, remote.probe())
+
+    assert len(made) == 1

@@ -255,9 +255,11 @@ _TOGETHER: Final = ("MEMORY_EMBEDDER", "MEMORY_LLM")
 _PREFIXES: Final = ("MEMORY_", "ATOMIC_MEMORY_", "EPISODIC_", "SUPERMEMORY_")
 
 
-def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+def read_settings(
+    environment: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+) -> Settings:
     """The settings of this process. A wrong one falls back by itself, and leaves a warning."""
-    environment = os.environ if environment is None else environment
+    environment = {**(os.environ if environment is None else environment), **(overrides or {})}
     warnings: list[str] = []
     fields: dict[str, Any] = {}
     skip: set[str] = set()

@@ -24,9 +24,9 @@ from typing import Any, Final
 
 import aiosqlite
 
-from memory_mcp.cli.output import make_printable
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import ANY_SETTING
+from memory_mcp.domain.fields import escape_unprintable
 from memory_mcp.domain.limits import (
     DATABASE_BYTES_MAX,
     INDEX_BUSY_SECONDS_MAX,
@@ -248,7 +248,7 @@ class Database:
                 return error  # a mistake in our statement: another file would not help
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
                 return self._spec.damaged(
-                    f"{self.path} cannot be read ({make_printable(str(error))})."
+                    f"{self.path} cannot be read ({escape_unprintable(str(error))})."
                 )
             case sqlite3.SQLITE_INTERRUPT:
                 return self._spec.damaged(

@@ -375,17 +375,21 @@ class Supermemory:
         http = self._http
         if http is None:
             if self._opening is None or self._opening.done():  # one question for all who wait
-                self._opening = asyncio.create_task(run_in_daemon_thread(self._open))
+                self._opening = asyncio.create_task(self._open())
             try:
                 http = await asyncio.shield(self._opening)
             except StoreUnavailableError as error:  # the keyring; its message says what to do
                 raise RemoteBlockedError(str(error)) from error
-            self._http = http
         return await http.ask(
             method, path, seconds=seconds, body=body, params=params, or_missing=or_missing
         )
 
-    def _open(self) -> "HttpClient":
+    async def _open(self) -> "HttpClient":
+        """Make the client and keep it in one step, so that no later caller makes another."""
+        self._http = await run_in_daemon_thread(self._make_http_client)
+        return self._http
+
+    def _make_http_client(self) -> "HttpClient":
         from memory_mcp.storage.supermemory.http import HttpClient  # noqa: PLC0415  # httpx
 
         return HttpClient(self._base_url, self._key())

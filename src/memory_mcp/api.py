@@ -1,0 +1,170 @@
+"""The Python API: the memory of a project, for programs.
+
+    async with Memory.open("path/to/project") as memory:
+        await memory.add_memory("Orders live in PostgreSQL because the reports join them.")
+        found = await memory.at("experiment").search_memories("where are orders stored?")
+
+The methods do what the tools of the same names do, and return their outcomes as values. They ask
+nobody: a program that needs a user's approval asks first. Bad input raises `InvalidRequestError`,
+whose message names the value, the choices and the next step.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+from memory_mcp import bootstrap, branches, memories, search, sessions
+from memory_mcp.build import open_workspace
+from memory_mcp.config.settings import read_settings
+from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.outcomes import (
+    AddOutcome,
+    BacktrackOutcome,
+    BranchCreated,
+    CheckpointOutcome,
+    HeadReport,
+    MemoryForgotten,
+    MovePreview,
+    SearchResults,
+    Skipped,
+)
+from memory_mcp.domain.record import Draft, Kind, Reach
+from memory_mcp.domain.search import Filters, SelectionOptions
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.block import Block
+from memory_mcp.text.drafts import check_branch
+
+_NO_FILTERS = Filters()
+_NO_OPTIONS = SelectionOptions()
+
+
+class Memory:
+    """The memory of one project, as one branch sees it. Get it from `Memory.open`."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        folder: str | os.PathLike[str] = ".",
+        settings: Mapping[str, str] | None = None,
+    ) -> AsyncGenerator["Memory"]:
+        """Open the memory of the project that holds `folder`; it is closed at the end.
+
+        `settings` are named as in the environment (`MEMORY_PROVIDER`, …) and go before it.
+
+        Raises:
+            InvalidRequestError: `folder` is no folder.
+        """
+        if not os.path.isdir(folder):  # noqa: ASYNC240, PTH112  # once, before there is any work
+            raise InvalidRequestError(f"{str(folder)!r} is no folder. Name one that exists.")
+        values = read_settings(overrides=settings)
+        async with open_workspace(values, start=Path(folder)) as built:
+            yield cls(built.workspace)
+            await bootstrap.render_if_stale(built.workspace)
+
+    @property
+    def branch(self) -> str:
+        """The branch that this value reads and writes."""
+        return self._workspace.caller.branch
+
+    def at(self, branch: str) -> "Memory":
+        """The same memory as another branch sees it. Nobody is moved by this.
+
+        Raises:
+            InvalidRequestError: no branch can have this name.
+        """
+        return Memory(self._workspace.at(check_branch(branch)))
+
+    async def add_memory(  # the fields of a memory
+        self,
+        content: str,
+        *,
+        kind: Kind = "fact",
+        title: str = "",
+        category: str = "",
+        tags: Sequence[str] = (),
+        importance: int = IMPORTANCE_DEFAULT,
+        pinned: bool = False,
+        expires_at: datetime | None = None,
+        phase: int | None = None,
+        supersedes: Sequence[str] = (),
+        scope: Reach = "project",
+    ) -> AddOutcome:
+        """Remember one self-contained statement of at most 8,000 characters."""
+        draft = Draft(
+            content=content,
+            kind=kind,
+            title=title,
+            category=category,
+            tags=tuple(tags),
+            importance=importance,
+            pinned=pinned,
+            expires_at=expires_at,
+            phase=phase,
+            supersedes=tuple(supersedes),
+            reach=scope,
+        )
+        return await memories.add_memory(self._workspace, draft)
+
+    async def search_memories(
+        self,
+        query: str = "",
+        limit: int = RESULTS_DEFAULT,
+        filters: Filters = _NO_FILTERS,
+        options: SelectionOptions = _NO_OPTIONS,
+    ) -> SearchResults | Skipped:
+        """The visible memories that match best, at most ten; without a query, the newest."""
+        return await search.search_memories(self._workspace, query, filters, limit, options)
+
+    async def memory_context(
+        self, task: str = "", budget_tokens: int | None = None
+    ) -> Block | Skipped:
+        """What matters now, or for the task, within the budget (characters / 4)."""
+        return await sessions.memory_context(self._workspace, task, budget_tokens)
+
+    async def memory_head(self) -> HeadReport | Skipped:
+        """Where the project stands: checkpoints, branches, left lines."""
+        return await branches.report_head(self._workspace)
+
+    async def update_memory(
+        self, memory_id: str, content: str, *, title: str = "", reason: str = ""
+    ) -> AddOutcome:
+        """Replace what a memory says. A backtrack brings the old text back."""
+        return await memories.update_memory(self._workspace, memory_id, content, title, reason)
+
+    async def forget_memory(
+        self, memory_id: str, *, reason: str = "", erase: bool = True
+    ) -> MemoryForgotten | Skipped:
+        """Erase a memory everywhere and for good, or (`erase=False`) hide it from here on."""
+        return await memories.forget_memory(self._workspace, memory_id, reason, erase=erase)
+
+    async def checkpoint(
+        self, summary: str, phase: int | None = None, *, again: bool = False
+    ) -> CheckpointOutcome:
+        """Seal everything up to here as a restore point. `again` seals a phase once more."""
+        return await branches.checkpoint(
+            self._workspace, summary, phase, again=again, approval="approved"
+        )
+
+    async def preview_backtrack(self, to: str) -> MovePreview | Skipped:
+        """What going to this checkpoint, phase or left line would hide. Moves nothing."""
+        return await branches.preview_backtrack(self._workspace, to)
+
+    async def backtrack(
+        self, to: str, mode: branches.Choice = "continue", *, lesson: str = ""
+    ) -> BacktrackOutcome:
+        """Go back to a checkpoint or phase, or restore a left line.
+
+        `continue` hides what came after; `forget` also erases it everywhere.
+        """
+        return await branches.backtrack(self._workspace, to, mode, lesson=lesson)
+
+    async def fork(self, branch: str, at: str = "") -> BranchCreated | Skipped:
+        """Begin a branch at a checkpoint, or here. Use `at(branch)` to work on it."""
+        return await branches.fork_branch(self._workspace, branch, at)

@@ -1,0 +1,93 @@
+"""The Python API: what a program does without a server."""
+
+from pathlib import Path
+
+import pytest
+
+from memory_mcp import Memory
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded, SearchResults
+from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, str]:
+    return {"MEMORY_HOME": str(tmp_path / "home"), "MEMORY_EMBEDDER": "none"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "shop"
+    made.mkdir()
+    return made
+
+
+async def find(memory: Memory, query: str) -> list[str]:
+    found = await memory.search_memories(query)
+    assert isinstance(found, SearchResults)
+    return [hit.record.content for hit in found.hits]
+
+
+async def test_a_program_goes_back_and_what_it_learnt_since_is_hidden(
+    folder: Path, settings: dict[str, str]
+) -> None:
+    """The story of the project, in a dozen lines of Python."""
+    async with Memory.open(folder, settings) as memory:
+        await memory.add_memory("Orders are stored in PostgreSQL.", kind="decision")
+        assert isinstance(await memory.checkpoint("storage chosen", 1), CheckpointSaved)
+        await memory.add_memory("Orders are cached in Redis.")
+
+        assert isinstance(await memory.backtrack("phase 1"), Backtracked)
+
+    async with Memory.open(folder, settings) as memory:
+        assert await find(memory, "orders") == ["Orders are stored in PostgreSQL."]
+
+
+async def test_two_branches_are_written_in_turn_and_nobody_is_moved(
+    folder: Path, settings: dict[str, str]
+) -> None:
+    """A program that searches a tree writes to many branches at once."""
+    async with Memory.open(folder, settings) as memory:
+        await memory.add_memory("The root knows apples.")
+        await memory.fork("left")
+        await memory.fork("right")
+        left, right = memory.at("left"), memory.at("right")
+        for number in range(3):
+            await left.add_memory(f"Left pear number {number} weighs {number * 7 + 100} grams.")
+            await right.add_memory(f"Right plum number {number} weighs {number * 5 + 30} grams.")
+
+        assert (memory.branch, left.branch, right.branch) == ("main", "left", "right")
+        assert len(await find(left, "pear")) == len(await find(right, "plum")) == 3
+        assert (
+            await find(left, "plum")
+            == await find(right, "pear")
+            == await find(memory, "pear")
+            == []
+        )
+        assert await find(right, "apples") == ["The root knows apples."]
+
+
+async def test_a_correction_and_a_forget_by_id(folder: Path, settings: dict[str, str]) -> None:
+    """What an outcome names can be handed to the next call."""
+    async with Memory.open(folder, settings) as memory:
+        added = await memory.add_memory("Standup is at nine.")
+        assert isinstance(added, MemoryAdded)
+        newer = await memory.update_memory(added.record.id, "Standup is at ten.")
+        assert isinstance(newer, MemoryAdded)
+        assert await find(memory, "standup") == ["Standup is at ten."]
+
+        await memory.forget_memory(newer.record.id)
+        assert "Standup is at ten." not in await find(memory, "standup")
+
+
+async def test_bad_input_names_the_value(folder: Path, settings: dict[str, str]) -> None:
+    """A program's author reads the message."""
+    with pytest.raises(InvalidRequestError, match="'nowhere/at all' is no folder"):
+        async with Memory.open("nowhere/at all", settings):
+            pass
+    async with Memory.open(folder, settings) as memory:
+        with pytest.raises(UnknownTargetError, match="experiment"):
+            await memory.at("experiment").add_memory("Nobody began this branch.")
+        with pytest.raises(InvalidRequestError, match="two words"):
+            memory.at("two words")
