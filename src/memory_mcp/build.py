@@ -143,25 +143,29 @@ def build_workspace(
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
         caller=Caller(places.scope, check_branch(settings.branch)),
-        policy=Policy(
-            enabled=settings.enabled,
-            meta=settings.meta or bool(places.lost),
-            lost=bool(places.lost) or settings.lost,
-            approval=settings.approval,
-            phase=settings.phase,
-            warnings=_collect_warnings(settings, places, source),
-            reminds="hooks" not in settings.toolsets,  # else the hooks do
-            weights=settings.weights,
-            secrets=settings.secrets,
-            merging=settings.merging,
-            episode_settings=settings.episode_settings,
-            opening=settings.opening,
-        ),
+        policy=_build_policy(settings, places, source),
         conversations=Conversations(check_branch(settings.branch)),
         language=build_language_model(settings),
     )
     return BuiltWorkspace(
         workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled
+    )
+
+
+def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource) -> Policy:
+    return Policy(
+        enabled=settings.enabled,
+        meta=settings.meta or bool(places.lost),
+        lost=bool(places.lost) or settings.lost,
+        approval=settings.approval,
+        phase=settings.phase,
+        warnings=_collect_warnings(settings, places, source),
+        reminds="hooks" not in settings.toolsets,  # else the hooks do
+        weights=settings.weights,
+        secrets=settings.secrets,
+        merging=settings.merging,
+        episode_settings=settings.episode_settings,
+        opening=settings.opening,
     )
 
 

@@ -24,9 +24,7 @@ class WithoutFileSync(Disk):
     """Trusts that what was written will reach the disk by itself."""
 
     @contextmanager
-    def _written_through(
-        self, path: Path, access: Access | None
-    ) -> Generator[Callable[[bytes], None]]:
+    def _temporary(self, path: Path, access: Access | None) -> Generator[Callable[[bytes], None]]:
         assert access is None
         with path.open("wb") as file:
 

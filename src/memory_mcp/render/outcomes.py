@@ -436,7 +436,7 @@ def render_import(done: ImportReport) -> Fields:
         erases=done.erases,
         hides=done.hides,
         replaces=done.replaces,
-        affected={name: list(titles) for name, titles in done.affected.items()},
+        touched={name: list(titles) for name, titles in done.affected.items()},
         reasons=[
             {"reason": reason, "items": len(items), "examples": items[:_EXAMPLES_MAX]}
             for reason, items in sorted(reasons.items(), key=lambda pair: -len(pair[1]))
