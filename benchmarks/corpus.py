@@ -105,11 +105,11 @@ class Corpus:
         own = self._domains[domain]
         found: list[str] = []
         for source in chance.choices((0, 1, 2, 3), (0.4, 0.2, 0.06, 0.34), k=count):
-            pool = (self._function_words, own, self._everywhere)[source] if source < 3 else None
-            if pool is None:
+            bank = (self._function_words, own, self._everywhere)[source] if source < 3 else None
+            if bank is None:
                 found.extend(chance.choices(self._rare, cum_weights=self._rare_weights))
             else:  # squared: the first words of a list come more often than the last
-                found.append(pool[int(chance.random() ** 2 * len(pool))])
+                found.append(bank[int(chance.random() ** 2 * len(bank))])
         return found
 
     def _telling(self, domain: list[str]) -> str:

@@ -25,8 +25,8 @@ _ADDS: Final = 100
 async def measure_writers(folder: Path) -> Table:
     """4 processes, 100 adds each, at the same time; then a look with other eyes."""
     begin = time.perf_counter()
-    with ThreadPoolExecutor(_PROCESSES) as pool:
-        runs = list(pool.map(partial(_write, folder), range(_PROCESSES)))
+    with ThreadPoolExecutor(_PROCESSES) as bank:
+        runs = list(bank.map(partial(_write, folder), range(_PROCESSES)))
     whole = time.perf_counter() - begin
     acknowledged = [RecordId(id_) for ids, _ in runs for id_ in ids]
     taken = [took for _, times in runs for took in times]

@@ -23,7 +23,7 @@ from wire import SERVER, Wire, started
 from memory_mcp import maintenance
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.search import Filters, PassageVectors
-from memory_mcp.engine.workspace import Pool, SemanticIndex
+from memory_mcp.engine.workspace import MemoryBank, SemanticIndex
 from memory_mcp.search import search_memories
 
 __all__ = ["measure_meaning"]
@@ -65,8 +65,8 @@ async def _encoded(folder: Path, size: int, model_home: Path) -> AsyncGenerator[
     async with open_workspace(settings_in(folder, embedder=_MODEL)) as built:
         if await maintenance.count_unencoded(built.workspace):
             passages = await _passages(built)
-            for pool in built.workspace.pools:
-                await _give(pool, passages)
+            for bank in built.workspace.banks:
+                await _give(bank, passages)
         yield built
 
 
@@ -76,10 +76,10 @@ async def _passages(built: BuiltWorkspace) -> list[PassageVectors]:
     return await _meaning(built.workspace.project).embedder.passages(texts)
 
 
-async def _give(pool: Pool, passages: Sequence[PassageVectors]) -> None:
-    meaning = _meaning(pool)
+async def _give(bank: MemoryBank, passages: Sequence[PassageVectors]) -> None:
+    meaning = _meaning(bank)
     identity = meaning.embedder.identity
-    ids = sorted(await pool.index.ids())
+    ids = sorted(await bank.index.ids())
     now = datetime.now(UTC)
     await meaning.vectors.claim(identity, 0, now, now)  # from now on the embedder is known
     vectors = cycle(passages)
@@ -90,10 +90,10 @@ async def _give(pool: Pool, passages: Sequence[PassageVectors]) -> None:
         )
 
 
-def _meaning(pool: Pool) -> SemanticIndex:
-    if pool.meaning is None:
+def _meaning(bank: MemoryBank) -> SemanticIndex:
+    if bank.meaning is None:
         raise AssertionError("no model")
-    return pool.meaning
+    return bank.meaning
 
 
 async def _first(folder: Path) -> float:

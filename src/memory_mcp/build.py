@@ -22,8 +22,8 @@ from memory_mcp.engine.workspace import (
     Caller,
     Changes,
     Conversations,
+    MemoryBank,
     Policy,
-    Pool,
     SemanticIndex,
     Strangers,
     Workspace,
@@ -76,14 +76,14 @@ class BuiltWorkspace:
         for file in (*self.indexes, *self.pulled):
             await file.aclose()
         if self.workspace.strangers:
-            await self.workspace.strangers.pool.index.aclose()
+            await self.workspace.strangers.bank.index.aclose()
         if meaning := self.workspace.project.meaning:
             await meaning.embedder.aclose()
         if self.workspace.language:
             await self.workspace.language.aclose()
-        for pool in self.workspace.pools:
-            if pool.mirror:
-                await pool.mirror.aclose()
+        for bank in self.workspace.banks:
+            if bank.mirror:
+                await bank.mirror.aclose()
 
 
 def build_workspace(
@@ -118,8 +118,8 @@ def build_workspace(
     meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
     logs = [LocalErasedLog(each, writer) for each in folders]
-    pools = [
-        Pool(
+    banks = [
+        MemoryBank(
             store,
             SelfHealingIndex(index, store, log, pulled_records),
             mirror,
@@ -131,8 +131,8 @@ def build_workspace(
         )
     ]
     workspace = Workspace(
-        project=pools[0],
-        user=pools[1],
+        project=banks[0],
+        user=banks[1],
         strangers=_build_strangers(places, folder, owned, writer),
         heads=heads,
         nudges=_build_nudges(settings, writer),
@@ -176,7 +176,7 @@ def _build_mirrors(
     owned: ProjectOwnership | None,
     disk: Disk,
 ) -> tuple[Mirror | None, Mirror | None]:
-    """The cloud behind the project's pool and the user's: one client, an outbox and namespace each.
+    """The cloud behind the project's bank and the user's: one client, an outbox and namespace each.
 
     A project whose name comes from the repository alone is not mirrored: an archive can claim to be
     any project.
@@ -258,7 +258,7 @@ def _build_strangers(
         return None
     records = LocalRecords(folder, disk, owned, strangers=True)
     index = _build_index(places.machine_dir / STRANGERS_FILE, disk)
-    return Strangers(Pool(records, SelfHealingIndex(index, records, obeys=False)), owned)
+    return Strangers(MemoryBank(records, SelfHealingIndex(index, records, obeys=False)), owned)
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

@@ -34,7 +34,7 @@ from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
 from memory_mcp.engine.records import load_records
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.text.merge import (
@@ -84,20 +84,20 @@ class DuplicateCandidate:
 
 
 async def find_exact_matches(
-    workspace: Workspace, pool: Pool, new: Record, view: View
+    workspace: Workspace, bank: MemoryBank, new: Record, view: View
 ) -> list[Record]:
-    """The visible memories that say exactly this statement, and the tombstones of any pool.
+    """The visible memories that say exactly this statement, and the tombstones of any bank.
 
-    A pool that cannot be read adds nothing: it must not keep a memory from being stored.
+    A bank that cannot be read adds nothing: it must not keep a memory from being stored.
     """
     found: list[Record] = []
-    for each in workspace.pools:
+    for each in workspace.banks:
         try:
             ids = await each.index.find(view, Filters(statement=new.statement), _EXACT_MATCHES_MAX)
         except StoreError:
             continue
         records = await load_records(each, ids)
-        found += [r for r in records if each is pool or r.kind == "tombstone"]
+        found += [r for r in records if each is bank or r.kind == "tombstone"]
     return found
 
 
@@ -118,7 +118,7 @@ def find_rejection(matches: Sequence[Record]) -> Record | None:
 
 async def decide_duplicate(
     workspace: Workspace,
-    pool: Pool,
+    bank: MemoryBank,
     new: Record,
     matches: Sequence[Record],
     *,
@@ -139,7 +139,7 @@ async def decide_duplicate(
     if set(new.supersedes) - tombstones:  # the caller has judged already
         return Insert()
     try:
-        candidates = await find_candidates(pool, new, view, workspace.policy.merging)
+        candidates = await find_candidates(bank, new, view, workspace.policy.merging)
         judged = await _judge_candidates(workspace, candidates, view, until)
     except StoreError as error:  # what cannot be compared is stored
         return Insert(notes=(f"It was not compared with what is known: {error}",))
@@ -275,7 +275,7 @@ async def _compose(
 
 
 async def find_candidates(
-    pool: Pool, new: Record, view: View, merging: MergePolicy
+    bank: MemoryBank, new: Record, view: View, merging: MergePolicy
 ) -> list[DuplicateCandidate]:
     """The visible memories that may be the same fact, the most similar first."""
     wanted = max(merging.topk, merging.fallback_topk if merging.fallback_enabled else 0)
@@ -285,17 +285,17 @@ async def find_candidates(
     new_terms = tuple(extract_fields(new).body.split())
     filters = Filters(category=new.category)
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
-    corpus = await pool.index.corpus(rarest, view)
+    corpus = await bank.index.corpus(rarest, view)
     weights = {term: log(1 + corpus.records / (1 + n)) for term, n in corpus.counts.items()}
-    by_words = await _search_words(pool, corpus, view, filters, limit)
-    question = await _encode(pool, new)
-    by_meaning = await _search_meaning(pool, question, view, filters, limit)
+    by_words = await _search_words(bank, corpus, view, filters, limit)
+    question = await _encode(bank, new)
+    by_meaning = await _search_meaning(bank, question, view, filters, limit)
     pairs = zip_longest(by_words, by_meaning)
     terms = {one.id: tuple(one.fields.body.split()) for pair in pairs for one in pair if one}
-    cosines = await _measure_cosines(pool, question, list(terms))
+    cosines = await _measure_cosines(bank, question, list(terms))
     near = [id_ for id_ in terms if _is_related(weights, terms[id_], cosines.get(id_))]
     found: list[DuplicateCandidate] = []
-    for old in await load_records(pool, near):
+    for old in await load_records(bank, near):
         if is_comparable(new, old):
             theirs = Statement(_choose_text(old, new), terms[old.id])
             ours = Statement(_choose_text(new, old), new_terms)
@@ -321,44 +321,44 @@ def _choose_text(record: Record, other: Record) -> str:
 
 
 async def _search_words(
-    pool: Pool, corpus: CorpusStatistics, view: View, filters: Filters, limit: int
+    bank: MemoryBank, corpus: CorpusStatistics, view: View, filters: Filters, limit: int
 ) -> Sequence[Candidate]:
     """The memories with the rarest terms: the same fact has most of them."""
     rising = sorted((n, term) for term, n in corpus.counts.items() if n)
     running = accumulate(n for n, _ in rising)
     few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _MATCHES_MAX]
     terms = few if len(few) >= _TERMS_MIN else [term for _, term in rising[:_TERMS_MIN]]
-    return await pool.index.match(terms, corpus, view, filters, limit)
+    return await bank.index.match(terms, corpus, view, filters, limit)
 
 
-async def _encode(pool: Pool, new: Record) -> QueryVectors | None:
+async def _encode(bank: MemoryBank, new: Record) -> QueryVectors | None:
     """The vectors of the new memory, if a model on this machine can make them."""
-    if pool.meaning is None or not pool.meaning.embedder.here:
+    if bank.meaning is None or not bank.meaning.embedder.here:
         return None
     try:
-        return await pool.meaning.embedder.question(make_encoder_text(new))
+        return await bank.meaning.embedder.question(make_encoder_text(new))
     except ModelUnavailableError:  # words do without
         return None
 
 
 async def _search_meaning(
-    pool: Pool, question: QueryVectors | None, view: View, filters: Filters, limit: int
+    bank: MemoryBank, question: QueryVectors | None, view: View, filters: Filters, limit: int
 ) -> Sequence[Candidate]:
-    if question is None or pool.meaning is None:
+    if question is None or bank.meaning is None:
         return ()
-    vectors, identity = pool.meaning.vectors, pool.meaning.embedder.identity
-    return await pool.index.run(
+    vectors, identity = bank.meaning.vectors, bank.meaning.embedder.identity
+    return await bank.index.run(
         partial(vectors.near, identity, question.pooled, view, filters, limit)
     )
 
 
 async def _measure_cosines(
-    pool: Pool, question: QueryVectors | None, ids: Sequence[RecordId]
+    bank: MemoryBank, question: QueryVectors | None, ids: Sequence[RecordId]
 ) -> Mapping[RecordId, float]:
     """The cosine of each whole text; texts that are not encoded yet are left out."""
-    if question is None or pool.meaning is None or not ids:
+    if question is None or bank.meaning is None or not ids:
         return {}
     from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
-    read = await pool.meaning.vectors.vectors(pool.meaning.embedder.identity, ids)
+    read = await bank.meaning.vectors.vectors(bank.meaning.embedder.identity, ids)
     return measure_nearness(replace(question, tokens=b"", spans=()), read.passages).pooled

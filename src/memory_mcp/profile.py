@@ -20,7 +20,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, Hit, View
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_records
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.text.profile import (
     PUT_IN,
@@ -97,28 +97,31 @@ async def drop_unsupported_hits(workspace: Workspace, hits: Sequence[Hit], view:
 
 
 async def load_affected_facts(
-    workspace: Workspace, pool: Pool, target: Record
+    workspace: Workspace, bank: MemoryBank, target: Record
 ) -> Sequence[StoredFact]:
-    """The facts that may fall with a memory of this pool; a fact by itself takes none along."""
-    if pool is not workspace.user or find_profile_field(target) is not None:
+    """The facts that may fall with a memory of this bank; a fact by itself takes none along."""
+    if bank is not workspace.user or find_profile_field(target) is not None:
         return ()
-    return [fact for fact in await _load_facts(pool, _make_view(workspace)) if fact.stands]
+    return [fact for fact in await _load_facts(bank, _make_view(workspace)) if fact.stands]
 
 
 async def restore_facts(
-    workspace: Workspace, pool: Pool, record_ids: Sequence[RecordId], before: Sequence[StoredFact]
+    workspace: Workspace,
+    bank: MemoryBank,
+    record_ids: Sequence[RecordId],
+    before: Sequence[StoredFact],
 ) -> tuple[str, ...]:
     """Draw facts anew, after a forget, from memories that hold again or still say the same.
 
     `before` is what `load_affected_facts` gave. This is no news: it fills what is empty, and
     overrides nothing that was said since.
     """
-    if pool is not workspace.user:
+    if bank is not workspace.user:
         return ()
     notes: list[str] = []
     try:
         for record in await load_records(
-            pool, sorted(await _find_visible(pool, record_ids, _make_view(workspace)))
+            bank, sorted(await _find_visible(bank, record_ids, _make_view(workspace)))
         ):
             notes += await sync_profile(workspace, record, (record.id,))
         notes += await _draw_from_others(workspace, before)
@@ -150,22 +153,22 @@ def find_time_zone(name: str) -> tzinfo | None:
 async def _update_profile(
     workspace: Workspace, record: Record, facts: Sequence[ProfileFact], replaced: Sequence[RecordId]
 ) -> tuple[str, ...]:
-    pool, view = workspace.user, _make_view(workspace)
+    bank, view = workspace.user, _make_view(workspace)
     known = [fact for fact in facts if not _is_unknown_zone(fact)]
     notes = tuple(
         f"{fact.value!r} is no time zone that is known here; name one like Europe/Berlin."
         for fact in facts
         if _is_unknown_zone(fact)
     )
-    rejected = await _find_rejected(pool, known, view)
+    rejected = await _find_rejected(bank, known, view)
     notes += tuple(
         _REJECTED.format(fact.line, tombstone.created_at, tombstone.content, tombstone.id)
         for fact, tombstone in rejected.items()
     )
-    stored = await _load_facts(pool, view)
+    stored = await _load_facts(bank, view)
     before = [
         fact
-        for old in await load_records(pool, list(replaced))
+        for old in await load_records(bank, list(replaced))
         for fact in read_facts_of_memory(old)
     ]
     accepted = [fact for fact in known if fact not in rejected]
@@ -187,66 +190,68 @@ async def _write_plan(
     stored: Sequence[StoredFact],
     before: Sequence[ProfileFact],
 ) -> tuple[str, ...]:
-    pool = workspace.user
+    bank = workspace.user
     plan = plan_profile(record, facts, stored, before)
     notes: tuple[str, ...] = ()
     for fact, supersedes in plan.facts:
         id_ = workspace.ids.new(record.created_at)
-        notes += await pool.keep(build_fact_record(fact, supersedes, record, id_))
+        notes += await bank.keep(build_fact_record(fact, supersedes, record, id_))
     if plan.fallen:
         id_ = workspace.ids.new(record.created_at)
-        notes += await pool.keep(build_fact_tombstone(plan.fallen, record, id_))
+        notes += await bank.keep(build_fact_tombstone(plan.fallen, record, id_))
     return (*notes, *plan.notes)
 
 
 async def _draw_from_others(workspace: Workspace, lost: Sequence[StoredFact]) -> tuple[str, ...]:
     """Draw facts that lost their source from another memory that still says them."""
-    pool, view = workspace.user, _make_view(workspace)
-    standing = [f.entry.fact for f in await _load_facts(pool, view) if f.stands] if lost else []
+    bank, view = workspace.user, _make_view(workspace)
+    standing = [f.entry.fact for f in await _load_facts(bank, view) if f.stands] if lost else []
     lost = [each for each in lost if not any(map(each.entry.fact.is_same_as, standing))]
     if not lost:
         return ()
-    records = await load_records(pool, await pool.index.find(view, _SPEAKING, _MEMORIES_MAX))
+    records = await load_records(bank, await bank.index.find(view, _SPEAKING, _MEMORIES_MAX))
     statements = [(record, facts) for record in records if (facts := read_facts_of_memory(record))]
     notes: tuple[str, ...] = ()
     for each in lost:
         if (statement := find_last_statement(each, statements)) is None:
             continue
         record, fact = statement
-        if _is_unknown_zone(fact) or await _find_rejected(pool, [fact], view):
+        if _is_unknown_zone(fact) or await _find_rejected(bank, [fact], view):
             continue
-        stored = await _load_facts(pool, view)
+        stored = await _load_facts(bank, view)
         notes += await _write_plan(workspace, record, [fact], stored, [fact])
     return notes
 
 
 async def _find_rejected(
-    pool: Pool, facts: Sequence[ProfileFact], view: View
+    bank: MemoryBank, facts: Sequence[ProfileFact], view: View
 ) -> dict[ProfileFact, Record]:
     found: dict[ProfileFact, Record] = {}
     for fact in facts:
         if fact.holds:
-            ids = await pool.index.find(view, Filters(statement=digest(fact.line)), _FACTS_MAX)
-            if tombstone := find_rejection(await load_records(pool, ids)):
+            ids = await bank.index.find(view, Filters(statement=digest(fact.line)), _FACTS_MAX)
+            if tombstone := find_rejection(await load_records(bank, ids)):
                 found[fact] = tombstone
     return found
 
 
-async def _load_facts(pool: Pool, view: View) -> list[StoredFact]:
+async def _load_facts(bank: MemoryBank, view: View) -> list[StoredFact]:
     """The visible facts: those that end first, then the newest."""
-    records = await load_records(pool, await pool.index.find(view, _FACTS, _FACTS_MAX))
+    records = await load_records(bank, await bank.index.find(view, _FACTS, _FACTS_MAX))
     found = [(record, entry) for record in records if (entry := parse_entry(record))]
     found.sort(key=lambda each: each[1].until is None)
     sources = {source for record, _ in found for source in record.derived_from}
-    visible = await _find_visible(pool, sources, view)
+    visible = await _find_visible(bank, sources, view)
     return [
         StoredFact(entry, record, visible.issuperset(record.derived_from))
         for record, entry in found
     ]
 
 
-async def _find_visible(pool: Pool, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-    return await pool.index.visible(record_ids, view) if record_ids else set()
+async def _find_visible(
+    bank: MemoryBank, record_ids: Collection[RecordId], view: View
+) -> set[RecordId]:
+    return await bank.index.visible(record_ids, view) if record_ids else set()
 
 
 def _make_view(workspace: Workspace) -> View:

@@ -39,7 +39,7 @@ SECONDS_MAX = 60
 
 
 def mirror_of(built: BuiltWorkspace) -> Mirror:
-    """What is behind the project's pool."""
+    """What is behind the project's bank."""
     mirror = built.workspace.project.mirror
     assert mirror is not None
     return mirror
@@ -48,9 +48,9 @@ def mirror_of(built: BuiltWorkspace) -> Mirror:
 def later(built: BuiltWorkspace, by: timedelta = timedelta(seconds=1)) -> FakeClock:
     """A clock of the outboxes that is so far ahead, and from now on moves only when told."""
     clock = FakeClock(datetime.now(UTC).replace(microsecond=0) + by)
-    for pool in built.workspace.pools:
-        assert pool.mirror is not None
-        pool.mirror.clock = clock
+    for bank in built.workspace.banks:
+        assert bank.mirror is not None
+        bank.mirror.clock = clock
     return clock
 
 
@@ -66,8 +66,8 @@ async def handed_over(built: BuiltWorkspace) -> None:
     known = mirror_of(built).clock
     clock = known if isinstance(known, FakeClock) else later(built)
     for _ in range(5):
-        for pool in built.workspace.pools:
-            while await deliver_claim(pool):
+        for bank in built.workspace.banks:
+            while await deliver_claim(bank):
                 pass
         clock.advance(timedelta(seconds=6))
 
@@ -78,8 +78,8 @@ async def drained(built: BuiltWorkspace) -> OutboxCounts:
     await sync.sync(built.workspace, lambda _done, _total: None)
     for _ in range(HOURS_MAX):
         clock.advance(timedelta(hours=1))
-        for pool in built.workspace.pools:
-            while await deliver_claim(pool):
+        for bank in built.workspace.banks:
+            while await deliver_claim(bank):
                 pass
     return await count_outboxes(built.workspace)
 

@@ -50,7 +50,7 @@ async def test_a_cloud_that_one_pool_leaves_alone_is_not_waited_for_by_the_other
     """It is one cloud: each with a pause of its own, a person would wait for it twice as often."""
     async with mirrored(make_project(tmp_path), cloud.url) as built:
         await remembered(built, "orders rest in PostgreSQL")
-        mirrors = [pool.mirror for pool in built.workspace.pools if pool.mirror]
+        mirrors = [bank.mirror for bank in built.workspace.banks if bank.mirror]
         standing = CircuitState(
             failures=3, paused_until=mirrors[0].now() + 60, reason="It was down."
         )

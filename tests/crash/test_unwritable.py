@@ -68,7 +68,7 @@ async def test_a_file_where_a_folder_must_be_is_named_and_left_alone(
 async def test_a_file_where_the_users_folder_must_be_does_not_stop_the_project(
     tmp_path: Path,
 ) -> None:
-    """The two pools are two places: one that cannot be used takes nothing from the other."""
+    """The two banks are two places: one that cannot be used takes nothing from the other."""
     await begin(tmp_path)
     users = tmp_path / "home" / "user-ann"
     shutil.rmtree(users, ignore_errors=True)

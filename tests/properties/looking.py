@@ -127,7 +127,7 @@ async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
         stays = {e.number for e in seen if e.segment is None or e.segment in road}
         gone = stays - {e.number for e in there}
         back = sum(e.segment is not None and e.segment not in here for e in there)
-        lines[name] = (back, sum(e.number in gone for e in seen if e.pool == "project"))
+        lines[name] = (back, sum(e.number in gone for e in seen if e.bank == "project"))
     told = {s.line.id: (s.memories, s.hides) for s in report.lines}
     assert told == {name: counts for name, counts in lines.items() if any(counts)}
 

@@ -79,7 +79,7 @@ class CoherentMemory(RuleBasedStateMachine):
     def remember(self, kind: Kind, reach: Reach, lives: int | None, replaces: int | None) -> None:
         word = self.word()
         expires = None if lives is None else self.clock.now() + timedelta(milliseconds=lives)
-        alike = [entry for entry in self.seen() if entry.pool == reach]
+        alike = [entry for entry in self.seen() if entry.bank == reach]
         old = [alike[replaces % len(alike)]] if replaces is not None and alike else []
         supersedes = tuple(f" {entry.id}\n" for entry in old)  # a model may send blanks along
         draft = Draft(
@@ -90,7 +90,7 @@ class CoherentMemory(RuleBasedStateMachine):
         durable = reach == "user" or kind in DURABLE
         segment = None if durable else self.model.tips[self.workspace.caller.branch]
         self.model.write(
-            word, kind, pool=reach, segment=segment, hides=old, expires=expires,
+            word, kind, bank=reach, segment=segment, hides=old, expires=expires,
             id_=added.record.id,
         )  # fmt: skip
 
@@ -104,7 +104,7 @@ class CoherentMemory(RuleBasedStateMachine):
         assert isinstance(added, MemoryAdded)
         segment = None if old.segment is None else self.model.tips[self.workspace.caller.branch]
         self.model.write(
-            word, old.kind, pool=old.pool, segment=segment, hides=[old], expires=old.expires,
+            word, old.kind, bank=old.bank, segment=segment, hides=[old], expires=old.expires,
             id_=added.record.id,
         )  # fmt: skip
 

@@ -26,7 +26,7 @@ class Entry:
     word: str
     kind: str
     nature: Nature
-    pool: Literal["project", "user"]
+    bank: Literal["project", "user"]
     segment: Seg | None
     hides: frozenset[int] = frozenset()
     expires: datetime | None = None
@@ -100,8 +100,8 @@ class PlainModel:
             and (e.expires is None or e.expires > now)
         ]
 
-    def memories(self, road: set[Seg], now: datetime, pool: str = "project") -> set[str]:
-        return {e.word for e in self.holds(road, now) if e.nature == "memory" and e.pool == pool}
+    def memories(self, road: set[Seg], now: datetime, bank: str = "project") -> set[str]:
+        return {e.word for e in self.holds(road, now) if e.nature == "memory" and e.bank == bank}
 
     def valid(self, branch: str) -> list[Seal]:
         return [s for s in self._decided() if s.segment in self.on(branch)]
@@ -150,7 +150,7 @@ class PlainModel:
         kind: str,
         *,
         nature: Nature = "memory",
-        pool: Literal["project", "user"] = "project",
+        bank: Literal["project", "user"] = "project",
         segment: Seg | None = None,
         hides: Iterable[Entry] = (),
         expires: datetime | None = None,
@@ -159,7 +159,7 @@ class PlainModel:
         numbers = frozenset(e.number for e in hides)
         self.written += 1
         self.entries.append(
-            Entry(self.written, word, kind, nature, pool, segment, numbers, expires, id_)
+            Entry(self.written, word, kind, nature, bank, segment, numbers, expires, id_)
         )
 
     def bury(self, target: Entry, branch: str, *, erase: bool) -> None:
@@ -168,7 +168,7 @@ class PlainModel:
         segment = None if target.segment is None else place
         also = {e for e in self.entries if erase and e.number in target.hides}
         self.write(
-            "", "tombstone", nature="unseen", pool=target.pool, segment=segment,
+            "", "tombstone", nature="unseen", bank=target.bank, segment=segment,
             hides={target, *also},
         )  # fmt: skip
         if erase:

@@ -22,7 +22,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Chunk, Filters, QueryVectors, View
 from memory_mcp.engine.index_sync import SelfHealingIndex
-from memory_mcp.engine.workspace import Pool, SemanticIndex
+from memory_mcp.engine.workspace import MemoryBank, SemanticIndex
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.late_interaction import measure_nearness
 from memory_mcp.ranking.query import matches_filters
@@ -130,8 +130,8 @@ async def found(
         await vectors.keep(model.identity, {record.id: passage})
     meaning = None if mode == "lexical" else SemanticIndex(model, vectors, asyncio.Event())
     model.failing = "It is down." if mode == "degraded" else ""
-    pool = Pool(MemoryRecords(), SelfHealingIndex(index, MemoryRecords()), meaning=meaning)
-    matches = await find_local(replace(fake_workspace(), project=pool), query, view, filters)
+    bank = MemoryBank(MemoryRecords(), SelfHealingIndex(index, MemoryRecords()), meaning=meaning)
+    matches = await find_local(replace(fake_workspace(), project=bank), query, view, filters)
     await index.aclose()
     return matches
 

@@ -96,8 +96,8 @@ class World:
     async def seen(self) -> list[Record]:
         """What holds on main, by the pure rule."""
         records: list[Record] = []
-        for pool in self.workspace.pools:
-            records += [r async for r in pool.records.scan(await pool.records.ids())]
+        for bank in self.workspace.banks:
+            records += [r async for r in bank.records.scan(await bank.records.ids())]
         head = await self.workspace.heads.read()
         chain = head.timeline.chain(MAIN) if head else frozenset({ROOT})
         return [r for r in select_visible(records, View(chain, self.clock.now())) if r.recalled]

@@ -80,9 +80,9 @@ async def test_the_user_scope_stays_unless_it_is_asked_for() -> None:
     await memories.add_memory(workspace, Draft("I live in Berlin", reach="user"))
     await memories.add_memory(workspace, Draft("Orders rest in Postgres"))
 
-    assert "Berlin" not in text_of(await exported(workspace, pools=("project",)))
-    assert "Postgres" not in text_of(await exported(workspace, pools=("user",)))
-    both = await exported(workspace, pools=BOTH)
+    assert "Berlin" not in text_of(await exported(workspace, banks=("project",)))
+    assert "Postgres" not in text_of(await exported(workspace, banks=("user",)))
+    both = await exported(workspace, banks=BOTH)
     own = read(both).own
     assert own is not None
     # the city that the profile drew from it comes along

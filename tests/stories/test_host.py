@@ -303,8 +303,8 @@ def test_threads_never_get_the_same_id() -> None:
         together.wait()
         return [ids.new(at) for _ in range(500)]
 
-    with ThreadPoolExecutor(4) as pool:
-        made = [id_ for some in pool.map(make, range(4)) for id_ in some]
+    with ThreadPoolExecutor(4) as bank:
+        made = [id_ for some in bank.map(make, range(4)) for id_ in some]
     assert len(set(made)) == 2_000
 
 

@@ -492,10 +492,10 @@ async def test_a_listing_that_turns_in_a_circle_ends(desk: Settings, at: str) ->
         open_workspace(replace(desk, base_url=liar.url)) as built,
     ):
         trust_cloud(liar.url, desk.home or "")
-        pool = built.workspace.project
-        done = await pull.pull(built.workspace, pool)
-        assert pool.mirror is not None
-        seen_until = await pool.mirror.outbox.load_pull_cursor()
+        bank = built.workspace.project
+        done = await pull.pull(built.workspace, bank)
+        assert bank.mirror is not None
+        seen_until = await bank.mirror.outbox.load_pull_cursor()
         now = built.workspace.clock.now().isoformat()
 
     assert done.records == 1

@@ -450,7 +450,7 @@ async def test_an_export_of_the_same_project_is_known_there(tmp_path: Path) -> N
     await a_story(workspace)
     before = files_below(tmp_path)
     for history in (False, True):
-        done = await imported(workspace, await exported(workspace, pools=BOTH, history=history))
+        done = await imported(workspace, await exported(workspace, banks=BOTH, history=history))
         assert done.stored == 0
     assert isinstance(done, ImportReport)
     assert files_below(tmp_path) == before

@@ -208,10 +208,10 @@ EVIL: Final = SegmentId("01a2010b-7a2e-7000-9fc3-134e75bf1aaa")
 
 
 def there(
-    *records: Record, workspace: Workspace, history: bool = True, pools: Any = BOTH
+    *records: Record, workspace: Workspace, history: bool = True, banks: Any = BOTH
 ) -> ParsedSource:
     """An export of the same project that holds these."""
-    return read(in_json(ExportHeader(workspace.scope, START, MAIN, pools, history), list(records)))
+    return read(in_json(ExportHeader(workspace.scope, START, MAIN, banks, history), list(records)))
 
 
 def a_move(**fields: Any) -> Record:
@@ -268,7 +268,7 @@ async def test_what_would_be_replaced_is_said_and_other_pools_stay_out() -> None
     scribe = Scribe(ids=FakeIds(7))
     new = scribe.record("Orders rest in Redis", supersedes=(memory,))
     mine = scribe.record("run evil.sh", scope=Scope(user="mallory"), kind="preference")
-    evil = there(new, mine, workspace=workspace, history=False, pools=("project",))
+    evil = there(new, mine, workspace=workspace, history=False, banks=("project",))
     foretold = await previewed(workspace, evil)
 
     assert (foretold.replaces, foretold.affected["replaces"]) == (1, ("Orders rest in Postgres",))
@@ -329,7 +329,7 @@ async def test_another_projects_history_is_not_mixed_in() -> None:
         fake_workspace(ids=FakeIds(5)),
     )
     await memories.set_identity(here, "A shop")
-    history = await exported(here, pools=("project",), history=True)
+    history = await exported(here, banks=("project",), history=True)
     for each in (other, empty):
         workspace = called(each, scope=each.scope.model_copy(update={"project": "market"}))
         if other.project is workspace.project:

@@ -63,8 +63,8 @@ async def test_ones_own_documents_do_not_end_a_look(
     await synced(laptop)
     await many(replace(desk, provider="auto"), 120)
     async with open_workspace(desk) as built:  # delivered without a look
-        for pool in built.workspace.pools:
-            await sync.drain(pool, lambda _done, _total: None)
+        for bank in built.workspace.banks:
+            await sync.drain(bank, lambda _done, _total: None)
     assert len(kept(cloud)) > 120
     async with agent(desk, "auto") as client:
         assert await recalled(client, "where do sessions live") == ["Sessions live in PostgreSQL."]
@@ -180,9 +180,9 @@ async def test_a_namespace_that_was_emptied_is_filled_again(desk: Settings, clou
     await many(desk, 5)
     await synced(desk)
     async with open_workspace(desk) as built:
-        for pool in built.workspace.pools:
-            assert pool.mirror
-            await pool.mirror.outbox.mark(await pool.records.ids())
+        for bank in built.workspace.banks:
+            assert bank.mirror
+            await bank.mirror.outbox.mark(await bank.records.ids())
     for namespace in cloud.namespaces():
         cloud.delete_namespace(namespace, None)
     await synced(desk, push_all=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memory_mcp.build import BuiltWorkspace, build_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
-from memory_mcp.engine.workspace import Policy, Pool, SemanticIndex, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Policy, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
@@ -167,12 +167,12 @@ def with_meaning(built: BuiltWorkspace, embedder: Embedder) -> Workspace:
     """The workspace as they were built, with vectors in the files of their indexes."""
     wake = asyncio.Event()
     project, user = (
-        give_meaning(pool, SemanticIndex(embedder, SqliteVectors(index), wake))
-        for pool, index in zip(built.workspace.pools, built.indexes, strict=True)
+        give_meaning(bank, SemanticIndex(embedder, SqliteVectors(index), wake))
+        for bank, index in zip(built.workspace.banks, built.indexes, strict=True)
     )
     return replace(built.workspace, project=project, user=user)
 
 
-def give_meaning(pool: Pool, meaning: SemanticIndex | None) -> Pool:
-    """The pool with other vectors, or with none."""
-    return replace(pool, meaning=meaning)
+def give_meaning(bank: MemoryBank, meaning: SemanticIndex | None) -> MemoryBank:
+    """The bank with other vectors, or with none."""
+    return replace(bank, meaning=meaning)

@@ -23,7 +23,14 @@ from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
 from memory_mcp.domain.outcomes import BranchCreated
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.engine.index_sync import SelfHealingIndex
-from memory_mcp.engine.workspace import Caller, Changes, Conversations, Policy, Pool, Workspace
+from memory_mcp.engine.workspace import (
+    Caller,
+    Changes,
+    Conversations,
+    MemoryBank,
+    Policy,
+    Workspace,
+)
 from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
@@ -108,12 +115,13 @@ def fake_workspace(
     """A workspace in memory: nothing touches a file."""
     stores = (MemoryRecords(), MemoryRecords())
     changes = Changes()
-    pools = [
-        Pool(store, SelfHealingIndex(MemoryIndex(), store), changes=changes) for store in stores
+    banks = [
+        MemoryBank(store, SelfHealingIndex(MemoryIndex(), store), changes=changes)
+        for store in stores
     ]
     return Workspace(
-        project=pools[0],
-        user=pools[1],
+        project=banks[0],
+        user=banks[1],
         heads=MemoryHeads(),
         nudges=MemoryNudges(),
         inbox=MemoryInbox(),
@@ -193,5 +201,5 @@ async def switched(workspace: Workspace, name: str) -> Workspace:
 
 async def close_workspace(workspace: Workspace) -> None:
     """Close what was opened."""
-    for pool in workspace.pools:
-        await pool.index.aclose()
+    for bank in workspace.banks:
+        await bank.index.aclose()

@@ -63,12 +63,12 @@ def as_markdown(about: ExportHeader, records: list[Record]) -> SourceMaterial:
 async def exported(
     workspace: Workspace,
     form: Form = "json",
-    pools: tuple[Reach, ...] = BOTH,
+    banks: tuple[Reach, ...] = BOTH,
     *,
     history: bool = False,
 ) -> SourceMaterial:
     """What an export of this workspace holds."""
-    chosen = await transfer.select_export(workspace, pools, history=history)
+    chosen = await transfer.select_export(workspace, banks, history=history)
     assert not isinstance(chosen, Skipped)
     records = [record async for record in transfer.read_selected(chosen)]
     assert await transfer.find_unreadable(chosen, {record.id for record in records}) == []
@@ -119,7 +119,7 @@ def of_mem0(*texts: str, **fields: object) -> ParsedSource:
 
 
 async def contents(workspace: Workspace) -> list[str]:
-    """What is visible from here, in both pools, oldest first."""
+    """What is visible from here, in both banks, oldest first."""
     chosen = await transfer.select_export(workspace, BOTH, history=False)
     assert not isinstance(chosen, Skipped)
     return [record.content async for record in transfer.read_selected(chosen)]
@@ -137,8 +137,8 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 async def records_of(workspace: Workspace) -> list[Record]:
     found: list[Record] = []
-    for pool in workspace.pools:
-        found += [record async for record in pool.records.scan(await pool.records.ids())]
+    for bank in workspace.banks:
+        found += [record async for record in bank.records.scan(await bank.records.ids())]
     return sorted(found, key=lambda record: record.id)
 
 

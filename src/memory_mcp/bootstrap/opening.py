@@ -100,13 +100,13 @@ def render_in_frame(
 async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningFrame:
     """Where the project stands, who the user is, and how much is known; without a head, by now."""
     # ids first: what is written while the rest is read counts as new the next time
-    ids = await gather_all(pool.index.ids() for pool in workspace.pools)
+    ids = await gather_all(bank.index.ids() for bank in workspace.banks)
     if head is None:
         head = await load_head(workspace)
     require_branch(head.timeline, workspace.caller.branch)
     view = make_view(workspace, head.timeline)
     profile = await read_profile(workspace, view)
-    counts = await gather_all(pool.index.count(view, Filters()) for pool in workspace.pools)
+    counts = await gather_all(bank.index.count(view, Filters()) for bank in workspace.banks)
     since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
     phase = (await find_phase(workspace, head.timeline)).worked_on
     return OpeningFrame(

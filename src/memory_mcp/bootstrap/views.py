@@ -32,7 +32,7 @@ from memory_mcp.domain.sessions import (
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import load_head, load_view, make_view
 from memory_mcp.engine.records import gather_all, load_newest
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads, refuse_writes
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.ports.sessions import Rendering
 from memory_mcp.render.block import Block
@@ -93,14 +93,14 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-async def render_after_removal(workspace: Workspace, pool: Pool) -> tuple[str, ...]:
-    """Render after a record of this pool was erased, hidden or corrected.
+async def render_after_removal(workspace: Workspace, bank: MemoryBank) -> tuple[str, ...]:
+    """Render after a record of this bank was erased, hidden or corrected.
 
     The user's records are shown in other projects too, which cannot be rendered from here. There
     the files that may show it are withdrawn until a session renders them.
     """
     notes = await render_views(workspace)
-    if pool is workspace.user:
+    if bank is workspace.user:
         try:
             await workspace.views.withdraw_elsewhere(render_withdrawn_page())
         except MemoryMcpError as error:
@@ -284,7 +284,7 @@ async def _find_stale_records(workspace: Workspace, file: RenderedFile) -> set[R
         if branch not in timeline.branches:
             return shown
         view = make_view(workspace.at(branch), timeline)
-        seen = await gather_all(pool.index.visible(shown, view) for pool in workspace.pools)
+        seen = await gather_all(bank.index.visible(shown, view) for bank in workspace.banks)
     except StoreError:  # an index that cannot be asked has its own finding
         return set()
     return shown.difference(*seen)

@@ -103,10 +103,10 @@ async def _explain_missing(
     workspace: Workspace, wanted: RecordId, timeline: Timeline, view: View
 ) -> str:
     """Why an existing or erased memory does not hold here; empty if it never existed."""
-    for pool in workspace.pools:
-        if wanted in await pool.index.erased():
+    for bank in workspace.banks:
+        if wanted in await bank.index.erased():
             return "was erased for good. Ask the user before you write it down again"
-        record = await pool.records.get(wanted)
+        record = await bank.records.get(wanted)
         if record is not None and record.recalled:
             return await _explain_hidden(workspace, record, timeline, view)
     return ""

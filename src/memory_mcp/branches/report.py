@@ -33,8 +33,8 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     view = make_view(workspace, timeline)
     valid = timeline.valid(branch)
     durable = [
-        await pool.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
-        for pool in workspace.pools
+        await bank.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
+        for bank in workspace.banks
     ]
     phase = await find_phase(workspace, timeline)
     holding = (await workspace.project.index.segments(orders=False)).keys()

@@ -205,13 +205,13 @@ def _refuse_loss(target: str, existing: ExportHeader, about: ExportHeader) -> No
         InvalidRequestError: with what would be lost.
     """
     lost: list[str] = []
-    if "project" in existing.pools and existing.scope.project != about.scope.project:
+    if "project" in existing.banks and existing.scope.project != about.scope.project:
         lost.append(f"it is of the project {existing.scope.project!r}")
-    if "user" in existing.pools and existing.scope.user != about.scope.user:
+    if "user" in existing.banks and existing.scope.user != about.scope.user:
         lost.append(f"it is of the user {existing.scope.user!r}")
     if existing.history and not about.history:
         lost.append("it has its history, and this one would have none")
-    lost += [f"it has the {pool} scope" for pool in existing.pools if pool not in about.pools]
+    lost += [f"it has the {bank} scope" for bank in existing.banks if bank not in about.banks]
     if lost:
         raise InvalidRequestError(
             f"{target!r} is another export: {'; '.join(lost)}. Name another file, or repeat with "

@@ -342,7 +342,7 @@ class HeadReport:
     """Where the project stands, seen from this session's branch.
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
-    counts what has yet to reach the cloud, of both pools; None: there is no cloud.
+    counts what has yet to reach the cloud, of both banks; None: there is no cloud.
     """
 
     project: str

@@ -26,7 +26,7 @@ class Filters:
     - `key` is a whole key, or the beginning of one followed by `*`.
     - `since` (inclusive) and `until` (exclusive) bound when the record was written.
     - `session` is where it was written; the empty name is that of all who name none.
-    - `reach` chooses the pool.
+    - `reach` chooses the bank.
     - `statement` is the digest of what it states (`Record.statement`), tombstones of rejected
       statements included; `statements` are alternatives.
 

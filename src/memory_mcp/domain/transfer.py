@@ -80,7 +80,7 @@ class ExportHeader:
     scope: Scope
     at: datetime
     branch: BranchName
-    pools: tuple[Reach, ...]
+    banks: tuple[Reach, ...]
     history: bool
 
 

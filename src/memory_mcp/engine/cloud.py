@@ -4,7 +4,7 @@ from functools import reduce
 from typing import Final
 
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 
 _NOT_PULLED: Final = (
@@ -16,29 +16,29 @@ _UNTRUSTED: Final = (
 )
 
 
-def accepts_cloud_records(workspace: Workspace, pool: Pool) -> bool:
-    """Whether the user trusts the cloud and, for the project's pool, the project.
+def accepts_cloud_records(workspace: Workspace, bank: MemoryBank) -> bool:
+    """Whether the user trusts the cloud and, for the project's bank, the project.
 
     Records of another machine supersede and hide, so only the user can let them in.
     """
-    if pool.mirror is None or not (pool.mirror.trust.trusted() and pool.mirror.may_use_cloud()):
+    if bank.mirror is None or not (bank.mirror.trust.trusted() and bank.mirror.may_use_cloud()):
         return False
     return (
-        pool is workspace.user or workspace.strangers is None or workspace.strangers.trust.trusted()
+        bank is workspace.user or workspace.strangers is None or workspace.strangers.trust.trusted()
     )
 
 
 def describe_untrusted_cloud(workspace: Workspace) -> tuple[str, ...]:
     """A note while records of the cloud are not accepted."""
-    for pool in workspace.pools:
-        if pool.mirror and not accepts_cloud_records(workspace, pool):
-            return (_UNTRUSTED.format(pool.mirror.trust.address),)
+    for bank in workspace.banks:
+        if bank.mirror and not accepts_cloud_records(workspace, bank):
+            return (_UNTRUSTED.format(bank.mirror.trust.address),)
     return ()
 
 
 async def count_outboxes(workspace: Workspace) -> OutboxCounts:
-    """The sum of what the outboxes of both pools hold."""
-    tallies = [await pool.mirror.outbox.counts() for pool in workspace.pools if pool.mirror]
+    """The sum of what the outboxes of both banks hold."""
+    tallies = [await bank.mirror.outbox.counts() for bank in workspace.banks if bank.mirror]
     return reduce(lambda one, other: one + other, tallies, OutboxCounts())
 
 
@@ -57,7 +57,7 @@ async def describe_unseen(workspace: Workspace) -> tuple[str, ...]:
     """A note while records of other machines may be missing: a short list may be incomplete."""
     if notes := describe_untrusted_cloud(workspace):
         return notes
-    outboxes = [pool.mirror.outbox for pool in workspace.pools if pool.mirror]
+    outboxes = [bank.mirror.outbox for bank in workspace.banks if bank.mirror]
     try:
         if all([await outbox.load_pull_cursor() for outbox in outboxes]):
             return ()

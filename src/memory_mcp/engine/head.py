@@ -50,12 +50,12 @@ async def follow_folder_changes(workspace: Workspace) -> None:
     call that needs a broken store names it.
     """
     with suppress(StoreError):
-        for pool in workspace.pools:
-            if not pool.records.changed():
+        for bank in workspace.banks:
+            if not bank.records.changed():
                 continue
-            await pool.index.catch_up()
-            pool.changes.note()
-            if pool is workspace.project and await workspace.heads.read() is not None:
+            await bank.index.catch_up()
+            bank.changes.note()
+            if bank is workspace.project and await workspace.heads.read() is not None:
                 await absorb_moves(workspace)
 
 
@@ -176,8 +176,8 @@ async def absorb_moves(workspace: Workspace) -> int:
 
 async def load_moves(workspace: Workspace) -> list[Record]:
     """The records of all moves."""
-    pool = workspace.project
-    return [record async for record in pool.records.scan(await pool.index.moves())]
+    bank = workspace.project
+    return [record async for record in bank.records.scan(await bank.index.moves())]
 
 
 async def log_missing_moves(workspace: Workspace, moves: list[Record]) -> None:

@@ -1,4 +1,4 @@
-"""The cloud behind a pool, and the outbox entries for records that are written or erased."""
+"""The cloud behind a bank, and the outbox entries for records that are written or erased."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -19,7 +19,7 @@ _NOT_QUEUED: Final = (
 
 @dataclass(eq=False)
 class Mirror:
-    """The cloud of a pool: its records go through `outbox` to a `namespace` of `remote`.
+    """The cloud of a bank: its records go through `outbox` to a `namespace` of `remote`.
 
     `wake` is set when there is work beside the calls: to deliver, or to look for records of other
     machines. `strangers` are documents that were refused. Nothing is pulled without `trust`, and

@@ -108,13 +108,13 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skip
 
 
 async def _load_steps(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
-    pool = workspace.project
+    bank = workspace.project
     filters = Filters(kinds=frozenset({"event"}), category=_CATEGORY)
-    ids = await pool.index.find(make_view(workspace, timeline), filters, _LOOKED_AT)
+    ids = await bank.index.find(make_view(workspace, timeline), filters, _LOOKED_AT)
     key = f"project:{workspace.scope.project or 'none'}:phase"
     moved = [
         PhaseStep(record.created_at, record.phase)
-        for record in await load_records(pool, ids)
+        for record in await load_records(bank, ids)
         if record.key == key and record.phase is not None
     ]
     sealed = [

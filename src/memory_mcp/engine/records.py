@@ -18,7 +18,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.recovery import find_forgotten_segments
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import (
     AmbiguousIdError,
     ConflictError,
@@ -70,9 +70,9 @@ class RecordsRead:
     unreadable: frozenset[RecordId]
 
 
-async def load_records(pool: Pool, record_ids: list[RecordId]) -> list[Record]:
+async def load_records(bank: MemoryBank, record_ids: list[RecordId]) -> list[Record]:
     """The records of these ids that can be read, in the order of the ids."""
-    found = {record.id: record async for record in pool.records.scan(record_ids)}
+    found = {record.id: record async for record in bank.records.scan(record_ids)}
     return [found[id_] for id_ in record_ids if id_ in found]
 
 
@@ -84,15 +84,15 @@ async def load_newest(
     def rank(record: Record) -> tuple[bool, int, RecordId]:
         return best and record.pinned, best * record.importance, record.id
 
-    pools = workspace.pools_of(filters.reach)
-    reads = await gather_all(_load_first(pool, view, filters, limit, best=best) for pool in pools)
+    banks = workspace.banks_of(filters.reach)
+    reads = await gather_all(_load_first(bank, view, filters, limit, best=best) for bank in banks)
     records = sorted((r for read in reads for r in read.records), key=rank, reverse=True)
     unreadable = frozenset[RecordId]().union(*(read.unreadable for read in reads))
     return RecordsRead(records[:limit], unreadable)
 
 
 async def load_hits(
-    ranked: Sequence[RankedCandidate], home: Mapping[RecordId, Pool], view: View, limit: int
+    ranked: Sequence[RankedCandidate], home: Mapping[RecordId, MemoryBank], view: View, limit: int
 ) -> tuple[list[Hit], frozenset[RecordId]]:
     """The best hits, and the ids of better ones that could not be read."""
     hits: list[Hit] = []
@@ -100,17 +100,17 @@ async def load_hits(
     while ranked and len(hits) < limit:
         wanted, ranked = ranked[: limit - len(hits)], ranked[limit - len(hits) :]
         records: dict[RecordId, Record] = {}
-        for pool in dict.fromkeys(home[place.id] for place in wanted):
-            ids = [place.id for place in wanted if home[place.id] is pool]
-            records.update({record.id: record async for record in pool.records.scan(ids)})
+        for bank in dict.fromkeys(home[place.id] for place in wanted):
+            ids = [place.id for place in wanted if home[place.id] is bank]
+            records.update({record.id: record async for record in bank.records.scan(ids)})
         for place in wanted:
             if place.id in records:
                 hits.append(Hit(records[place.id], place.score, parts=place.parts))
             else:
                 lost.add(place.id)
     unreadable = [
-        await _find_unreadable(pool, {id_ for id_ in lost if home[id_] is pool}, view)
-        for pool in dict.fromkeys(home[id_] for id_ in lost)
+        await _find_unreadable(bank, {id_ for id_ in lost if home[id_] is bank}, view)
+        for bank in dict.fromkeys(home[id_] for id_ in lost)
     ]
     return hits, frozenset[RecordId]().union(*unreadable)
 
@@ -121,9 +121,9 @@ async def require_any_record(workspace: Workspace, view: View) -> None:
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
-    for pool in workspace.pools:
-        known = await pool.index.find(view, Filters(), 1)
-        if known and not await load_records(pool, known) and not await pool.records.ids():
+    for bank in workspace.banks:
+        known = await bank.index.find(view, Filters(), 1)
+        if known and not await load_records(bank, known) and not await bank.records.ids():
             raise StoreUnavailableError(RECORDS_GONE)
 
 
@@ -135,14 +135,14 @@ async def require_memory(workspace: Workspace, memory_id: str, view: View) -> Re
         AmbiguousIdError: several have this part.
     """
     wanted = RecordId(memory_id.strip().casefold())
-    for pool in workspace.pools:
-        if await pool.index.visible([wanted], view):
-            record = await pool.records.get(wanted)
+    for bank in workspace.banks:
+        if await bank.index.visible([wanted], view):
+            record = await bank.records.get(wanted)
             if record is not None:
                 return record
     if record := await find_memory(workspace, wanted, view):
         return record
-    near = [id_ for pool in workspace.pools for id_ in await pool.index.nearest(wanted, view)]
+    near = [id_ for bank in workspace.banks for id_ in await bank.index.nearest(wanted, view)]
     near.sort(key=lambda id_: (-_count_common_prefix(wanted, id_), id_))
     raise UnknownMemoryError(memory_id, nearest=near[:3], needed=explain_short_part(wanted, near))
 
@@ -154,14 +154,14 @@ async def find_memory(workspace: Workspace, part: str, view: View | None) -> Rec
         AmbiguousIdError: several have it.
     """
     found = {
-        id_: pool
-        for pool in workspace.pools
-        for id_ in await pool.index.named(part, view, _NAMED_MAX)
+        id_: bank
+        for bank in workspace.banks
+        for id_ in await bank.index.named(part, view, _NAMED_MAX)
     }
     if len(found) > 1:
         raise AmbiguousIdError("memories", part, sorted(found))
-    for id_, pool in found.items():
-        return await pool.records.get(id_)
+    for id_, bank in found.items():
+        return await bank.records.get(id_)
     return None
 
 
@@ -184,8 +184,8 @@ def is_move_back(workspace: Workspace, record: Record) -> bool:
     )
 
 
-def choose_pool(workspace: Workspace, record: Record) -> Pool:
-    """The pool of a record: the user's if its scope has no project."""
+def choose_bank(workspace: Workspace, record: Record) -> MemoryBank:
+    """The bank of a record: the user's if its scope has no project."""
     return workspace.user if record.scope.project is None else workspace.project
 
 
@@ -238,23 +238,25 @@ async def describe_line(
 
 
 async def _load_first(
-    pool: Pool, view: View, filters: Filters, limit: int, *, best: bool
+    bank: MemoryBank, view: View, filters: Filters, limit: int, *, best: bool
 ) -> RecordsRead:
     wanted = limit
     while True:
-        ids = await pool.index.find(view, filters, wanted, best=best)
-        records = await load_records(pool, ids)
+        ids = await bank.index.find(view, filters, wanted, best=best)
+        records = await load_records(bank, ids)
         lost = set(ids) - {record.id for record in records}
         if len(records) >= limit or len(ids) < wanted or not lost:
-            return RecordsRead(records, await _find_unreadable(pool, lost, view))
+            return RecordsRead(records, await _find_unreadable(bank, lost, view))
         wanted = limit + 2 * len(lost)  # unreadable records must not crowd out readable ones
 
 
-async def _find_unreadable(pool: Pool, lost: set[RecordId], view: View) -> frozenset[RecordId]:
+async def _find_unreadable(
+    bank: MemoryBank, lost: set[RecordId], view: View
+) -> frozenset[RecordId]:
     """Those of the lost records that should exist; a moment ago forgotten ones should not."""
     if not lost:
         return frozenset()
-    return frozenset(await pool.index.visible(lost, view) - set(await pool.index.to_erase()))
+    return frozenset(await bank.index.visible(lost, view) - set(await bank.index.to_erase()))
 
 
 def _count_common_prefix(one: str, other: str) -> int:

@@ -12,7 +12,7 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -50,27 +50,27 @@ async def recover_head(workspace: Workspace, head: Head) -> Head:
     """
     if not _list_held(head):
         return head
-    pool = workspace.project
+    bank = workspace.project
     held = {record.id for record in head.with_last}
-    if held and (erased := await pool.index.ordered(held)):
+    if held and (erased := await bank.index.ordered(held)):
         # another session moved the head if this fails: only its head can be recovered
         pruned = await _commit_without(workspace, head, erased)
         head = pruned or await recover_head(workspace, await workspace.heads.read() or head)
     written: list[Record] = []
     for record in head.with_last:
         with suppress(StoreDamagedError, NewerSchemaError):  # there is a file: the doctor names it
-            if await pool.records.get(record.id) is None:
-                await pool.keep(record)
+            if await bank.records.get(record.id) is None:
+                await bank.keep(record)
                 written.append(record)
-    if head.last is not None and await pool.records.get(head.last.id) is None:
-        await pool.keep(head.last)
-        if await pool.index.own([head.last.id]):
-            await pool.erase(set(head.last.erases))
+    if head.last is not None and await bank.records.get(head.last.id) is None:
+        await bank.keep(head.last)
+        if await bank.index.own([head.last.id]):
+            await bank.erase(set(head.last.erases))
     with suppress(StoreError):  # they are durable; the index catches up before its next answer
         held = {record.id for record in _list_held(head)}
-        missing = held - await pool.index.ids(held)
-        if late := [record async for record in pool.records.scan(missing)]:
-            await pool.index.add(late)
+        missing = held - await bank.index.ids(held)
+        if late := [record async for record in bank.records.scan(missing)]:
+            await bank.index.add(late)
     await _erase_forgotten(workspace, written)
     return await _release_held(workspace, head)
 
@@ -121,11 +121,13 @@ async def find_forgotten_segments(workspace: Workspace, head: Head) -> frozenset
     return forgotten & ours
 
 
-async def find_records_of_segments(pool: Pool, segments: Collection[SegmentId]) -> set[RecordId]:
+async def find_records_of_segments(
+    bank: MemoryBank, segments: Collection[SegmentId]
+) -> set[RecordId]:
     """The records of these segments, by their own files."""
     if not segments:
         return set()
-    found = pool.records.scan(await pool.index.ids_of_segments(segments))
+    found = bank.records.scan(await bank.index.ids_of_segments(segments))
     return {record.id async for record in found if record.segment in segments}
 
 

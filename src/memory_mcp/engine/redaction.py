@@ -113,8 +113,8 @@ async def drop_recalled_text(workspace: Workspace, content: str) -> str:
     if OPEN in content:
         return separate_recalled(content).own.strip()
     for memory_id in find_recalled_ids(content):
-        for pool in workspace.pools:
-            if await pool.records.get(RecordId(memory_id)):
+        for bank in workspace.banks:
+            if await bank.records.get(RecordId(memory_id)):
                 return drop_headings(separate_recalled(content).own).strip()
     return content
 

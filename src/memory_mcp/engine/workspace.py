@@ -1,4 +1,4 @@
-"""The workspace of a request: the ports, the caller, the policy, and the pools of records."""
+"""The workspace of a request: the ports, the caller, the policy, and the banks of records."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class SemanticIndex:
-    """The embedder of both pools, and the vectors of one; `wake` starts encoding."""
+    """The embedder of both banks, and the vectors of one; `wake` starts encoding."""
 
     embedder: Embedder
     vectors: VectorIndex
@@ -234,7 +234,7 @@ class RecoveredHead:
 
 
 @dataclass(frozen=True)
-class Pool:
+class MemoryBank:
     """A place where records rest, with the index over them; a cloud and vectors if set up.
 
     A call holds `writing` while it compares a new record with the existing ones and stores it.
@@ -313,7 +313,7 @@ class Strangers:
     `searchable`; then all are counted.
     """
 
-    pool: Pool
+    bank: MemoryBank
     trust: ProjectTrust
     timeline: Timeline = field(default_factory=Timeline)
     count: int = 0
@@ -324,14 +324,14 @@ class Strangers:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Everything that a use case is given: the pools, the other ports, the caller and the policy.
+    """Everything that a use case is given: the banks, the other ports, the caller and the policy.
 
     Each request gets a copy with its own `caller`. Only a search reads `strangers`. Without
     `language`, or when it fails, rules judge and compose.
     """
 
-    project: Pool
-    user: Pool
+    project: MemoryBank
+    user: MemoryBank
     heads: HeadStore
     nudges: NudgeQueue
     views: Views
@@ -375,7 +375,7 @@ class Workspace:
 
     @property
     def mirrored(self) -> bool:
-        """Whether the pools are mirrored to a cloud."""
+        """Whether the banks are mirrored to a cloud."""
         return self.project.mirror is not None
 
     @property
@@ -385,14 +385,14 @@ class Workspace:
         return self.mirrored or (meaning is not None and not meaning.embedder.here)
 
     @property
-    def pools(self) -> tuple[Pool, Pool]:
+    def banks(self) -> tuple[MemoryBank, MemoryBank]:
         return self.project, self.user
 
-    def pools_of(self, reach: Reach | None) -> tuple[Pool, ...]:
-        """The pools within reach; None reaches both."""
+    def banks_of(self, reach: Reach | None) -> tuple[MemoryBank, ...]:
+        """The banks within reach; None reaches both."""
         match reach:
             case None:
-                return self.pools
+                return self.banks
             case "project":
                 return (self.project,)
             case "user":

@@ -73,7 +73,7 @@ def make_note_name(record: Record) -> str:
     plain = unicodedata.normalize("NFKD", record.title or record.content[:200])
     words = "-".join(_WORD.findall(plain.encode("ascii", "ignore").decode().lower()))
     words = words[:_NAME_CHARS_MAX].rstrip("-") or record.kind
-    return f"{get_pool_name(record)}/{format_id_month(record.id)}/{words}-{record.id}.md"
+    return f"{get_bank_name(record)}/{format_id_month(record.id)}/{words}-{record.id}.md"
 
 
 def render_note(record: Record) -> str:
@@ -87,7 +87,7 @@ def render_note(record: Record) -> str:
 def render_index(about: ExportHeader, count: int, lines: Iterable[str], *, complete: bool) -> str:
     """The index: what the export is, and a line for each record."""
     head = _render_front_matter({**_render_head(about), "count": count, "complete": complete})
-    whose = about.scope.project if "project" in about.pools else about.scope.user
+    whose = about.scope.project if "project" in about.banks else about.scope.user
     return "\n".join([f"{head}# Memories of {whose}\n", *lines, ""])
 
 
@@ -106,7 +106,7 @@ def is_export_file(name: str) -> bool:
     return _OURS.fullmatch(name) is not None
 
 
-def get_pool_name(record: Record) -> Reach:
+def get_bank_name(record: Record) -> Reach:
     """A record without a project is the user's."""
     return "user" if record.scope.project is None else "project"
 
@@ -118,7 +118,7 @@ def _render_head(about: ExportHeader) -> dict[str, Any]:
         "exported_at": format_time(about.at),
         "scope": about.scope.model_dump(mode="json", exclude_none=True),
         "branch": about.branch,
-        "pools": list(about.pools),
+        "pools": list(about.banks),
         "history": about.history,
     }
 

@@ -17,7 +17,7 @@ from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import absorb_moves, load_head
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold_moves
@@ -82,15 +82,15 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
         found += await inbox_findings(workspace)
     found += await workspace.heads.findings(repair=repair)
     records: list[Record] = []
-    for pool in workspace.pools:
-        found += await pool.records.findings(repair=repair)
-        of_index = await pool.index.findings(repair=repair)
+    for bank in workspace.banks:
+        found += await bank.records.findings(repair=repair)
+        of_index = await bank.index.findings(repair=repair)
         found += of_index
-        stored = [r async for r in pool.records.scan(await pool.records.ids())]
+        stored = [r async for r in bank.records.scan(await bank.records.ids())]
         if not any(finding.code == "index-unusable" for finding in of_index):
-            found += await _check_index(pool, stored, repair=repair)
-        if pool.mirror:
-            found += await _check_outbox(pool, pool.mirror, stored, repair=repair)
+            found += await _check_index(bank, stored, repair=repair)
+        if bank.mirror:
+            found += await _check_outbox(bank, bank.mirror, stored, repair=repair)
         records += stored
     if any(finding.code.startswith("head-") and not finding.repaired for finding in found):
         return found  # the rest cannot be judged without a head
@@ -109,7 +109,7 @@ def _finding(code: str, *values: object, repaired: bool = False) -> Finding:
 
 
 async def _check_outbox(
-    pool: Pool, mirror: Mirror, stored: list[Record], *, repair: bool
+    bank: MemoryBank, mirror: Mirror, stored: list[Record], *, repair: bool
 ) -> list[Finding]:
     """Where the outbox begins anew, nothing tells any more which records came from the cloud.
 
@@ -118,16 +118,16 @@ async def _check_outbox(
     found = await mirror.outbox.findings(repair=repair)
     if any(finding.code == "outbox-damaged" and finding.repaired for finding in found):
         erasers = {r.id for r in stored if r.erases or (r.move and r.move.forgets)}
-        await pool.index.note_pulled(erasers)
+        await bank.index.note_pulled(erasers)
     return found
 
 
-async def _check_index(pool: Pool, stored: list[Record], *, repair: bool) -> list[Finding]:
+async def _check_index(bank: MemoryBank, stored: list[Record], *, repair: bool) -> list[Finding]:
     """The index holds exactly the records, and no erased record is left."""
     try:
-        known = await pool.index.ids()
-        ordered = await pool.index.ordered()
-        own = await pool.index.own(record.id for record in stored)
+        known = await bank.index.ids()
+        ordered = await bank.index.ordered()
+        own = await bank.index.own(record.id for record in stored)
     except StoreError as error:
         return [_finding("index-unusable", error)]
     there = {record.id for record in stored}
@@ -143,8 +143,8 @@ async def _check_index(pool: Pool, stored: list[Record], *, repair: bool) -> lis
         found.append(_finding("forget-unfinished", what, repaired=repair))
     if repair:
         if ghosts:
-            await pool.index.remove(ghosts)
-        await pool.index.catch_up()
+            await bank.index.remove(ghosts)
+        await bank.index.catch_up()
     return found
 
 

@@ -22,7 +22,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import PassageVectors
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.records import load_records
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.ports import Embedder
 from memory_mcp.ranking.analysis import make_encoder_text
@@ -41,15 +41,15 @@ _PAUSES_MAX: Final = 10
 
 async def keep_encoded(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Encode what any session writes, until this one ends. A meta session encodes nothing."""
-    meanings = [pool.meaning for pool in workspace.pools if pool.meaning]
+    meanings = [bank.meaning for bank in workspace.banks if bank.meaning]
     if refuse_writes(workspace) or not meanings or not await _is_usable(meanings[0].embedder):
         return
     while not leaving.is_set():
         done = 0
         try:
-            for pool in workspace.pools:
-                claimed = await _claim_records(workspace, pool) if not leaving.is_set() else []
-                await _encode_claimed(pool, claimed, leaving)
+            for bank in workspace.banks:
+                claimed = await _claim_records(workspace, bank) if not leaving.is_set() else []
+                await _encode_claimed(bank, claimed, leaving)
                 done += len(claimed)
             if not done:
                 since = workspace.clock.now() - timedelta(days=EMBEDDER_UNUSED_DAYS_MAX)
@@ -81,9 +81,9 @@ async def encode_all(workspace: Workspace, progress: Progress | None = None) -> 
     total = await count_unencoded(workspace)
     done = 0
     never = asyncio.Event()
-    for pool in workspace.pools:
-        while claimed := await _claim_records(workspace, pool):
-            done += await _encode_claimed(pool, claimed, never)
+    for bank in workspace.banks:
+        while claimed := await _claim_records(workspace, bank):
+            done += await _encode_claimed(bank, claimed, never)
             if progress:
                 progress(done, total)
     return done
@@ -92,34 +92,34 @@ async def encode_all(workspace: Workspace, progress: Progress | None = None) -> 
 async def count_unencoded(workspace: Workspace) -> int:
     """How many records a search by meaning cannot find yet."""
     found = 0
-    for pool in workspace.pools:
-        if meaning := pool.meaning:
+    for bank in workspace.banks:
+        if meaning := bank.meaning:
             ask = partial(meaning.vectors.missing, meaning.embedder.identity)
-            found += await pool.index.run(ask)
+            found += await bank.index.run(ask)
     return found
 
 
-async def _claim_records(workspace: Workspace, pool: Pool) -> list[RecordId]:
-    if (meaning := pool.meaning) is None:
+async def _claim_records(workspace: Workspace, bank: MemoryBank) -> list[RecordId]:
+    if (meaning := bank.meaning) is None:
         return []
     now = workspace.clock.now()
     until = now + timedelta(seconds=LEASE_SECONDS)
     identity = meaning.embedder.identity
-    return await pool.index.run(
+    return await bank.index.run(
         lambda: meaning.vectors.claim(identity, _CLAIM_RECORDS_MAX, now, until)
     )
 
 
-async def _encode_claimed(pool: Pool, claimed: list[RecordId], leaving: asyncio.Event) -> int:
+async def _encode_claimed(bank: MemoryBank, claimed: list[RecordId], leaving: asyncio.Event) -> int:
     """Encode the records that can be read, batch by batch; returns how many."""
-    if (meaning := pool.meaning) is None:
+    if (meaning := bank.meaning) is None:
         return 0
     done = 0
-    for batch in _split_batches(await load_records(pool, claimed)):
+    for batch in _split_batches(await load_records(bank, claimed)):
         if leaving.is_set():
             break
         made = await _encode_batch(meaning.embedder, batch)
-        await pool.index.run(partial(meaning.vectors.keep, meaning.embedder.identity, made))
+        await bank.index.run(partial(meaning.vectors.keep, meaning.embedder.identity, made))
         done += len(made)
     return done
 

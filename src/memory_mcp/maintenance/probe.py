@@ -14,7 +14,7 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest
-from memory_mcp.engine.workspace import Pool, SemanticIndex, Workspace
+from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
 from memory_mcp.maintenance.encode import count_unencoded
 from memory_mcp.search.local import find_local
@@ -54,8 +54,8 @@ async def probe_recall(workspace: Workspace) -> RecallProof:
         return RecallProof(
             "semantic", words, (*findings, Finding("probe-failed", "must", what, remedy))
         )
-    for pool in workspace.pools:
-        findings += await _check_vectors(pool)
+    for bank in workspace.banks:
+        findings += await _check_vectors(bank)
     left = await count_unencoded(workspace)
     behind = f" {left} record(s) are not encoded yet." if left else ""
     return RecallProof("semantic", f"{words} {meant}{behind}", tuple(findings))
@@ -96,8 +96,8 @@ async def _prove_by_meaning(meaning: SemanticIndex) -> str:
     )
 
 
-async def _check_vectors(pool: Pool) -> list[Finding]:
-    damaged = await pool.meaning.vectors.damaged() if pool.meaning else 0
+async def _check_vectors(bank: MemoryBank) -> list[Finding]:
+    damaged = await bank.meaning.vectors.damaged() if bank.meaning else 0
     if not damaged:
         return []
     what = f"{damaged} row(s) of vectors are damaged and left out of searches by meaning."

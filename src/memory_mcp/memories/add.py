@@ -26,7 +26,7 @@ from memory_mcp.engine.head import load_head, make_view, make_writing
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
 from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import prepare_draft
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
@@ -56,13 +56,17 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     if gate and (reason := await _judge_chatter(workspace, draft, until)):
         return MemoryDeclined(reason)
-    pool = workspace.user if draft.reach == "user" else workspace.project
-    async with pool.writing:  # of two calls at once, the second must find what the first stored
-        return await _store_draft(workspace, pool, draft, redactions, until)
+    bank = workspace.user if draft.reach == "user" else workspace.project
+    async with bank.writing:  # of two calls at once, the second must find what the first stored
+        return await _store_draft(workspace, bank, draft, redactions, until)
 
 
 async def _store_draft(
-    workspace: Workspace, pool: Pool, draft: Draft, redactions: tuple[Redaction, ...], until: float
+    workspace: Workspace,
+    bank: MemoryBank,
+    draft: Draft,
+    redactions: tuple[Redaction, ...],
+    until: float,
 ) -> AddOutcome:
     now = workspace.clock.now()
     timeline = (await load_head(workspace)).timeline
@@ -71,11 +75,11 @@ async def _store_draft(
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))
     draft = replace(draft, supersedes=await _resolve_ids(workspace, draft.supersedes, view))
     record = build_record(draft, make_writing(workspace, timeline, now))
-    same = await find_exact_matches(workspace, pool, record, view)
+    same = await find_exact_matches(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
         _refuse_other_scope(await require_memory(workspace, memory_id, view), record)
-    decision = await decide_duplicate(workspace, pool, record, same, view=view, until=until)
+    decision = await decide_duplicate(workspace, bank, record, same, view=view, until=until)
     second = make_writing(workspace, timeline, now)  # for a composed record beside the new one
     match decision:
         case Skip(known):
@@ -85,11 +89,11 @@ async def _store_draft(
         case Refuse(tombstone):
             return MemoryRejected(tombstone)
         case Merge() as merge:
-            outcome = await _write_merged(pool, record, merge, second, view)
+            outcome = await _write_merged(bank, record, merge, second, view)
         case Insert() if record.importance < (least := workspace.policy.merging.min_importance):
             return MemoryDeclined(_TOO_LITTLE.format(record.importance, least))
         case Insert(similar, notes):
-            notes += await pool.keep(record)
+            notes += await bank.keep(record)
             outcome = MemoryAdded(record, replaced=record.supersedes, notes=notes, similar=similar)
     notes = (
         *outcome.notes,
@@ -131,7 +135,7 @@ async def _find_answered(
 
 
 async def _write_merged(
-    pool: Pool, new: Record, merge: Merge, second: RecordContext, view: View
+    bank: MemoryBank, new: Record, merge: Merge, second: RecordContext, view: View
 ) -> MemoryAdded:
     """Store one memory in place of the old ones.
 
@@ -140,16 +144,16 @@ async def _write_merged(
     """
     if merge.text == new.content:  # nothing of the old ones is left to keep
         whole = join_records(new, merge.olds)
-        notes = await pool.keep(whole)
+        notes = await bank.keep(whole)
     else:
         whole = join_records(new, merge.olds, text=merge.text, writing=second)
-        notes = await pool.keep(whole)
+        notes = await bank.keep(whole)
         try:
-            notes += await pool.keep(new)
+            notes += await bank.keep(new)
         except StoreUnavailableError as error:  # the whole is stored: this is no failure
             notes += (f"Merged; the new text could not be stored by itself as well: {error}",)
-        if not await pool.index.visible([whole.id], view):  # an old one was just forgotten
-            await pool.erase(await pool.index.ordered({whole.id}))
+        if not await bank.index.visible([whole.id], view):  # an old one was just forgotten
+            await bank.erase(await bank.index.ordered({whole.id}))
             return MemoryAdded(new, notes=notes)
     contradictions = tuple(Contradiction(old.id, old.content, new.content) for old in merge.olds)
     return MemoryAdded(

@@ -10,7 +10,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, make_view, make_writing
 from memory_mcp.engine.records import (
-    choose_pool,
+    choose_bank,
     find_memory,
     load_records,
     refuse_checkpoint,
@@ -18,7 +18,7 @@ from memory_mcp.engine.records import (
 )
 from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.redaction import redact_with_note
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_writes
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.profile import load_affected_facts, restore_facts
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
@@ -50,32 +50,32 @@ async def forget_memory(
     target = await _find_any_memory(workspace, memory_id) if erase else None
     target = target or await require_memory(workspace, memory_id, view)
     refuse_checkpoint(target)
-    pool = choose_pool(workspace, target)
+    bank = choose_bank(workspace, target)
     place = make_writing(workspace, timeline, workspace.clock.now())
-    facts = await load_affected_facts(workspace, pool, target)
+    facts = await load_affected_facts(workspace, bank, target)
     visible_again: list[RecordId] = []
     plan_notes: tuple[str, ...] = ()
     if erase:
-        plan = await _plan_forget(pool, target, view)
+        plan = await _plan_forget(bank, target, view)
         visible_again += plan.back
         for whole, parts in plan.again:  # written first: a cut leaves a copy too many, not too few
             if rest := recompose(whole, parts, make_writing(workspace, timeline, place.at)):
-                await pool.keep(rest)
+                await bank.keep(rest)
                 visible_again.append(rest.id)
-        last_key = await _find_last_episode_key(pool, target, plan)
+        last_key = await _find_last_episode_key(bank, target, plan)
         tombstone = build_tombstone(
             target, reason, place, erase=True, along=plan.along, older=plan.older, told=last_key
         )
         await drop_from_head(workspace, tombstone.erases)
-        notes = await pool.keep(tombstone)
-        await pool.erase({target.id, *plan.along})
+        notes = await bank.keep(tombstone)
+        await bank.erase({target.id, *plan.along})
         plan_notes = (*redacted, *_describe_plan(target, plan))
     else:
         tombstone = build_tombstone(target, reason, place, erase=False)
-        notes = redacted + await pool.keep(tombstone)
+        notes = redacted + await bank.keep(tombstone)
     notes += await _write_rejection(workspace, timeline, target, tombstone, reason)
-    notes += await restore_facts(workspace, pool, visible_again, facts)
-    notes += await render_after_removal(workspace, pool)
+    notes += await restore_facts(workspace, bank, visible_again, facts)
+    notes += await render_after_removal(workspace, bank)
     notes += (*plan_notes, *await describe_pending(workspace))
     return MemoryForgotten(target.id, erased=erase, notes=notes)
 
@@ -92,28 +92,28 @@ async def _write_rejection(
         return (f"Done, but the reason could not be stored: {error}",)
 
 
-async def _find_last_episode_key(pool: Pool, target: Record, plan: ForgetPlan) -> str:
+async def _find_last_episode_key(bank: MemoryBank, target: Record, plan: ForgetPlan) -> str:
     """The key of the last episode that is erased: the turns up to it are not captured again."""
     if target.kind != "episode":
         return ""
-    erased = [target, *await load_records(pool, list(plan.along))]
+    erased = [target, *await load_records(bank, list(plan.along))]
     return max((r for r in erased if r.kind == "episode"), key=lambda record: record.id).key
 
 
-async def _plan_forget(pool: Pool, target: Record, view: View) -> ForgetPlan:
+async def _plan_forget(bank: MemoryBank, target: Record, view: View) -> ForgetPlan:
     """What else is erased, stays hidden, or becomes visible again."""
     doomed = {target.id: target}
     while missing := {id_ for r in doomed.values() for id_ in find_parts(r)} - doomed.keys():
-        found = await load_records(pool, sorted(missing))
+        found = await load_records(bank, sorted(missing))
         doomed |= {record.id: record for record in found}
         if len(found) < len(missing):  # a part was erased or lost before
             break
-    made = await load_records(pool, sorted(await pool.index.derived(doomed.keys())))
+    made = await load_records(bank, sorted(await bank.index.derived(doomed.keys())))
     doomed |= {record.id: record for record in made}
     sources = {id_ for record in doomed.values() for id_ in record.derived_from}
-    others = await load_records(pool, sorted(sources - doomed.keys()))
+    others = await load_records(bank, sorted(sources - doomed.keys()))
     known = {record.id: record for record in others}
-    visible = await pool.index.visible(doomed.keys(), view)
+    visible = await bank.index.visible(doomed.keys(), view)
     return plan_forget(target, doomed, known, visible, view)
 
 
@@ -133,8 +133,8 @@ def _describe_plan(target: Record, plan: ForgetPlan) -> tuple[str, ...]:
 async def _find_any_memory(workspace: Workspace, memory_id: str) -> Record | None:
     """The memory of that id or part of one, visible or not; no record of another kind."""
     wanted = memory_id.strip().casefold()
-    for pool in workspace.pools:
-        found = await pool.records.get(RecordId(wanted))
+    for bank in workspace.banks:
+        found = await bank.records.get(RecordId(wanted))
         if found is not None and found.recalled:
             return found
     return await find_memory(workspace, wanted, None)

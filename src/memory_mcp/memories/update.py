@@ -11,7 +11,7 @@ from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, make_view, make_writing
-from memory_mcp.engine.records import choose_pool, describe_line, refuse_checkpoint, require_memory
+from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
@@ -51,25 +51,25 @@ async def update_memory(
         draft = replace(draft, content=_parse_fact(old, draft.content), title=old.title)
     at = workspace.clock.now()
     record = correct_record(old, draft.content, draft.title, make_writing(workspace, timeline, at))
-    pool = choose_pool(workspace, record)
-    same = await find_exact_matches(workspace, pool, record, view)
+    bank = choose_bank(workspace, record)
+    same = await find_exact_matches(workspace, bank, record, view)
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
     update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources}
     record = record.model_copy(update=update)
-    notes = await pool.keep(record)
+    notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
         # after the correction: a cut in between loses nothing
         tombstone = build_tombstone(old, reason, make_writing(workspace, timeline, at), erase=False)
-        notes += await pool.keep(tombstone)
+        notes += await bank.keep(tombstone)
         place = make_writing(workspace, timeline, at)
         if rejected := build_rejection(old, tombstone, reason, place):
             notes += await workspace.project.keep(rejected)
     if tombstone := find_rejection(same):
         notes += (_HOLDS_AGAIN.format(tombstone.created_at, tombstone.content),)
     notes += await sync_profile(workspace, record, record.supersedes)
-    notes += await render_after_removal(workspace, pool)
+    notes += await render_after_removal(workspace, bank)
     notes += (
         *redacted,
         *await describe_line(workspace, record),

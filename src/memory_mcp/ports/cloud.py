@@ -21,7 +21,7 @@ from memory_mcp.domain.outcomes import Finding
 
 
 class Outbox(Protocol):
-    """What the cloud has not confirmed yet, for one pool: durable, shared by all processes.
+    """What the cloud has not confirmed yet, for one bank: durable, shared by all processes.
 
     - `note` adds entries durably and is idempotent. A deletion cancels an addition of the same
       record that was never sent or was dead-lettered.
@@ -60,7 +60,7 @@ class Outbox(Protocol):
 
 
 class PulledRecords(Protocol):
-    """Which records of a pool came from the cloud: what they would erase waits for the user.
+    """Which records of a bank came from the cloud: what they would erase waits for the user.
 
     - `note` is durable when it returns, and is called before the record's file is written.
     - `ids` returns every record that was ever noted, also while no cloud is set up.

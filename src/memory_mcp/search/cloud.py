@@ -27,7 +27,7 @@ from memory_mcp.engine.cloud import accepts_cloud_records
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.ranking.query import matches_filters
 from memory_mcp.sync.pull import pull
@@ -55,15 +55,15 @@ class CloudResults:
 async def search_cloud(
     workspace: Workspace, head: Head, query: str, filters: Filters, limit: int
 ) -> CloudResults:
-    """Search the cloud of both pools within the deadline. It never raises for the cloud's sake.
+    """Search the cloud of both banks within the deadline. It never raises for the cloud's sake.
 
     A record that is here is returned as it is here. A record that another machine wrote is pulled
     first.
     """
     answers = await gather_all(
-        _CloudQuery(workspace, pool, pool.mirror, query, filters, limit).search(head)
-        for pool in workspace.pools_of(filters.reach)
-        if pool.mirror and pool.mirror.may_use_cloud()
+        _CloudQuery(workspace, bank, bank.mirror, query, filters, limit).search(head)
+        for bank in workspace.banks_of(filters.reach)
+        if bank.mirror and bank.mirror.may_use_cloud()
     )
     degraded = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
     hits = [hit for answer in answers for hit in answer.hits]
@@ -86,12 +86,12 @@ async def load_cloud_profile(workspace: Workspace, timeline: Timeline) -> list[s
     from the cloud, or when the cloud fails or is too slow.
     """
 
-    async def load_facts(pool: Pool) -> list[str]:
-        mirror = pool.mirror
-        if mirror is None or not mirror.extract or not accepts_cloud_records(workspace, pool):
+    async def load_facts(bank: MemoryBank) -> list[str]:
+        mirror = bank.mirror
+        if mirror is None or not mirror.extract or not accepts_cloud_records(workspace, bank):
             return []
         with suppress(StoreError):
-            hidden = await _build_hidden_tests(workspace, pool, timeline)
+            hidden = await _build_hidden_tests(workspace, bank, timeline)
             if hidden is None or not allows_requests(await mirror.outbox.circuit(), mirror.now()):
                 return []
             try:
@@ -106,18 +106,18 @@ async def load_cloud_profile(workspace: Workspace, timeline: Timeline) -> list[s
                 await _pause_cloud(mirror, error)
         return []
 
-    answers = await gather_all(load_facts(pool) for pool in workspace.pools)
+    answers = await gather_all(load_facts(bank) for bank in workspace.banks)
     return list(dict.fromkeys(fact for facts in answers for fact in facts))
 
 
 async def _build_hidden_tests(
-    workspace: Workspace, pool: Pool, timeline: Timeline
+    workspace: Workspace, bank: MemoryBank, timeline: Timeline
 ) -> list[MetadataCondition] | None:
     """Tests that exclude every hidden record; None if they cannot."""
-    if pool.mirror is None or (await pool.mirror.outbox.counts()).pending:
+    if bank.mirror is None or (await bank.mirror.outbox.counts()).pending:
         return None
-    every = await pool.index.ids() - set(await pool.index.moves())
-    hidden = sorted(every - await pool.index.visible(every, make_view(workspace, timeline)))
+    every = await bank.index.ids() - set(await bank.index.moves())
+    hidden = sorted(every - await bank.index.visible(every, make_view(workspace, timeline)))
     if len(hidden) > REMOTE_EXCLUDED_MAX // 2:
         return None
     return [MetadataCondition("memory_id", hidden, negated=True)] if hidden else []
@@ -141,10 +141,10 @@ def _exclude_left_segments(timeline: Timeline, branch: BranchName) -> list[Metad
 
 @dataclass(frozen=True)
 class _CloudQuery:
-    """One search of one pool's namespace."""
+    """One search of one bank's namespace."""
 
     workspace: Workspace
-    pool: Pool
+    bank: MemoryBank
     mirror: Mirror
     query: str
     filters: Filters
@@ -168,13 +168,13 @@ class _CloudQuery:
 
     async def _search(self, head: Head, deadline: asyncio.Timeout) -> CloudResults:
         mirror = self.mirror
-        outboxes = [pool.mirror.outbox for pool in self.workspace.pools if pool.mirror]
+        outboxes = [bank.mirror.outbox for bank in self.workspace.banks if bank.mirror]
         for standing in [await outbox.circuit() for outbox in outboxes]:  # it is one cloud
             if standing.paused_until > mirror.now():  # after the pause this search tries again
                 reason = f"Supermemory is left alone for now. {standing.reason}"
                 return CloudResults(degraded=reason)
         tests = _build_tests(self.filters)
-        if self.pool is self.workspace.project:
+        if self.bank is self.workspace.project:
             tests += _exclude_left_segments(head.timeline, self.workspace.caller.branch)
         wanted = min(REMOTE_HITS_MAX, REMOTE_OVERFETCH * self.limit)
         mirror.look_soon()
@@ -192,14 +192,14 @@ class _CloudQuery:
         self, found: Sequence[RemoteHit], head: Head, deadline: asyncio.Timeout
     ) -> CloudResults:
         """The hits that are visible and pass the filters: one for each memory, its best."""
-        index, records = self.pool.index, self.pool.records
+        index, records = self.bank.index, self.bank.records
         best: dict[RecordId, float] = {}
         for hit in found:
             best[hit.id] = max(hit.similarity, best.get(hit.id, 0.0))
         named = best.keys() - await index.erased() - self.mirror.strangers
         unknown = named - await index.ids()
         newer: Head | None = None
-        accepts = accepts_cloud_records(self.workspace, self.pool)
+        accepts = accepts_cloud_records(self.workspace, self.bank)
         if unknown and accepts and not self.workspace.policy.meta:
             await self._pull(deadline)
             newer = head = await load_head(self.workspace)  # moves may have been pulled too
@@ -226,7 +226,7 @@ class _CloudQuery:
         What hides a memory is pulled before the memory, so nothing abandoned elsewhere is shown.
         """
         left = (deadline.when() or 0.0) - asyncio.get_running_loop().time() - _CHECK_SECONDS
-        look = self.mirror.looking(lambda: pull(self.workspace, self.pool))
+        look = self.mirror.looking(lambda: pull(self.workspace, self.bank))
         await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
         self.mirror.waited(in_vain=not look.done())
         if look.done() and not look.cancelled():

@@ -21,7 +21,7 @@ from memory_mcp.domain.search import (
     View,
 )
 from memory_mcp.engine.records import gather_all, run_beside
-from memory_mcp.engine.workspace import Pool, SemanticIndex, Workspace
+from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.ranking.order import rank_candidates
 from memory_mcp.ranking.query import (
@@ -36,7 +36,7 @@ _NEIGHBOURS_OF_MAX: Final = 20
 """Best candidates whose neighbours are read too."""
 
 _CANDIDATES_MIN: Final = 20
-"""Candidates of a small pool beside a large one."""
+"""Candidates of a small bank beside a large one."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
 """Unknown terms of a question for which similar spellings are looked up."""
@@ -53,13 +53,13 @@ _MISSING: Final = "{} record(s) are not encoded yet and were looked for by their
 class Matches:
     """The ranked records, and how they were found.
 
-    `home` is the pool of each record. `wholes` are the pooled vectors of the encoded records.
+    `home` is the bank of each record. `wholes` are the pooled vectors of the encoded records.
     `degraded` says why the search was by words alone, if an embedder is set up.
     """
 
     terms: Sequence[str]
     ranked: Sequence[RankedCandidate]
-    home: Mapping[RecordId, Pool]
+    home: Mapping[RecordId, MemoryBank]
     fields: Mapping[RecordId, SearchFields]
     wholes: Mapping[RecordId, bytes]
     mode: str
@@ -68,10 +68,10 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class _PoolCandidates:
-    """The candidates of one pool, and the neighbours of the best of them."""
+class _BankCandidates:
+    """The candidates of one bank, and the neighbours of the best of them."""
 
-    pool: Pool
+    bank: MemoryBank
     candidates: Sequence[Candidate]
     around: Sequence[Neighbour] = ()
 
@@ -93,14 +93,14 @@ async def find_local(
     workspace: Workspace, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
 ) -> Matches:
     """The visible records that match, best first; at most `most` candidates are ranked."""
-    pools = workspace.pools_of(filters.reach)
-    semantic = next((pool.meaning for pool in pools if pool.meaning), None)
+    banks = workspace.banks_of(filters.reach)
+    semantic = next((bank.meaning for bank in banks if bank.meaning), None)
     async with run_beside(_encode_query(semantic, query)) as encoding:
-        question, corpora = await _expand_question(pools, parse_query(query, view.now), view)
+        question, corpora = await _expand_question(banks, parse_query(query, view.now), view)
         shares = _share_out(corpora, most)
         by_words = await gather_all(
-            pool.index.match(question.every, corpus, view, filters, share)
-            for pool, corpus, share in zip(pools, corpora, shares, strict=True)
+            bank.index.match(question.every, corpus, view, filters, share)
+            for bank, corpus, share in zip(banks, corpora, shares, strict=True)
         )
         encoded = await encoding
     vectors = encoded if isinstance(encoded, QueryVectors) else None
@@ -108,13 +108,13 @@ async def find_local(
     measured: _Measured | None = None
     try:
         found = await gather_all(
-            _collect_candidates(pool, words, vectors, view=view, filters=filters, share=share)
-            for pool, words, share in zip(pools, by_words, shares, strict=True)
+            _collect_candidates(bank, words, vectors, view=view, filters=filters, share=share)
+            for bank, words, share in zip(banks, by_words, shares, strict=True)
         )
         measured = await _measure_nearness(found, vectors) if vectors else None
     except StoreError as error:  # the vectors failed: words alone
         degraded = str(error)
-        found = [_PoolCandidates(pool, words) for pool, words in zip(pools, by_words, strict=True)]
+        found = [_BankCandidates(bank, words) for bank, words in zip(banks, by_words, strict=True)]
     notes = measured.notes if measured else ()
     if measured and not measured.nearness.pooled and any(each.candidates for each in found):
         measured, degraded = None, _NOTHING_ENCODED
@@ -130,7 +130,7 @@ async def find_local(
     return Matches(
         terms=question.every,
         ranked=ranked[:most],
-        home={id_: each.pool for each in found for id_ in each.by_id},
+        home={id_: each.bank for each in found for id_ in each.by_id},
         fields={id_: one.fields for each in found for id_, one in each.by_id.items()},
         wholes=measured.wholes if measured else {},
         mode="semantic" if measured else "lexical",
@@ -150,54 +150,54 @@ async def _encode_query(semantic: SemanticIndex | None, query: str) -> QueryVect
 
 
 async def _expand_question(
-    pools: Sequence[Pool], question: Query, view: View
+    banks: Sequence[MemoryBank], question: Query, view: View
 ) -> tuple[Query, Sequence[CorpusStatistics]]:
     """The question with substitutes for terms that no memory holds, and the counts of all terms."""
-    corpora = await gather_all(pool.index.corpus(question.every, view) for pool in pools)
+    corpora = await gather_all(bank.index.corpus(question.every, view) for bank in banks)
     counts = _add_corpora(corpora).counts
     question = keep_rarest_terms(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
-    substitutes = {term: await _find_substitutes(pools, term, view) for term in unknown}
+    substitutes = {term: await _find_substitutes(banks, term, view) for term in unknown}
     if not any(substitutes.values()):
         return question, corpora
     question = expand_query(question, substitutes)
-    return question, await gather_all(pool.index.corpus(question.every, view) for pool in pools)
+    return question, await gather_all(bank.index.corpus(question.every, view) for bank in banks)
 
 
-async def _find_substitutes(pools: Sequence[Pool], term: str, view: View) -> Sequence[str]:
+async def _find_substitutes(banks: Sequence[MemoryBank], term: str, view: View) -> Sequence[str]:
     """Similar terms that a visible record holds."""
-    lists = await gather_all(pool.index.spellings(term) for pool in pools)
+    lists = await gather_all(bank.index.spellings(term) for bank in banks)
     names = {name for each in lists for name, _ in each}
-    corpora = await gather_all(pool.index.corpus(names, view) for pool in pools)
+    corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
     return suggest_terms(term, [(name, n) for name, n in _add_corpora(corpora).counts.items() if n])
 
 
 async def _collect_candidates(
-    pool: Pool,
+    bank: MemoryBank,
     words: Sequence[Candidate],
     vectors: QueryVectors | None,
     *,
     view: View,
     filters: Filters,
     share: int,
-) -> _PoolCandidates:
+) -> _BankCandidates:
     near: Sequence[Candidate] = ()
-    if vectors and pool.meaning:
-        find_near = pool.meaning.vectors.near
-        identity = pool.meaning.embedder.identity
-        near = await pool.index.run(
+    if vectors and bank.meaning:
+        find_near = bank.meaning.vectors.near
+        identity = bank.meaning.embedder.identity
+        near = await bank.index.run(
             lambda: find_near(identity, vectors.pooled, view, filters, share)
         )
     # taken in turn from both lists, because their scores cannot be compared
     turns = (one for turn in zip_longest(words, near) for one in turn if one is not None)
     candidates = list({candidate.id: candidate for candidate in turns}.values())[:share]
     if not candidates:
-        return _PoolCandidates(pool, ())
+        return _BankCandidates(bank, ())
     best = {candidate.id for candidate in candidates[:_NEIGHBOURS_OF_MAX]}
-    return _PoolCandidates(pool, candidates, await pool.index.around(best, view, filters))
+    return _BankCandidates(bank, candidates, await bank.index.around(best, view, filters))
 
 
-async def _measure_nearness(found: Sequence[_PoolCandidates], query: QueryVectors) -> _Measured:
+async def _measure_nearness(found: Sequence[_BankCandidates], query: QueryVectors) -> _Measured:
     """Compare all candidates and neighbours with the query, token by token."""
     from memory_mcp.ranking.late_interaction import measure_nearness  # noqa: PLC0415  # numpy
 
@@ -213,18 +213,18 @@ async def _measure_nearness(found: Sequence[_PoolCandidates], query: QueryVector
     )
 
 
-async def _load_vectors(found: _PoolCandidates) -> tuple[StoredVectors, int]:
-    """The vectors of one pool's candidates, and how many records of the pool have none yet."""
-    if (semantic := found.pool.meaning) is None:
+async def _load_vectors(found: _BankCandidates) -> tuple[StoredVectors, int]:
+    """The vectors of one bank's candidates, and how many records of the bank have none yet."""
+    if (semantic := found.bank.meaning) is None:
         return StoredVectors({}), 0
     identity = semantic.embedder.identity
     ids = found.by_id.keys()
-    read = await found.pool.index.run(lambda: semantic.vectors.vectors(identity, ids))
+    read = await found.bank.index.run(lambda: semantic.vectors.vectors(identity, ids))
     return read, await semantic.vectors.missing(identity)
 
 
 def _share_out(corpora: Sequence[CorpusStatistics], most: int) -> list[int]:
-    """How many candidates each pool may offer: in proportion to its size, and always a few."""
+    """How many candidates each bank may offer: in proportion to its size, and always a few."""
     total = sum(corpus.records for corpus in corpora) or 1
     few = min(_CANDIDATES_MIN, most)
     return [max(few, round(most * corpus.records / total)) for corpus in corpora]

@@ -131,7 +131,7 @@ async def _add_strangers(
     if strangers is None or not strangers.searchable or asked.filters.reach == "user":
         return replace(found, notes=(*found.notes, *notes))
     view = make_strangers_view(workspace, strangers)
-    workspace = replace(workspace, project=strangers.pool)
+    workspace = replace(workspace, project=strangers.bank)
     asked = replace(asked, filters=replace(asked.filters, reach="project", branch=None))
     if asked.text.strip():
         theirs = (await _find_local(workspace, asked, view)).hits
@@ -198,8 +198,8 @@ async def _filters_match_nothing(workspace: Workspace, filters: Filters, view: V
     """Whether no memory passes the filters, as when one is misspelt."""
     if filters == Filters():
         return False
-    pools = workspace.pools_of(filters.reach)
-    return not any(await gather_all(pool.index.count(view, filters) for pool in pools))
+    banks = workspace.banks_of(filters.reach)
+    return not any(await gather_all(bank.index.count(view, filters) for bank in banks))
 
 
 async def _find(workspace: Workspace, asked: _Query, head: Head) -> SearchResults:

@@ -20,13 +20,13 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
     done = CatchUpCounts()
     with suppress(StoreError):  # the journal stays; the doctor names it
         await complete_import(workspace)
-    for pool in workspace.pools:
-        done += await pool.index.catch_up(progress)
-        await note_deletes(pool)  # the cloud has yet to erase what was erased here
+    for bank in workspace.banks:
+        done += await bank.index.catch_up(progress)
+        await note_deletes(bank)  # the cloud has yet to erase what was erased here
     await absorb_moves(workspace)
     with suppress(StoreUnavailableError):  # neither is needed to go on: the doctor names both
-        for pool in workspace.pools:
-            await pool.records.remove_litter()
+        for bank in workspace.banks:
+            await bank.records.remove_litter()
         await log_missing_moves(workspace, await load_moves(workspace))
     # the rendered files may still show what a forget erased that was cut short
     for note in await render_if_stale(workspace):
@@ -36,6 +36,6 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
 
 async def reindex(workspace: Workspace, progress: Progress | None = None) -> CatchUpCounts:
     """Rebuild both indexes from the records."""
-    for pool in workspace.pools:
-        await pool.index.reset()
+    for bank in workspace.banks:
+        await bank.index.reset()
     return await catch_up(workspace, progress)

@@ -196,8 +196,8 @@ async def _load_known(workspace: Workspace, session: str, view: View) -> list[Re
     """The session's visible consolidations and its last entries of the history."""
     events = Filters(kinds=frozenset({"event"}), category=HISTORY_CATEGORY, session=session)
     mine = Filters(kinds=frozenset({"summary"}), session=session)
-    pool = workspace.project
-    entries = await load_records(pool, await pool.index.find(view, events, _LOOKED_AT))
+    bank = workspace.project
+    entries = await load_records(bank, await bank.index.find(view, events, _LOOKED_AT))
     return [*entries, *await _load_summaries(workspace, mine, view)]
 
 
@@ -205,8 +205,8 @@ async def _load_summaries(
     workspace: Workspace, filters: Filters, view: View, most: int = _LOOKED_AT
 ) -> list[Record]:
     """The consolidations among the newest summaries, newest first."""
-    pool = workspace.project
-    found = await load_records(pool, await pool.index.find(view, filters, most))
+    bank = workspace.project
+    found = await load_records(bank, await bank.index.find(view, filters, most))
     return [record for record in found if find_consolidation_role(record) is not None]
 
 

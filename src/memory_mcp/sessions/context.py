@@ -60,9 +60,9 @@ async def memory_context(
             "Ask one after the other."
         )
     moment = parse_since(since, workspace.clock.now()) if since.strip() else None
-    for pool in workspace.pools:
-        if pool.mirror:
-            pool.mirror.look_soon()
+    for bank in workspace.banks:
+        if bank.mirror:
+            bank.mirror.look_soon()
     frame = await make_frame(workspace)
     _add_notes(frame, await describe_strangers_once(workspace), budget)
     now = render_now_line(workspace.clock.now(), find_time_zone(frame.zone), frame.zone)

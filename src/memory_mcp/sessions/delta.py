@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.records import load_records
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Section
 from memory_mcp.render.outcomes import pluralise
@@ -31,7 +31,7 @@ _IDS_MAX: Final = 12
 
 @dataclass(frozen=True)
 class _Change:
-    """The changes of one pool; `hidden` counts what a backtrack took out of view."""
+    """The changes of one bank; `hidden` counts what a backtrack took out of view."""
 
     new: Sequence[Record]
     again: Sequence[Record]
@@ -64,10 +64,10 @@ async def collect_changes(
     if since.revision not in {None, frame.head.revision} and (unknown or not moved):
         return None
     changes = [
-        await _compare_pool(
-            pool, frame.view, before, since.at, arrived, timed=pool is workspace.project
+        await _compare_bank(
+            bank, frame.view, before, since.at, arrived, timed=bank is workspace.project
         )
-        for pool in workspace.pools
+        for bank in workspace.banks
     ]
     new = _sort_by_rank(record for change in changes for record in change.new)
     again = _sort_by_rank(record for change in changes for record in change.again)
@@ -103,8 +103,8 @@ async def _find_arrived(workspace: Workspace, view: View, since: Since) -> set[R
     """The ids that were not here at that moment; None if that cannot be determined."""
     every: set[RecordId] = set()
     erased: set[RecordId] = set()
-    for pool in workspace.pools:
-        ids = await pool.index.ids()
+    for bank in workspace.banks:
+        ids = await bank.index.ids()
         later = [id_ for id_ in ids if since.precedes(id_)]
         if len(later) > CHANGES_MAX:
             raise InvalidRequestError(
@@ -112,7 +112,7 @@ async def _find_arrived(workspace: Workspace, view: View, since: Since) -> set[R
                 "without since: what matters of them is in the opening."
             )
         every |= ids
-        erased |= {id_ for record in await load_records(pool, later) for id_ in record.erases}
+        erased |= {id_ for record in await load_records(bank, later) for id_ in record.erases}
     return since.new_among(every, erased - every, view.now)
 
 
@@ -132,8 +132,8 @@ async def _load_chain_before(
     return chain, any(id_ in arrived for id_ in moves)
 
 
-async def _compare_pool(
-    pool: Pool,
+async def _compare_bank(
+    bank: MemoryBank,
     view: View,
     before: frozenset[SegmentId],
     then: datetime,
@@ -141,35 +141,35 @@ async def _compare_pool(
     *,
     timed: bool,
 ) -> _Change:
-    fresh = await load_records(pool, sorted(arrived))
-    seen = await pool.index.visible(arrived, view)
+    fresh = await load_records(bank, sorted(arrived))
+    seen = await bank.index.visible(arrived, view)
     gone: set[RecordId] = set()
     for record in fresh:
         if record.segment is None or record.segment in view.chain:
             # a forget's erasures are named; those of a backtrack are counted below
             gone |= {*record.supersedes, *(() if record.move else record.erases)}
-    gone |= await _find_expired_between(pool, View(view.chain, min(then, view.now)), view)
-    gone -= await pool.index.visible(gone, view) if gone else set[RecordId]()
+    gone |= await _find_expired_between(bank, View(view.chain, min(then, view.now)), view)
+    gone -= await bank.index.visible(gone, view) if gone else set[RecordId]()
     old = gone.difference(arrived)
     back = (
-        await _find_expired_between(pool, view, View(view.chain, then))
+        await _find_expired_between(bank, view, View(view.chain, then))
         if then > view.now
         else set[RecordId]()
     )
     hidden = 0
     if timed and before:
         returned = Filters(segments=view.chain - before)
-        back |= set(await pool.index.find(view, returned, _AGAIN_MAX, best=True))
+        back |= set(await bank.index.find(view, returned, _AGAIN_MAX, best=True))
         left = Filters(segments=before - view.chain, kinds=MEMORY_KINDS)
-        lost = await pool.index.find(View(before, view.now), left, CHANGES_MAX)
+        lost = await bank.index.find(View(before, view.now), left, CHANGES_MAX)
         hidden = len(set(lost).difference(arrived))
         hidden += len({id_ for r in fresh if r.move for id_ in r.erases}.difference(arrived))
-    again = await load_records(pool, sorted(back.difference(arrived)))
+    again = await load_records(bank, sorted(back.difference(arrived)))
     return _Change([r for r in fresh if r.id in seen], again, frozenset(old), hidden)
 
 
-async def _find_expired_between(pool: Pool, view: View, elsewhere: View) -> set[RecordId]:
+async def _find_expired_between(bank: MemoryBank, view: View, elsewhere: View) -> set[RecordId]:
     """What is visible in one view and not in the other, because it expired in between."""
-    count = await pool.index.count(view, Filters())
-    held = await pool.index.find(view, Filters(), count)
-    return set(held) - await pool.index.visible(held, elsewhere)
+    count = await bank.index.count(view, Filters())
+    held = await bank.index.find(view, Filters(), count)
+    return set(held) - await bank.index.visible(held, elsewhere)

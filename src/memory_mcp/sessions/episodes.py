@@ -139,7 +139,7 @@ def _check_turn(turn: int, count: int) -> None:
 
 async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) -> EpisodeHistory:
     """The session's episodes on all lines, with forgotten ones, and the one visible from here."""
-    pool = workspace.project
+    bank = workspace.project
     here = make_view(workspace, timeline)
     everywhere = View(chain=frozenset({ROOT, *timeline.segments}), now=here.now)
     origin = workspace.origin()
@@ -149,10 +149,10 @@ async def _load_past(workspace: Workspace, timeline: Timeline, now: datetime) ->
         kinds=frozenset({"tombstone"}),
         statement=f"{EPISODE_PREFIX}{name_series(workspace.scope, origin)}",
     )
-    last = await load_records(pool, await pool.index.find(everywhere, mine, 1))
-    of_today = await load_records(pool, await pool.index.find(everywhere, today, _TODAY_MAX))
-    gone = await load_records(pool, await pool.index.find(everywhere, buried, _TODAY_MAX))
-    open_ = await load_records(pool, await pool.index.find(here, mine, 1))
+    last = await load_records(bank, await bank.index.find(everywhere, mine, 1))
+    of_today = await load_records(bank, await bank.index.find(everywhere, today, _TODAY_MAX))
+    gone = await load_records(bank, await bank.index.find(everywhere, buried, _TODAY_MAX))
+    open_ = await load_records(bank, await bank.index.find(here, mine, 1))
     return EpisodeHistory(
         find_last_episode([*last, *gone]), (*of_today, *gone), next(iter(open_), None)
     )
@@ -163,11 +163,11 @@ async def _find_last_departure(workspace: Workspace, past: EpisodeHistory) -> da
 
     Without an episode the session's beginning is unknown, so only its own moves count.
     """
-    pool = workspace.project
-    newest = sorted(await pool.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
+    bank = workspace.project
+    newest = sorted(await bank.index.moves(), reverse=True)[:_MOVES_LOOKED_AT]
     after = find_written_at(past.last) if past.last else None
     moves = await load_records(
-        pool, [id_ for id_ in newest if after is None or parse_id_time(id_) > after]
+        bank, [id_ for id_ in newest if after is None or parse_id_time(id_) > after]
     )
     left = [
         record.created_at

@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_hits, load_newest
-from memory_mcp.engine.workspace import Pool, ShownMemories, Workspace, refuse_reads
+from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
@@ -139,9 +139,9 @@ def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enoug
 def _without_remote_embedder(workspace: Workspace) -> Workspace:
     """The workspace without an embedder on another machine."""
 
-    def keep_local(pool: Pool) -> Pool:
-        remote = pool.meaning is not None and not pool.meaning.embedder.here
-        return replace(pool, meaning=None) if remote else pool
+    def keep_local(bank: MemoryBank) -> MemoryBank:
+        remote = bank.meaning is not None and not bank.meaning.embedder.here
+        return replace(bank, meaning=None) if remote else bank
 
     project, user = keep_local(workspace.project), keep_local(workspace.user)
     return replace(workspace, project=project, user=user)

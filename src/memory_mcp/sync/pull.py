@@ -15,7 +15,7 @@ from memory_mcp.engine.head import absorb_moves
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteUnavailableError
 from memory_mcp.storage.supermemory.documents import from_document
 from memory_mcp.sync.push import note_deletes
@@ -56,35 +56,35 @@ class PullResult:
 
 async def pull(
     workspace: Workspace,
-    pool: Pool,
+    bank: MemoryBank,
     advance: Progress = lambda _done, _total: None,
     *,
     whole: bool = False,
 ) -> PullResult:
-    """Store every record of the pool that is in the cloud and not here, if the user trusts it.
+    """Store every record of the bank that is in the cloud and not here, if the user trusts it.
 
     Records that hide, move and forget come first, so that nothing abandoned elsewhere is recalled,
     however this ends. Listings go back to where the last complete pull began; with `whole`, or
     where none was ever completed, to the beginning.
     """
-    mirror = pool.mirror
+    mirror = bank.mirror
     result = PullResult()
     if mirror is None:
         return result
     mirror.looked()
-    if not accepts_cloud_records(workspace, pool):
+    if not accepts_cloud_records(workspace, bank):
         return result
     since = "" if whole else await mirror.outbox.load_pull_cursor()
     # after a loss the index may still know what is gone
-    known = await pool.records.ids() if whole else await pool.index.ids()
+    known = await bank.records.ids() if whole else await bank.index.ids()
     newest = since
     for kinds in (_MOVING_KINDS, ()):
         async for listing, at in _list_pages(mirror, kinds, since):
-            result += await _store_new(workspace, pool, mirror, listing.documents, known)
+            result += await _store_new(workspace, bank, mirror, listing.documents, known)
             newest = max(newest, at)
             if not kinds:
                 advance(result.listed, listing.total)
-        await apply_incoming(workspace, pool)
+        await apply_incoming(workspace, bank)
     if not result.processing:
         await mirror.outbox.save_pull_cursor(_with_overlap(newest, workspace.clock.now()))
     return result
@@ -98,13 +98,13 @@ def describe_future_date(record: Record, now: datetime) -> str:
     return ""
 
 
-async def apply_incoming(workspace: Workspace, pool: Pool) -> None:
+async def apply_incoming(workspace: Workspace, bank: MemoryBank) -> None:
     """Let incoming records move the head, and erase what this machine's own records erase."""
-    if pool is workspace.project:
+    if bank is workspace.project:
         await absorb_moves(workspace)
-    if await pool.index.erase_late():
-        pool.changes.note()
-    await note_deletes(pool)
+    if await bank.index.erase_late():
+        bank.changes.note()
+    await note_deletes(bank)
 
 
 async def _list_pages(
@@ -151,7 +151,7 @@ def _with_overlap(at: str, now: datetime) -> str:
 
 async def _store_new(
     workspace: Workspace,
-    pool: Pool,
+    bank: MemoryBank,
     mirror: Mirror,
     documents: Sequence[StoredDocument],
     known: set[RecordId],
@@ -160,17 +160,17 @@ async def _store_new(
     missing = await _fetch_content(mirror, [d for d in documents if d.id not in known])
     ready = [d for d in missing if d.content is not None or d.state != "processing"]
     found = await asyncio.to_thread(_parse_records, ready, workspace.clock.now())
-    of_user = pool is workspace.user  # a project may have another name elsewhere
+    of_user = bank is workspace.user  # a project may have another name elsewhere
     records = [r for r in found.values() if r and (r.scope.project is None) is of_user]
-    erased = await pool.index.erased() | await mirror.outbox.gone()
+    erased = await bank.index.erased() | await mirror.outbox.gone()
     erased |= {id_ for record in records for id_ in record.erases}
     fresh = [record for record in records if record.id not in erased]
-    await pool.index.note_pulled({record.id for record in fresh})  # before any of them is a file
+    await bank.index.note_pulled({record.id for record in fresh})  # before any of them is a file
     for record in fresh:
-        await pool.records.put(record, of_this_machine=False)
-    await pool.index.add(fresh)
+        await bank.records.put(record, of_this_machine=False)
+    await bank.index.add(fresh)
     if fresh:
-        pool.changes.note()
+        bank.changes.note()
     known |= {record.id for record in fresh}
     lasting = {document.id for document in documents if document.state != "failed"}
     await mirror.outbox.mark(lasting & known)

@@ -43,7 +43,7 @@ from memory_mcp.domain.limits import (
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
-from memory_mcp.engine.workspace import Pool
+from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteRejectedError, StoreError
 from memory_mcp.storage.supermemory.documents import to_document
 
@@ -52,9 +52,9 @@ _POLL_SECONDS_MAX: Final = 0.25
 """While draining: another session may be delivering what is pending."""
 
 
-async def deliver_claim(pool: Pool) -> int:
+async def deliver_claim(bank: MemoryBank) -> int:
     """Carry out one claim; returns how many parcels it holds. 0: nothing can be done now."""
-    mirror = pool.mirror
+    mirror = bank.mirror
     if mirror is None or not mirror.may_use_cloud() or not await _may_ask_now(mirror):
         return 0
     now = mirror.now()
@@ -64,7 +64,7 @@ async def deliver_claim(pool: Pool) -> int:
         return 0
     standing = await mirror.outbox.circuit()
     try:
-        fates = await _carry_out(pool, mirror, claim, until)
+        fates = await _carry_out(bank, mirror, claim, until)
     except RemoteError as error:
         standing = await _note_failure(mirror, standing, error)
         fates = {p.seq: _postpone(p, claim, error, standing, mirror) for p in claim.entries}
@@ -78,16 +78,16 @@ async def deliver_claim(pool: Pool) -> int:
     return len(fates)
 
 
-async def drain(pool: Pool, advance: Progress) -> OutboxCounts:
+async def drain(bank: MemoryBank, advance: Progress) -> OutboxCounts:
     """Deliver everything now, until only waiting would help.
 
     Raises:
         RemoteError: the cloud cannot be asked at all.
     """
-    mirror = pool.mirror
+    mirror = bank.mirror
     if mirror is None or not mirror.may_use_cloud():
         return OutboxCounts()
-    await note_deletes(pool)
+    await note_deletes(bank)
     await mirror.outbox.make_all_due(mirror.now())
     tally = await mirror.outbox.counts()
     if tally.pending or tally.circuit.blocked:
@@ -95,7 +95,7 @@ async def drain(pool: Pool, advance: Progress) -> OutboxCounts:
     total = tally.pending
     while True:
         advance(max(0, total - tally.pending), total)
-        if not await deliver_claim(pool):
+        if not await deliver_claim(bank):
             tally = await mirror.outbox.counts()
             if not tally.pending:  # what the cloud took is confirmed later
                 break
@@ -107,13 +107,13 @@ async def drain(pool: Pool, advance: Progress) -> OutboxCounts:
     return tally
 
 
-async def note_deletes(pool: Pool) -> None:
+async def note_deletes(bank: MemoryBank) -> None:
     """Note deletes for what was forgotten while nothing was mirrored, or in another clone."""
-    if pool.mirror is not None:
+    if bank.mirror is not None:
         with suppress(StoreError):  # the next start tries again
-            late = await pool.index.erased() - await pool.mirror.outbox.gone()
+            late = await bank.index.erased() - await bank.mirror.outbox.gone()
             if late:
-                await pool.mirror.note_erased(late)
+                await bank.mirror.note_erased(late)
 
 
 async def _may_ask_now(mirror: Mirror) -> bool:
@@ -176,13 +176,13 @@ def _retry_delay(parcel: OutboxEntry) -> float:
 
 
 async def _carry_out(
-    pool: Pool, mirror: Mirror, claim: Lease, until: float
+    bank: MemoryBank, mirror: Mirror, claim: Lease, until: float
 ) -> dict[int, DeliveryOutcome]:
     match claim.op, claim.stage:
         case "add", "accepted":
             return await _confirm_adds(mirror, claim.entries)
         case "add", _:
-            return await _send_adds(pool, mirror, claim, until)
+            return await _send_adds(bank, mirror, claim, until)
         case "delete", "accepted":
             return await _confirm_deletes(mirror, claim.entries)
         case _:
@@ -190,11 +190,11 @@ async def _carry_out(
 
 
 async def _send_adds(
-    pool: Pool, mirror: Mirror, claim: Lease, until: float
+    bank: MemoryBank, mirror: Mirror, claim: Lease, until: float
 ) -> dict[int, DeliveryOutcome]:
-    records = {r.id: r async for r in pool.records.scan([p.record for p in claim.entries])}
+    records = {r.id: r async for r in bank.records.scan([p.record for p in claim.entries])}
     fates: dict[int, DeliveryOutcome] = {
-        p.seq: await _judge_missing_record(pool, mirror, p)
+        p.seq: await _judge_missing_record(bank, mirror, p)
         for p in claim.entries
         if p.record not in records
     }
@@ -224,12 +224,14 @@ def _judge_answer(answer: str | None, parcel: OutboxEntry, mirror: Mirror) -> De
             return RetryLater(mirror.now(), error, unsent=True, alone=True)
 
 
-async def _judge_missing_record(pool: Pool, mirror: Mirror, parcel: OutboxEntry) -> DeliveryOutcome:
+async def _judge_missing_record(
+    bank: MemoryBank, mirror: Mirror, parcel: OutboxEntry
+) -> DeliveryOutcome:
     """The record is forgotten, just being written, never written, or unreachable."""
     if parcel.record in await mirror.outbox.gone():  # its delete comes next
         return Dropped()
     old = mirror.now() - parcel.noted_at > TEMPORARY_FILE_SECONDS_MAX
-    if old and await pool.records.ids():
+    if old and await bank.records.ids():
         return Dropped()
     unsent = parcel.stage == "new"
     return RetryLater(mirror.now() + _retry_delay(parcel), "its record is not there", unsent=unsent)

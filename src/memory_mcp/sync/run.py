@@ -14,7 +14,7 @@ from memory_mcp.domain.limits import BATCH_IDS_MAX, DELIVERY_IDLE_SECONDS_MAX
 from memory_mcp.engine.cloud import count_outboxes, describe_untrusted_cloud
 from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.records import gather_all
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import MemoryMcpError, RemoteError
 from memory_mcp.sync.pull import PullResult, pull
 from memory_mcp.sync.push import deliver_claim, drain, note_deletes
@@ -57,7 +57,7 @@ async def report_sync(
     """What is still to be delivered. Asks nothing of the cloud."""
     return SyncReport(
         await count_outboxes(workspace),
-        sum([len(await _find_unmirrored(pool)) for pool in workspace.pools]),
+        sum([len(await _find_unmirrored(bank)) for bank in workspace.banks]),
         pulled or PullResult(),
         stopped,
         tuple(await list_pending_erasures(workspace)),
@@ -81,14 +81,14 @@ async def sync(
     """
     pulled = PullResult()
     try:
-        for pool in workspace.pools:
+        for bank in workspace.banks:
             # first: what was forgotten elsewhere must not be sent again
-            pulled += await pull(workspace, pool, advance, whole=pull_all)
+            pulled += await pull(workspace, bank, advance, whole=pull_all)
             if push_all:
-                await _note_unmirrored(pool, advance)
+                await _note_unmirrored(bank, advance)
         await render_if_stale(workspace)  # what was forgotten elsewhere leaves the files here
-        for pool in workspace.pools:
-            await drain(pool, advance)
+        for bank in workspace.banks:
+            await drain(bank, advance)
     except RemoteError as error:
         return await report_sync(workspace, pulled, str(error))
     tally = await count_outboxes(workspace)
@@ -101,22 +101,22 @@ async def keep_mirrored(workspace: Workspace, leaving: asyncio.Event) -> None:
 
     Asks nothing of the cloud while there is nothing to deliver.
     """
-    for pool in workspace.pools:
-        await note_deletes(pool)
+    for bank in workspace.banks:
+        await note_deletes(bank)
     while not leaving.is_set():
-        delivered = [await _pull_and_deliver(workspace, pool) for pool in workspace.pools]
+        delivered = [await _pull_and_deliver(workspace, bank) for bank in workspace.banks]
         if not any(delivered):
             await _wait_for_work(workspace, leaving)
 
 
-async def _pull_and_deliver(workspace: Workspace, pool: Pool) -> int:
+async def _pull_and_deliver(workspace: Workspace, bank: MemoryBank) -> int:
     """Pull if that is due, and deliver one claim; how much was delivered."""
     try:
-        if pool.mirror and pool.mirror.to_look:
-            pool.mirror.looked()
+        if bank.mirror and bank.mirror.to_look:
+            bank.mirror.looked()
             with suppress(RemoteError):  # the next search asks for it again
-                await pool.mirror.looking(lambda: pull(workspace, pool))
-        return await deliver_claim(pool)
+                await bank.mirror.looking(lambda: pull(workspace, bank))
+        return await deliver_claim(bank)
     except MemoryMcpError as error:  # the outbox, not the cloud: it may be mended while we run
         _LOG.warning("%s", error)
         return 0
@@ -139,20 +139,20 @@ async def _wait_for_work(workspace: Workspace, leaving: asyncio.Event) -> None:
     mirror.wake.clear()
 
 
-async def _find_unmirrored(pool: Pool) -> set[RecordId]:
-    if pool.mirror is None:
+async def _find_unmirrored(bank: MemoryBank) -> set[RecordId]:
+    if bank.mirror is None:
         return set()
-    outbox = pool.mirror.outbox
-    return await pool.records.ids() - await outbox.known() - await outbox.gone()
+    outbox = bank.mirror.outbox
+    return await bank.records.ids() - await outbox.known() - await outbox.gone()
 
 
-async def _note_unmirrored(pool: Pool, advance: Progress) -> None:
+async def _note_unmirrored(bank: MemoryBank, advance: Progress) -> None:
     """Note an add for each record that the cloud does not hold, whatever the outbox knows."""
-    mirror = pool.mirror
+    mirror = bank.mirror
     if mirror is None:
         return
     known = await mirror.outbox.known()
-    every = sorted(await pool.records.ids() - await mirror.outbox.gone())
+    every = sorted(await bank.records.ids() - await mirror.outbox.gone())
     for start in range(0, len(every), BATCH_IDS_MAX):
         advance(start, len(every))
         ids = every[start : start + BATCH_IDS_MAX]

@@ -12,7 +12,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_records
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.moves import fold_moves
 
@@ -24,7 +24,7 @@ _STATEMENTS_MAX: Final = 500
 NAMED_MAX: Final = 5
 """How many memories of each sort a report names."""
 NO_LIMIT: Final = 1_000_000_000
-"""More than any pool holds."""
+"""More than any bank holds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Inventory:
 
     @property
     def ids(self) -> AbstractSet[RecordId]:
-        """The ids of both pools."""
+        """The ids of both banks."""
         return self.project_ids | self.user_ids
 
 
@@ -98,11 +98,11 @@ async def take_inventory(workspace: Workspace) -> Inventory:
     timeline = (await load_head(workspace)).timeline
     ids: list[set[RecordId]] = []
     erased: set[RecordId] = set()
-    for pool in workspace.pools:
-        ids.append(await pool.index.ids() | await pool.records.ids())
-        erased |= await pool.index.erased()
-        if pool.mirror:
-            erased |= await pool.mirror.outbox.gone()
+    for bank in workspace.banks:
+        ids.append(await bank.index.ids() | await bank.records.ids())
+        erased |= await bank.index.erased()
+        if bank.mirror:
+            erased |= await bank.mirror.outbox.gone()
     project_ids, user_ids = ids
     view = make_view(workspace, timeline)
     return Inventory(timeline, workspace.caller.branch, view, project_ids, user_ids, erased)
@@ -115,10 +115,10 @@ async def load_existing(
     wanted = {record.id for record in records} & inventory.ids
     same_id: dict[RecordId, Record] = {}
     visible: set[RecordId] = set()
-    for pool, ids in _pools_with_ids(workspace, inventory):
+    for bank, ids in _banks_with_ids(workspace, inventory):
         if some := wanted & ids:
-            same_id |= {record.id: record for record in await load_records(pool, sorted(some))}
-            visible |= await pool.index.visible(some, inventory.view)
+            same_id |= {record.id: record for record in await load_records(bank, sorted(some))}
+            visible |= await bank.index.visible(some, inventory.view)
     hidden = wanted - visible
     successors = await _find_successors(workspace, hidden, inventory) if hidden else {}
     by_statement = await _load_by_statement(workspace, inventory, records)
@@ -130,8 +130,8 @@ async def _find_successors(
 ) -> dict[RecordId, Record]:
     """What superseded these on the caller's branch. Reads every record; imports are rare."""
     found: dict[RecordId, Record] = {}
-    for pool in workspace.pools:
-        async for record in pool.records.scan(await pool.records.ids()):
+    for bank in workspace.banks:
+        async for record in bank.records.scan(await bank.records.ids()):
             if record.segment is None or record.segment in inventory.view.chain:
                 found |= dict.fromkeys(hidden & set(record.supersedes), record)
     return found
@@ -140,21 +140,21 @@ async def _find_successors(
 async def _load_by_statement(
     workspace: Workspace, inventory: Inventory, records: Sequence[Record]
 ) -> dict[tuple[bool, str], list[Record]]:
-    """Visible records with the statements of these, and tombstones of any pool.
+    """Visible records with the statements of these, and tombstones of any bank.
 
-    A pool whose index cannot be asked is left out, as when one memory is added.
+    A bank whose index cannot be asked is left out, as when one memory is added.
     """
     found: dict[tuple[bool, str], list[Record]] = defaultdict(list)
     statements = sorted({record.statement for record in records} - {""}) if inventory.ids else []
     for start in range(0, len(statements), _STATEMENTS_MAX):
         filters = Filters(statements=frozenset(statements[start : start + _STATEMENTS_MAX]))
-        for pool in workspace.pools:
+        for bank in workspace.banks:
             try:
-                ids = await pool.index.find(inventory.view, filters, NO_LIMIT)
+                ids = await bank.index.find(inventory.view, filters, NO_LIMIT)
             except StoreError:
                 continue
-            for record in await load_records(pool, ids):
-                of_user = (pool is workspace.user,)
+            for record in await load_records(bank, ids):
+                of_user = (bank is workspace.user,)
                 for scope in (True, False) if record.kind == "tombstone" else of_user:
                     found[scope, record.statement].append(record)
     return found
@@ -194,36 +194,36 @@ async def find_effects(
 ) -> ImportEffects:
     """What these records would do to the existing memories."""
     joined = fold_moves(records, onto=inventory.timeline)
-    erases: list[tuple[Pool, set[RecordId]]] = []
-    hides: list[tuple[Pool, set[RecordId]]] = []
-    replaces: list[tuple[Pool, set[RecordId]]] = []
-    for pool, ids in _pools_with_ids(workspace, inventory):
-        own = [r for r in records if (r.scope.project is None) is (pool is workspace.user)]
+    erases: list[tuple[MemoryBank, set[RecordId]]] = []
+    hides: list[tuple[MemoryBank, set[RecordId]]] = []
+    replaces: list[tuple[MemoryBank, set[RecordId]]] = []
+    for bank, ids in _banks_with_ids(workspace, inventory):
+        own = [r for r in records if (r.scope.project is None) is (bank is workspace.user)]
         erased = {id_ for record in own for id_ in record.erases}
         if erased:
-            erased = (erased | await pool.index.derived(erased)) & ids
-        buried, superseded = await _find_suppressed(pool, inventory, joined, records)
-        hidden = (await _find_left(pool, inventory, joined) | buried) - erased
-        erases.append((pool, erased))
-        hides.append((pool, hidden))
-        replaces.append((pool, superseded - erased - hidden))
+            erased = (erased | await bank.index.derived(erased)) & ids
+        buried, superseded = await _find_suppressed(bank, inventory, joined, records)
+        hidden = (await _find_left(bank, inventory, joined) | buried) - erased
+        erases.append((bank, erased))
+        hides.append((bank, hidden))
+        replaces.append((bank, superseded - erased - hidden))
     return ImportEffects(await _describe(erases), await _describe(hides), await _describe(replaces))
 
 
-async def _find_left(pool: Pool, inventory: Inventory, joined: Timeline) -> set[RecordId]:
+async def _find_left(bank: MemoryBank, inventory: Inventory, joined: Timeline) -> set[RecordId]:
     """What some branch shows now, and does not once the timelines are joined."""
     found: set[RecordId] = set()
     for branch in inventory.timeline.branches:
         now = View(inventory.timeline.chain(branch), inventory.view.now)
         after = View(joined.chain(branch), inventory.view.now)
         if lost := now.chain - after.chain:
-            seen = set(await pool.index.find(now, Filters(segments=lost), NO_LIMIT))
-            found |= seen - await pool.index.visible(seen, after)
+            seen = set(await bank.index.find(now, Filters(segments=lost), NO_LIMIT))
+            found |= seen - await bank.index.visible(seen, after)
     return found
 
 
 async def _find_suppressed(
-    pool: Pool, inventory: Inventory, joined: Timeline, records: Sequence[Record]
+    bank: MemoryBank, inventory: Inventory, joined: Timeline, records: Sequence[Record]
 ) -> tuple[set[RecordId], set[RecordId]]:
     """The visible records that incoming ones bury, and those that they supersede."""
     chain = joined.chain(inventory.branch)
@@ -233,18 +233,18 @@ async def _find_suppressed(
         if record.segment is None or record.segment in chain:
             (buried if record.kind == "tombstone" else superseded).update(record.supersedes)
     named = buried | superseded
-    seen = await pool.index.visible(named, inventory.view) if named else set[RecordId]()
+    seen = await bank.index.visible(named, inventory.view) if named else set[RecordId]()
     return buried & seen, superseded & seen
 
 
-async def _describe(touched: list[tuple[Pool, set[RecordId]]]) -> TouchedMemories:
+async def _describe(touched: list[tuple[MemoryBank, set[RecordId]]]) -> TouchedMemories:
     first: list[str] = []
-    for pool, ids in touched:
-        first += [summarise_in_line(r) for r in await load_records(pool, sorted(ids)[:NAMED_MAX])]
+    for bank, ids in touched:
+        first += [summarise_in_line(r) for r in await load_records(bank, sorted(ids)[:NAMED_MAX])]
     return TouchedMemories(sum(len(ids) for _, ids in touched), tuple(first[:NAMED_MAX]))
 
 
-def _pools_with_ids(
+def _banks_with_ids(
     workspace: Workspace, inventory: Inventory
-) -> tuple[tuple[Pool, AbstractSet[RecordId]], ...]:
+) -> tuple[tuple[MemoryBank, AbstractSet[RecordId]], ...]:
     return (workspace.project, inventory.project_ids), (workspace.user, inventory.user_ids)

@@ -14,7 +14,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.transfer import ExportHeader
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import require_any_record
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.transfer.existing import NO_LIMIT
 
 
@@ -23,7 +23,7 @@ class ExportSelection:
     """What an export holds. `last` is a move whose own record is not written yet."""
 
     about: ExportHeader
-    ids: Sequence[tuple[Pool, Sequence[RecordId]]]
+    ids: Sequence[tuple[MemoryBank, Sequence[RecordId]]]
     last: Record | None = None
 
     @property
@@ -33,9 +33,9 @@ class ExportSelection:
 
 
 async def select_export(
-    workspace: Workspace, pools: tuple[Reach, ...], *, history: bool
+    workspace: Workspace, banks: tuple[Reach, ...], *, history: bool
 ) -> ExportSelection | Skipped:
-    """Select what is visible in these pools, or with their history everything.
+    """Select what is visible in these banks, or with their history everything.
 
     Raises:
         StoreUnavailableError: there should be records, and there is not one.
@@ -45,25 +45,25 @@ async def select_export(
     head = await load_head(workspace)
     view = make_view(workspace, head.timeline)
     await require_any_record(workspace, view)
-    about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, pools, history)
-    selected: list[tuple[Pool, Sequence[RecordId]]] = []
+    about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, banks, history)
+    selected: list[tuple[MemoryBank, Sequence[RecordId]]] = []
     last: Record | None = None
-    for reach in pools:
-        (pool,) = workspace.pools_of(reach)
+    for reach in banks:
+        (bank,) = workspace.banks_of(reach)
         if history:  # but for what an interrupted forget has yet to erase
-            ids = await pool.records.ids() - await pool.index.erased()
+            ids = await bank.records.ids() - await bank.index.erased()
         else:
-            ids = await _find_visible(pool, view)
+            ids = await _find_visible(bank, view)
         if history and reach == "project" and head.last and head.last.id not in ids:
             last = head.last
-        selected.append((pool, sorted(ids)))
+        selected.append((bank, sorted(ids)))
     return ExportSelection(about, selected, last)
 
 
 async def read_selected(selection: ExportSelection) -> AsyncGenerator[Record]:
     """The records in the order in which they were made, the project's first."""
-    for pool, ids in selection.ids:
-        async for record in pool.records.scan(ids):
+    for bank, ids in selection.ids:
+        async for record in bank.records.scan(ids):
             yield record
     if selection.last is not None:
         yield selection.last
@@ -72,13 +72,13 @@ async def read_selected(selection: ExportSelection) -> AsyncGenerator[Record]:
 async def find_unreadable(selection: ExportSelection, written: set[RecordId]) -> list[RecordId]:
     """Selected records that exist and were not written, so could not be read."""
     lost: list[RecordId] = []
-    for pool, ids in selection.ids:
+    for bank, ids in selection.ids:
         if missing := set(ids) - written:
-            lost += sorted(missing & await pool.records.ids())
+            lost += sorted(missing & await bank.records.ids())
     return lost
 
 
-async def _find_visible(pool: Pool, view: View) -> set[RecordId]:
+async def _find_visible(bank: MemoryBank, view: View) -> set[RecordId]:
     """Visible memories, with the facts of the profile, which no search finds without a filter."""
-    found = await pool.index.find(view, Filters(), NO_LIMIT)
-    return {*found, *await pool.index.find(view, Filters(category=PROFILE_CATEGORY), NO_LIMIT)}
+    found = await bank.index.find(view, Filters(), NO_LIMIT)
+    return {*found, *await bank.index.find(view, Filters(category=PROFILE_CATEGORY), NO_LIMIT)}

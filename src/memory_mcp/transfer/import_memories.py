@@ -18,7 +18,7 @@ from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.transfer import ImportReport, ParsedSource
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.recovery import find_forgotten_segments
-from memory_mcp.engine.workspace import Pool, Workspace, refuse_reads, refuse_writes
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import (
     ConflictError,
     InvalidRequestError,
@@ -119,7 +119,7 @@ async def _complete(workspace: Workspace) -> int:
     if records:
         forgotten = await find_forgotten_segments(workspace, await load_head(workspace))
         ids = {record.id for record in records}
-        erased = {id_ for pool in workspace.pools for id_ in await pool.index.ordered(ids)}
+        erased = {id_ for bank in workspace.banks for id_ in await bank.index.ordered(ids)}
         wanted = [
             record
             for record in records
@@ -176,8 +176,8 @@ async def _write_plan(
         await _refuse_forgotten_line(workspace, plan.records)
     except BaseException:
         with suppress(StoreError):  # what cannot be taken back now is completed by the next start
-            for pool, records in _split_by_pool(workspace, plan.records):
-                await pool.take_back({record.id for record in records})
+            for bank, records in _split_by_bank(workspace, plan.records):
+                await bank.take_back({record.id for record in records})
             await workspace.journal.clear()
         raise
     await _join_timelines(workspace, plan.records)
@@ -190,20 +190,20 @@ async def _store_records(
 ) -> tuple[str, ...]:
     notes: tuple[str, ...] = ()
     before = 0
-    for pool, some in _split_by_pool(workspace, records):
+    for bank, some in _split_by_bank(workspace, records):
 
         def done(count: int, before: int = before) -> None:
             advance(before + count, len(records))
 
-        notes += await pool.keep_all(some, done)
+        notes += await bank.keep_all(some, done)
         before += len(some)
     return notes
 
 
 async def _join_timelines(workspace: Workspace, records: Sequence[Record]) -> None:
     if any(record.move is not None or record.erases for record in records):
-        for pool, _ in _split_by_pool(workspace, records):
-            await apply_incoming(workspace, pool)
+        for bank, _ in _split_by_bank(workspace, records):
+            await apply_incoming(workspace, bank)
 
 
 async def _refuse_forgotten_line(workspace: Workspace, records: Sequence[Record]) -> None:
@@ -229,10 +229,10 @@ async def _update_profile(workspace: Workspace, records: Sequence[Record]) -> tu
     return tuple(dict.fromkeys(notes))
 
 
-def _split_by_pool(
+def _split_by_bank(
     workspace: Workspace, records: Sequence[Record]
-) -> list[tuple[Pool, list[Record]]]:
+) -> list[tuple[MemoryBank, list[Record]]]:
     of_user = [record for record in records if record.scope.project is None]
     of_project = [record for record in records if record.scope.project is not None]
-    pools = ((workspace.project, of_project), (workspace.user, of_user))
-    return [(pool, some) for pool, some in pools if some]
+    banks = ((workspace.project, of_project), (workspace.user, of_user))
+    return [(bank, some) for bank, some in banks if some]

@@ -40,7 +40,7 @@ class RecordSelection:
 
     secrets: SecretPolicy
     reach: Reach | None
-    pools: tuple[Reach, ...]
+    banks: tuple[Reach, ...]
     known: int = 0
     left_out: list[LeftOutItem] = field(default_factory=list[LeftOutItem])
     redactions: Counter[str] = field(default_factory=Counter[str])
@@ -59,7 +59,7 @@ class RecordSelection:
         """The records of the wanted scope that were not forgotten; known ones are among them."""
         for record in records:
             scope = "user" if record.scope.project is None else "project"
-            if scope not in self.pools:
+            if scope not in self.banks:
                 self.leave_out(record, f"belongs to the {scope} scope, of which the export is not")
             elif self.reach is not None and scope != self.reach:
                 self.leave_out(record, f"belongs to the {scope} scope, which was not asked for")

@@ -161,7 +161,7 @@ async def _plan_own(
             raise InvalidRequestError(
                 f"The export is not right: record {record.id}: {fault} Nothing was changed."
             )
-    selection = RecordSelection(workspace.policy.secrets, reach, own.about.pools)
+    selection = RecordSelection(workspace.policy.secrets, reach, own.about.banks)
     if own.about.history:
         own = rename_project(own, workspace.scope, inventory)
         existing = await load_existing(workspace, inventory, own.records)

@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.recovery import drop_from_head
-from memory_mcp.engine.workspace import Pool, Workspace
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 
 _NOTE: Final = (
@@ -37,10 +37,10 @@ class PendingErasure:
 async def list_pending_erasures(workspace: Workspace) -> list[PendingErasure]:
     """The records that the cloud hides and that are still on this disk, oldest first."""
     found: list[PendingErasure] = []
-    for pool in workspace.pools:
+    for bank in workspace.banks:
         found += [
             PendingErasure(record.id, cut(" ".join((record.title or record.content).split()), 80))
-            async for record in pool.records.scan(await _find_pending(pool))
+            async for record in bank.records.scan(await _find_pending(bank))
         ]
     return sorted(found, key=lambda waiting: waiting.id)
 
@@ -48,7 +48,7 @@ async def list_pending_erasures(workspace: Workspace) -> list[PendingErasure]:
 async def describe_pending_erasures(workspace: Workspace) -> tuple[str, ...]:
     """A note while an erasure waits."""
     with suppress(StoreError):  # a call that needs the index reports it
-        if count := sum([len(await _find_pending(pool)) for pool in workspace.pools]):
+        if count := sum([len(await _find_pending(bank)) for bank in workspace.banks]):
             if count == 1:
                 return (_NOTE.format("1 memory", "is", "it"),)
             return (_NOTE.format(f"{count:,} memories", "are", "them"),)
@@ -67,30 +67,30 @@ async def erase_pending(workspace: Workspace) -> list[PendingErasure]:
     if not done:
         return done
     timeline = (await load_head(workspace)).timeline
-    for pool in workspace.pools:
-        ids = sorted(await pool.records.ids() & {waiting.id for waiting in done})
+    for bank in workspace.banks:
+        ids = sorted(await bank.records.ids() & {waiting.id for waiting in done})
         await drop_from_head(workspace, ids)
         for start in range(0, len(ids), BATCH_IDS_MAX):
             batch = ids[start : start + BATCH_IDS_MAX]
-            await pool.keep(_build_tombstone(workspace, pool, timeline, batch))
-            await pool.erase(set(batch))
+            await bank.keep(_build_tombstone(workspace, bank, timeline, batch))
+            await bank.erase(set(batch))
         if ids:
-            await render_after_removal(workspace, pool)
+            await render_after_removal(workspace, bank)
     return done
 
 
-async def _find_pending(pool: Pool) -> set[RecordId]:
+async def _find_pending(bank: MemoryBank) -> set[RecordId]:
     """The existing ids that records of the cloud would erase and no own record erases."""
-    waits = set(await pool.index.to_erase()) - await pool.index.ordered()
-    return waits & await pool.records.ids()
+    waits = set(await bank.index.to_erase()) - await bank.index.ordered()
+    return waits & await bank.records.ids()
 
 
 def _build_tombstone(
-    workspace: Workspace, pool: Pool, timeline: Timeline, ids: Collection[RecordId]
+    workspace: Workspace, bank: MemoryBank, timeline: Timeline, ids: Collection[RecordId]
 ) -> Record:
     """A tombstone outside the timeline, so that no backtrack brings back what it names."""
     place = make_writing(workspace, timeline, workspace.clock.now())
-    mine = pool is workspace.user
+    mine = bank is workspace.user
     return Record(
         id=place.id,
         kind="tombstone",

@@ -1,8 +1,8 @@
 """Strangers: records that came with a repository which the user does not trust.
 
-They lie in a pool of their own with its own index, which only a search reads and marks. So they
+They lie in a bank of their own with its own index, which only a search reads and marks. So they
 enter no context and no profile, and supersede, hide and erase nothing but each other. Once the user
-trusts the project they belong to its pool.
+trusts the project they belong to its bank.
 """
 
 from dataclasses import replace
@@ -54,7 +54,7 @@ async def find_strangers(workspace: Workspace) -> Strangers | None:
     if strangers is None:
         return None
     try:
-        if strangers.pool.records.changed():
+        if strangers.bank.records.changed():
             await _count_strangers(workspace, strangers)
     except StoreError:
         return None
@@ -62,17 +62,17 @@ async def find_strangers(workspace: Workspace) -> Strangers | None:
 
 
 async def _count_strangers(workspace: Workspace, strangers: Strangers) -> None:
-    pool = strangers.pool
-    strangers.timeline, strangers.count = Timeline(), len(await pool.records.ids())
+    bank = strangers.bank
+    strangers.timeline, strangers.count = Timeline(), len(await bank.records.ids())
     strangers.searchable = 0 < strangers.count <= STRANGERS_SEARCHED_MAX
     if not strangers.searchable:
-        await pool.index.reset()  # records that are trusted by now must not stay here
+        await bank.index.reset()  # records that are trusted by now must not stay here
         return
-    await pool.index.catch_up()
-    moves = [record async for record in pool.records.scan(await pool.index.moves())]
+    await bank.index.catch_up()
+    moves = [record async for record in bank.records.scan(await bank.index.moves())]
     strangers.timeline = fold_moves(moves)
     view = make_strangers_view(workspace, strangers)
-    strangers.count = await pool.index.count(view, Filters(kinds=MEMORY_KINDS))
+    strangers.count = await bank.index.count(view, Filters(kinds=MEMORY_KINDS))
 
 
 def make_strangers_view(workspace: Workspace, strangers: Strangers) -> View:
@@ -129,8 +129,8 @@ async def report_trust(workspace: Workspace) -> TrustReport:
     titles: list[str] = []
     if strangers.count and strangers.searchable:
         view = make_strangers_view(workspace, strangers)
-        ids = await strangers.pool.index.find(view, Filters(kinds=MEMORY_KINDS), _TITLES_MAX)
-        titles = [r.title or r.content for r in await load_records(strangers.pool, ids)]
+        ids = await strangers.bank.index.find(view, Filters(kinds=MEMORY_KINDS), _TITLES_MAX)
+        titles = [r.title or r.content for r in await load_records(strangers.bank, ids)]
     trust = strangers.trust
     trusted = trust.trusted()
     return TrustReport(
@@ -146,7 +146,7 @@ async def report_trust(workspace: Workspace) -> TrustReport:
 
 async def _find_erased_titles(workspace: Workspace, strangers: Strangers) -> list[str]:
     """Titles of own memories that the strangers' tombstones would erase once trusted."""
-    theirs, own = strangers.pool.records, workspace.project.records
+    theirs, own = strangers.bank.records, workspace.project.records
     erased: set[RecordId] = set()
     async for record in theirs.scan(await theirs.ids()):
         erased |= set(record.erases)
