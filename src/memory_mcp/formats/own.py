@@ -279,7 +279,7 @@ def _parse_export(fields: Mapping[str, Any], name: str) -> ExportHeader:
                 "scope": fields.get("scope"),
                 "at": fields.get("exported_at"),
                 "branch": BranchName(fields.get("branch") or "main"),
-                "pools": fields.get("pools") or _POOLS,
+                "banks": fields.get("pools") or _POOLS,
                 "history": fields.get("history", False),
             }
         )
