@@ -22,7 +22,7 @@ from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
-    BranchCreated,
+    BranchReady,
     CheckpointOutcome,
     HeadReport,
     MemoryForgotten,
@@ -165,6 +165,6 @@ class Memory:
         """
         return await branches.backtrack(self._workspace, to, mode, lesson=lesson)
 
-    async def fork(self, branch: str, at: str = "") -> BranchCreated | Skipped:
+    async def fork(self, branch: str, at: str = "") -> BranchReady | Skipped:
         """Begin a branch at a checkpoint, or here. Use `at(branch)` to work on it."""
         return await branches.fork_branch(self._workspace, branch, at)

@@ -8,7 +8,7 @@ from memory_mcp.domain.cloud import MetadataCondition as Condition
 from memory_mcp.domain.cloud import RemoteDocument
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import REMOTE_EXCLUDED_MAX, REMOTE_HITS_MAX, TAGS_MAX
-from memory_mcp.domain.record import RECALLED_KINDS
+from memory_mcp.domain.record import SEARCHABLE_KINDS
 from memory_mcp.storage.supermemory.client import Supermemory
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_ids")]
@@ -131,7 +131,7 @@ async def test_as_much_is_excluded_as_may_be_asked_for(
     tests = [
         Condition("recalled", [True]),
         Condition("phase", [1]),
-        Condition("kind", sorted(RECALLED_KINDS)),
+        Condition("kind", sorted(SEARCHABLE_KINDS)),
         Condition("tags", [*["x"] * (TAGS_MAX - 1), "y"], contains=True),
         Condition("segment", [*segments, "b"], negated=True),
     ]

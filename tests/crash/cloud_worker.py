@@ -18,7 +18,7 @@ from project import WORD
 from memory_mcp import branches, memories, sessions, sync
 from memory_mcp.domain.outcomes import (
     Backtracked,
-    BranchCreated,
+    BranchReady,
     CheckpointSaved,
     MemoryAdded,
     MemoryForgotten,
@@ -85,7 +85,7 @@ async def work(root: Path, url: str, name: str) -> None:
         beside.create_task(sessions.catch_up(workspace))
         beside.create_task(sync.keep_mirrored(workspace, asyncio.Event()))
         begun = await branches.fork_branch(workspace, name, "")
-        assert isinstance(begun, BranchCreated)
+        assert isinstance(begun, BranchReady)
         workspace = workspace.at(begun.branch)
         writer = Writer(workspace, name)
         number = 0

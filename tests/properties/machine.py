@@ -17,7 +17,7 @@ from plain_model import DURABLE, Entry, PlainModel, Seal
 from memory_mcp import branches, memories, sessions
 from memory_mcp.domain.outcomes import (
     Backtracked,
-    BranchCreated,
+    BranchReady,
     CheckpointDecided,
     CheckpointSaved,
     MemoryAdded,
@@ -194,7 +194,7 @@ class CoherentMemory(RuleBasedStateMachine):
         name = f"side-{len(self.model.tips)}"
         before = self.workspace.caller.branch
         done = self.run(branches.fork_branch(self.workspace, name, at.id if at else ""))
-        assert isinstance(done, BranchCreated)
+        assert isinstance(done, BranchReady)
         self.workspace = self.workspace.at(done.branch)
         self.model.fork(before, name, at)
 

@@ -46,7 +46,7 @@ def read(name: str) -> ParsedSource:
     return read_source(read_material(path), None, path)
 
 
-def of_text(text: str, name: str, source: str | None = None) -> ParsedSource:
+def of_text(text: str, name: str = "CLAUDE.md", source: str | None = None) -> ParsedSource:
     """One file that says this."""
     return read_source(SourceMaterial((SourceFile(name, text, THEN),)), source, name)
 
@@ -312,11 +312,6 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 # What people wrote as rules comes whole: each is a memory, or it is named why it is none.
 
 
-def of_rules(text: str, name: str = "CLAUDE.md", source: str | None = None) -> ParsedSource:
-    """One file that says this."""
-    return read_source(SourceMaterial((SourceFile(name, text, THEN),)), source, name)
-
-
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
@@ -336,7 +331,7 @@ def test_only_a_comment_is_left_out_as_one(text: str, kept: list[str]) -> None:
 
 def test_a_heading_alone_is_named() -> None:
     """It may be the rule itself; one with a part below it is only a heading."""
-    parsed = of_rules("# Rules\n\n## Never push to main\n\n## Tests\n\n- first\n\n# End")
+    parsed = of_text("# Rules\n\n## Never push to main\n\n## Tests\n\n- first\n\n# End")
 
     assert list(said(parsed)) == ["first"]
     assert parsed.left_out == (
@@ -351,7 +346,7 @@ def test_two_rules_about_a_text_are_no_front_matter(head: str) -> None:
     text = f"---\n{head}\n---\nbody"
 
     assert parse_front_matter(text) == ({}, text)
-    assert head.splitlines()[1] in "\n".join(said(of_rules(text)))
+    assert head.splitlines()[1] in "\n".join(said(of_text(text)))
 
 
 @pytest.mark.parametrize(
@@ -368,7 +363,7 @@ def test_two_rules_about_a_text_are_no_front_matter(head: str) -> None:
 )
 def test_fields_that_have_no_place_are_named(name: str, head: str, lost: str) -> None:
     """A rule that held for some paths holds for all now: that must be said."""
-    parsed = of_rules(f"---\n{head}\n---\n- a rule", name)
+    parsed = of_text(f"---\n{head}\n---\n- a rule", name)
 
     assert parsed.notes == (f"Fields that no memory here has were not carried over: {lost}.",)
 
@@ -394,7 +389,7 @@ def test_a_name_stays_as_it_is_written() -> None:
         '{"type": "entity", "name": "shop", "observations": ["shop_api is it", "The shop sells"]}',
         '{"type": "relation", "from": "shop_api", "to": "user_id", "relationType": "depends_on"}',
     )
-    assert list(said(of_rules("\n".join(lines), "memory.jsonl"))) == [
+    assert list(said(of_text("\n".join(lines), "memory.jsonl"))) == [
         "user_id: is a UUID",
         "user-id is old",
         "shop: shop_api is it",
@@ -402,12 +397,12 @@ def test_a_name_stays_as_it_is_written() -> None:
         "shop_api depends on user_id.",
     ]
     graph = '{"relations": [{"source": "ada_l", "relationship": "works_at", "target": "shop_api"}]}'
-    assert list(said(of_rules(graph, "graph.json", "mem0"))) == ["ada_l works at shop_api."]
+    assert list(said(of_text(graph, "graph.json", "mem0"))) == ["ada_l works at shop_api."]
 
 
 def test_a_graph_may_come_as_the_tool_tells_it() -> None:
     """`read_graph` is how a client gets at it."""
-    parsed = of_rules(
+    parsed = of_text(
         '{\n"entities": [{"name": "Ada", "entityType": "p", "observations": ["likes tea"]}, 7],\n'
         '"relations": [{"from": "Ada", "to": "Bo", "relationType": "knows"}]}',
         "graph.json",
@@ -420,14 +415,14 @@ def test_a_graph_may_come_as_the_tool_tells_it() -> None:
 
 def test_memories_of_mem0_may_stand_in_data() -> None:
     """As its older answers have them."""
-    assert list(said(of_rules('[{"id": "1", "data": "Likes tea"}]', "tea.json"))) == ["Likes tea"]
+    assert list(said(of_text('[{"id": "1", "data": "Likes tea"}]', "tea.json"))) == ["Likes tea"]
 
 
 @pytest.mark.parametrize("text", ['[{"memory": "Likes te', '{"entities": [', '{"results": [{}]'])
 def test_a_file_that_was_cut_short_is_called_that(text: str) -> None:
     """To ask whose it is would lead astray."""
     with pytest.raises(InvalidRequestError, match="Was it cut short"):
-        of_rules(text, "it.json")
+        of_text(text, "it.json")
 
 
 def test_of_a_folder_only_the_files_of_instructions_are_read(tmp_path: Path) -> None:

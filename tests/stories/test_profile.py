@@ -32,7 +32,7 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
 from memory_mcp.profile import find_time_zone
 from memory_mcp.render.block import Block
-from memory_mcp.render.outcomes import render_fields
+from memory_mcp.render.outcomes import render_receipt
 from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_now_line, render_profile_line
 
 pytestmark = pytest.mark.anyio
@@ -607,7 +607,7 @@ async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
     assert again.notes == (
         f"In the profile now: City: Berlin (instead of 'Hamburg' from {moved.record.id}).",
     )
-    message = render_fields(again)["message"]
+    message = render_receipt(again)["message"]
     assert message.startswith("Known already, so no memory was written. ")
     assert message.endswith(f" {again.notes[0]}")
 

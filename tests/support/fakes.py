@@ -20,7 +20,7 @@ from memory_mcp.build import build_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, is_record_id
-from memory_mcp.domain.outcomes import BranchCreated
+from memory_mcp.domain.outcomes import BranchReady
 from memory_mcp.domain.record import Origin, Record, Scope
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.workspace import (
@@ -188,14 +188,14 @@ def called(workspace: Workspace, **of: Any) -> Workspace:
 async def forked(workspace: Workspace, name: str, at: str) -> Workspace:
     """Begin a branch, and go on there."""
     begun = await branches.fork_branch(workspace, name, at)
-    assert isinstance(begun, BranchCreated), begun
+    assert isinstance(begun, BranchReady), begun
     return workspace.at(begun.branch)
 
 
 async def switched(workspace: Workspace, name: str) -> Workspace:
     """Go on on that branch."""
     there = await branches.switch_branch(workspace, name)
-    assert isinstance(there, BranchCreated), there
+    assert isinstance(there, BranchReady), there
     return workspace.at(there.branch)
 
 

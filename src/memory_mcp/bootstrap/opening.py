@@ -15,7 +15,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
-from memory_mcp.engine.records import gather_all, load_newest, require_any_record
+from memory_mcp.engine.records import gather_all, load_newest, require_records_folder
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
@@ -166,7 +166,7 @@ async def note_missing_records(
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
     if not any(collected.found.values()):
-        await require_any_record(workspace, frame.view)
+        await require_records_folder(workspace, frame.view)
     if collected.unreadable:
         frame.opening.append(describe_unreadable(len(collected.unreadable)))
 

@@ -25,7 +25,7 @@ from memory_mcp.domain.ids import (
     make_unique_name,
 )
 from memory_mcp.domain.outcomes import (
-    BranchCreated,
+    BranchReady,
     CheckpointDecided,
     CheckpointOutcome,
     CheckpointSaved,
@@ -211,7 +211,7 @@ async def decide_checkpoint(
     return CheckpointDecided(done, notes=cleaning)
 
 
-async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchCreated | Skipped:
+async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady | Skipped:
     """Begin a branch at a checkpoint, or here without one. The caller stays where it is.
 
     Raises:
@@ -248,10 +248,10 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchCreated
         )
 
     await move_head(workspace, plan)
-    return BranchCreated(branch, start.id if start else None)
+    return BranchReady(branch, start.id if start else None)
 
 
-async def switch_branch(workspace: Workspace, name: str) -> BranchCreated | Skipped:
+async def switch_branch(workspace: Workspace, name: str) -> BranchReady | Skipped:
     """The branch of that name, for the caller to go on with.
 
     Raises:
@@ -262,7 +262,7 @@ async def switch_branch(workspace: Workspace, name: str) -> BranchCreated | Skip
     branches = (await load_head(workspace)).timeline.branches
     if name not in branches:
         raise UnknownTargetError("branch", name, known=branches)
-    return BranchCreated(check_branch(name), None)
+    return BranchReady(check_branch(name), None)
 
 
 class _PhaseSealedError(Exception):

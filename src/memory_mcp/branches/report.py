@@ -11,7 +11,7 @@ from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, S
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.engine.cloud import count_outboxes, describe_unseen
+from memory_mcp.engine.cloud import count_outboxes, describe_unpulled
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -48,7 +48,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     if workspace.mirrored:
         try:
             mirrored = await count_outboxes(workspace)
-            warnings += await describe_unseen(workspace)
+            warnings += await describe_unpulled(workspace)
         except StoreError as error:  # the head is known even without the mirror
             warnings += (str(error),)
     return HeadReport(

@@ -9,7 +9,7 @@ from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import read_form
 from memory_mcp.cli.output import Output, ask_choice
 from memory_mcp.domain.outcomes import (
-    BranchCreated,
+    BranchReady,
     Closeout,
     ClosingDecision,
     MovePreview,
@@ -18,10 +18,10 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.outcomes import (
-    render_fields,
     render_head,
     render_head_fields,
     render_preview,
+    render_receipt,
 )
 from memory_mcp.server.forms import CloseoutForm, make_closeout
 
@@ -47,7 +47,7 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
         decided = await branches.decide_checkpoint(
             workspace, args.pending, args.decision or "save", args.summary, again=args.again
         )
-        return Output(render_fields(decided))
+        return Output(render_receipt(decided))
     outcome = await branches.checkpoint(
         workspace,
         args.summary,
@@ -56,7 +56,7 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
         approval="approved",
         closeout=_read_closeout(args),
     )
-    return Output(render_fields(outcome))
+    return Output(render_receipt(outcome))
 
 
 def _read_closeout(args: Namespace) -> Closeout:
@@ -96,10 +96,10 @@ async def backtrack(workspace: Workspace, args: Namespace) -> Output:
     if not choice:
         preview = await branches.preview_backtrack(workspace, args.to)
         if not isinstance(preview, MovePreview) or args.json or not output.can_ask():
-            return Output(render_fields(preview))
+            return Output(render_receipt(preview))
         choice, token = ask_choice(render_preview(preview), _CHOICES), preview.token
     outcome = await branches.backtrack(workspace, args.to, choice, lesson=args.lesson, token=token)
-    return Output(render_fields(outcome))
+    return Output(render_receipt(outcome))
 
 
 def _add_backtrack_options(parser: ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def _add_backtrack_options(parser: ArgumentParser) -> None:
 async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Begin a branch, here or at a checkpoint."""
     match await branches.fork_branch(workspace, args.name, args.at):
-        case BranchCreated(branch, at):
+        case BranchReady(branch, at):
             message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
         case Skipped() as skipped:

@@ -12,7 +12,7 @@ from memory_mcp.domain.record import Draft, Kind
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.outcomes import render_fields, render_hits
+from memory_mcp.render.outcomes import render_hits, render_receipt
 from memory_mcp.search import search_memories
 
 
@@ -31,7 +31,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
         supersedes=tuple(args.supersedes),
         reach=args.scope,
     )
-    return Output(render_fields(await memories.add_memory(workspace, draft, gate=args.gate)))
+    return Output(render_receipt(await memories.add_memory(workspace, draft, gate=args.gate)))
 
 
 def _add_add_options(parser: ArgumentParser) -> None:
@@ -96,7 +96,7 @@ async def update(workspace: Workspace, args: Namespace) -> Output:
     outcome = await memories.update_memory(
         workspace, args.memory_id, read_text(args.content), args.title, args.reason
     )
-    return Output(render_fields(outcome))
+    return Output(render_receipt(outcome))
 
 
 def _add_update_options(parser: ArgumentParser) -> None:
@@ -110,7 +110,7 @@ async def forget(workspace: Workspace, args: Namespace) -> Output:
     """Erase one memory for good, or hide it."""
     erase = not args.hide
     outcome = await memories.forget_memory(workspace, args.memory_id, args.reason, erase=erase)
-    return Output(render_fields(outcome))
+    return Output(render_receipt(outcome))
 
 
 def _add_forget_options(parser: ArgumentParser) -> None:

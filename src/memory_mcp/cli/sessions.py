@@ -18,8 +18,8 @@ from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile import get_profile
 from memory_mcp.render.outcomes import (
-    render_fields,
     render_phases,
+    render_receipt,
 )
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.server.forms import assume_utc, make_consolidation
@@ -100,7 +100,7 @@ async def episode(workspace: Workspace, args: Namespace) -> Output:
         caller = replace(workspace.caller, conversation=escape_name(args.session))
         workspace = replace(workspace, caller=caller)
     outcome = await sessions.capture_episode(workspace, turns, args.turn, final=args.final)
-    return Output(render_fields(outcome))
+    return Output(render_receipt(outcome))
 
 
 def _add_episode_options(parser: ArgumentParser) -> None:
@@ -136,7 +136,7 @@ async def consolidate(workspace: Workspace, args: Namespace) -> Output:
         final=args.final or form.final,
     )
     return Output(
-        render_fields(await sessions.consolidate(workspace, proposed)), _consolidation_text
+        render_receipt(await sessions.consolidate(workspace, proposed)), _consolidation_text
     )
 
 
@@ -166,7 +166,7 @@ def _add_consolidate_options(parser: ArgumentParser) -> None:
 async def phase(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the phase and how the project got there, or move to another one."""
     if args.number is not None:
-        return Output(render_fields(await engine.move_to_phase(workspace, args.number)))
+        return Output(render_receipt(await engine.move_to_phase(workspace, args.number)))
     known = await engine.list_phases(workspace)
     if isinstance(known, Skipped):
         return known
@@ -186,7 +186,7 @@ def _add_phase_options(parser: ArgumentParser) -> None:
 async def identity(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what the project is, or say it anew."""
     if text := read_text(args.text):
-        return Output(render_fields(await memories.set_identity(workspace, text)))
+        return Output(render_receipt(await memories.set_identity(workspace, text)))
     known = await memories.load_identity(workspace)
     if isinstance(known, Skipped):
         return known

@@ -294,8 +294,8 @@ BacktrackOutcome = Backtracked | MovePreview | MoveAborted | Skipped
 
 
 @dataclass(frozen=True)
-class BranchCreated:
-    """The branch exists, and this session is on it."""
+class BranchReady:
+    """The branch exists. `at` is where it was begun, if it was begun now at a checkpoint."""
 
     branch: BranchName
     at: CheckpointId | None

@@ -55,7 +55,7 @@ DURABLE_KINDS: Final[frozenset[Kind]] = frozenset(
 )
 """Kinds outside the timeline: about the user, or learnt for good."""
 
-RECALLED_KINDS: Final[frozenset[Kind]] = frozenset(
+SEARCHABLE_KINDS: Final[frozenset[Kind]] = frozenset(
     {
         "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
         "episode", "summary", "closeout", "resource", "checkpoint",
@@ -63,7 +63,7 @@ RECALLED_KINDS: Final[frozenset[Kind]] = frozenset(
 )  # fmt: skip
 """Kinds that a search may find. Moves and tombstones are bookkeeping; nudges have a queue."""
 
-MEMORY_KINDS: Final = RECALLED_KINDS - {"checkpoint"}
+MEMORY_KINDS: Final = SEARCHABLE_KINDS - {"checkpoint"}
 """Kinds that count as memories. A checkpoint's summary is found, but is no memory."""
 
 REJECTED_PREFIX: Final = "rejected:"
@@ -299,7 +299,7 @@ class Record(FrozenModel):
         """Whether a search may find it. An unapproved checkpoint is no memory."""
         if self.move is not None and self.move.approval in ("pending", "skipped"):
             return False
-        return self.kind in RECALLED_KINDS
+        return self.kind in SEARCHABLE_KINDS
 
     @property
     def statement(self) -> str:

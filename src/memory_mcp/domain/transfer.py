@@ -31,7 +31,12 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class LeftOutItem:
-    """An item that is not stored, and why."""
+    """An item that is not stored, and why.
+
+    `item` says where it is, then at most its first words: `line 3: Never …`; what follows the first
+    `: ` is left out where a secret could stand. `reason` goes on from it (`has no text`) and is the
+    same for items of one sort, because receipts count them by it.
+    """
 
     item: str
     reason: str
@@ -41,14 +46,14 @@ class LeftOutItem:
 class SourceMaterial:
     """All that was read of a source, which may be a `folder`, and the files that do not count.
 
-    `times` is the factor by which the limits are raised: a user's own backup may be larger than
-    what a repository brings.
+    Limits are raised by `limit_factor`: a user's own backup may be larger than what a repository
+    brings.
     """
 
     documents: tuple[SourceFile, ...]
     folder: bool = False
     left_out: tuple[LeftOutItem, ...] = ()
-    times: int = 1
+    limit_factor: int = 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class ForeignMemory:
     """A memory as another program stored it.
 
     `identity` names it within its kind of source and stays the same in a copy of the file. `item`
-    is how a person finds it there. `at` is the source's own time; `around` is a guess (when the
+    is how a person finds it there. `at` is the source's own time; `guessed_at` is a guess (when the
     file was changed), on which no identity rests.
     """
 
@@ -68,7 +73,7 @@ class ForeignMemory:
     category: str = ""
     tags: tuple[str, ...] = ()
     at: datetime | None = None
-    around: datetime | None = None
+    guessed_at: datetime | None = None
     expires_at: datetime | None = None
     reach: Reach = "project"
 

@@ -53,7 +53,7 @@ async def describe_pending(workspace: Workspace) -> tuple[str, ...]:
     return (f"sync pending ({pending})",) if pending else ()
 
 
-async def describe_unseen(workspace: Workspace) -> tuple[str, ...]:
+async def describe_unpulled(workspace: Workspace) -> tuple[str, ...]:
     """A note while records of other machines may be missing: a short list may be incomplete."""
     if notes := describe_untrusted_cloud(workspace):
         return notes

@@ -115,7 +115,7 @@ async def load_hits(
     return hits, frozenset[RecordId]().union(*unreadable)
 
 
-async def require_any_record(workspace: Workspace, view: View) -> None:
+async def require_records_folder(workspace: Workspace, view: View) -> None:
     """Refuse an empty answer when the records' folder is gone: renamed, or not mounted.
 
     Raises:

@@ -20,7 +20,7 @@ from memory_mcp.domain.transfer import (
 )
 from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
-from memory_mcp.formats.values import Found, as_text, as_texts, as_time, collect
+from memory_mcp.formats.values import ParsedItem, as_text, as_texts, as_time, collect
 
 _CATEGORY: Final = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
 _CLOCK: Final = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
@@ -71,7 +71,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     return collect("basic-memory", material, found, lost)
 
 
-def _read_document(document: SourceFile, lost: set[str]) -> Iterator[Found]:
+def _read_document(document: SourceFile, lost: set[str]) -> Iterator[ParsedItem]:
     fields, body = parse_front_matter(document.text)
     lost.update(fields.keys() - _KNOWN)
     title = as_text(fields.get("title")) or splitext(basename(document.name))[0]
@@ -89,10 +89,10 @@ def _read_document(document: SourceFile, lost: set[str]) -> Iterator[Found]:
         if isinstance(found, LeftOutItem):
             yield found
         else:
-            yield replace(found, at=at, around=document.modified)
+            yield replace(found, at=at, guessed_at=document.modified)
 
 
-def _read_blocks(note: _Note, file: str, blocks: list[MarkdownBlock]) -> Iterator[Found]:
+def _read_blocks(note: _Note, file: str, blocks: list[MarkdownBlock]) -> Iterator[ParsedItem]:
     sections: dict[tuple[str, ...], list[str]] = {}
     for block in blocks:
         where = f"{file}, line {block.line}: {block.text[:60]}"

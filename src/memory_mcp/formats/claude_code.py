@@ -20,7 +20,7 @@ from memory_mcp.domain.transfer import (
 )
 from memory_mcp.formats.claude_md import find_notes, read_pieces
 from memory_mcp.formats.markdown import parse_front_matter
-from memory_mcp.formats.values import Found, as_fields, as_text, as_time, collect
+from memory_mcp.formats.values import ParsedItem, as_fields, as_text, as_time, collect
 
 _INDEX: Final = "MEMORY.md"
 _LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
@@ -49,7 +49,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     return collect("claude-code", material, _read_all(material, lost), lost)
 
 
-def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[Found]:
+def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[ParsedItem]:
     names = {document.name for document in material.documents}
     for document in material.documents:
         fields, body = parse_front_matter(document.text)
@@ -62,7 +62,7 @@ def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[Found]:
             yield from _read_plain(document, body, names)
 
 
-def _read_note(document: SourceFile, fields: dict[str, Any], body: str) -> Found:
+def _read_note(document: SourceFile, fields: dict[str, Any], body: str) -> ParsedItem:
     metadata = as_fields(fields.get("metadata"))
     category = (as_text(metadata.get("type")) or as_text(fields.get("type"))).casefold()
     name = as_text(fields.get("name")) or splitext(basename(document.name))[0]
@@ -78,12 +78,12 @@ def _read_note(document: SourceFile, fields: dict[str, Any], body: str) -> Found
         title=_make_title(name),
         category=category,
         at=as_time(metadata.get("created")) or as_time(fields.get("created")),
-        around=document.modified,
+        guessed_at=document.modified,
         reach="user" if category == "user" else "project",
     )
 
 
-def _read_plain(document: SourceFile, body: str, names: set[str]) -> Iterator[Found]:
+def _read_plain(document: SourceFile, body: str, names: set[str]) -> Iterator[ParsedItem]:
     """The pieces of a file without front matter; a line that only leads to a note is none."""
     is_index = basename(document.name) == _INDEX
     title = "" if is_index else _make_title(splitext(basename(document.name))[0])

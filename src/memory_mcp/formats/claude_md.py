@@ -17,7 +17,7 @@ from memory_mcp.domain.transfer import (
     SourceMaterial,
 )
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
-from memory_mcp.formats.values import Found, collect, is_markdown
+from memory_mcp.formats.values import ParsedItem, collect, is_markdown
 
 CLAUDE_FILES: Final = frozenset({"claude.md", "claude.local.md", "agents.md"})
 """The names of files of instructions, in small letters."""
@@ -62,7 +62,7 @@ def read(material: SourceMaterial) -> ParsedSource:
 
 def _read_all(
     material: SourceMaterial, imports: dict[str, None], lost: set[str]
-) -> Iterator[Found]:
+) -> Iterator[ParsedItem]:
     for document in material.documents:
         fields, body = parse_front_matter(document.text)
         lost.update(fields)
@@ -76,7 +76,7 @@ def _find_imports(body: str) -> Iterable[str]:
     return (name for name in names if "." in name or "/" in name)
 
 
-def read_pieces(document: SourceFile, body: str, title: str) -> Iterator[Found]:
+def read_pieces(document: SourceFile, body: str, title: str) -> Iterator[ParsedItem]:
     """A memory of each block of a text; `title` is for those without a heading."""
     blocks = list(parse_blocks(body))
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
@@ -95,7 +95,7 @@ def read_pieces(document: SourceFile, body: str, title: str) -> Iterator[Found]:
                 content=block.text,
                 kind="preference" if _PREFERENCE.search(path) else "convention",
                 title=path,
-                around=document.modified,
+                guessed_at=document.modified,
             )
 
 

@@ -18,7 +18,7 @@ from memory_mcp.domain.transfer import (
 )
 from memory_mcp.formats.values import (
     Fields,
-    Found,
+    ParsedItem,
     as_fields,
     as_text,
     as_texts,
@@ -57,7 +57,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     return replace(parsed, notes=(note,)) if parsed.memories else parsed
 
 
-def _read_document(document: SourceFile) -> Iterator[Found]:
+def _read_document(document: SourceFile) -> Iterator[ParsedItem]:
     export = as_fields(parse_json(document.text, document.name))
     for number, item in enumerate(_list_items(export, "observations"), 1):
         yield _read_observation(as_fields(item), f"observation {number}", document)
@@ -78,7 +78,7 @@ def _list_items(export: Fields, name: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]  # JSON
 
 
-def _read_observation(fields: Fields, where: str, document: SourceFile) -> Found:
+def _read_observation(fields: Fields, where: str, document: SourceFile) -> ParsedItem:
     title = as_text(fields.get("title"))
     parts = [
         as_text(fields.get("subtitle")),
@@ -100,11 +100,11 @@ def _read_observation(fields: Fields, where: str, document: SourceFile) -> Found
         category=category,
         tags=tuple(as_texts(fields.get("concepts"))),
         at=_find_time(fields),
-        around=document.modified,
+        guessed_at=document.modified,
     )
 
 
-def _read_summary(fields: Fields, where: str, document: SourceFile) -> Found:
+def _read_summary(fields: Fields, where: str, document: SourceFile) -> ParsedItem:
     parts = {head: text for name, head in _HEADINGS.items() if (text := as_text(fields.get(name)))}
     if not parts:
         return LeftOutItem(where, "is a summary without a text")
@@ -117,7 +117,7 @@ def _read_summary(fields: Fields, where: str, document: SourceFile) -> Found:
         title=parts.get("Request", "")[:100],
         category="session-summary",
         at=_find_time(fields),
-        around=document.modified,
+        guessed_at=document.modified,
     )
 
 

@@ -14,7 +14,7 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.formats import claude_mem
 from memory_mcp.formats.values import (
     Fields,
-    Found,
+    ParsedItem,
     as_fields,
     as_items,
     as_text,
@@ -54,7 +54,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     return collect("mem0", material, _read_all(material, lost), lost)
 
 
-def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[Found]:
+def _read_all(material: SourceMaterial, lost: set[str]) -> Iterator[ParsedItem]:
     seen: set[str] = set()
     by_id: dict[str, str] = {}
     for document in material.documents:
@@ -81,7 +81,7 @@ def _list_items(value: object) -> list[Any]:
 
 def _read_memories(
     value: object, document: SourceFile, lost: set[str]
-) -> Iterator[tuple[str, Found]]:
+) -> Iterator[tuple[str, ParsedItem]]:
     """Each memory with the id that mem0 gave it, if it gave one."""
     for number, item in enumerate(_list_items(value), 1):
         fields = as_fields(item)
@@ -110,15 +110,18 @@ def _make_memory(
         category=category,
         tags=tuple(tags),
         at=as_time(fields.get("created_at")) or as_time(fields.get("updated_at")),
-        around=document.modified,
+        guessed_at=document.modified,
         expires_at=as_time(fields.get("expiration_date")),
     )
 
 
-def _read_relations(value: object, document: SourceFile) -> Iterator[tuple[str, Found]]:
+def _read_relations(value: object, document: SourceFile) -> Iterator[tuple[str, ParsedItem]]:
     for number, item in enumerate(as_items(as_fields(value).get("relations")), 1):
         fields = as_fields(item)
-        subject, verb = as_text(fields.get("source")), as_text(fields.get("relationship"))
+        subject, verb = (
+            as_text(fields.get("source")),
+            as_text(fields.get("relationship")),
+        )
         target = as_text(fields.get("target")) or as_text(fields.get("destination"))
         where = f"relation {number}"
         if not (subject and verb and target):
@@ -130,6 +133,6 @@ def _read_relations(value: object, document: SourceFile) -> Iterator[tuple[str, 
             item=f"{where}: {words}",
             content=f"{words}.",
             category="relation",
-            around=document.modified,
+            guessed_at=document.modified,
         )
         yield "", relation

@@ -19,7 +19,7 @@ from memory_mcp.domain.transfer import (
 )
 from memory_mcp.formats.values import (
     Fields,
-    Found,
+    ParsedItem,
     as_fields,
     as_items,
     as_text,
@@ -51,7 +51,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     return collect("memory-server", material, found)
 
 
-def _read_document(document: SourceFile) -> Iterator[Found]:
+def _read_document(document: SourceFile) -> Iterator[ParsedItem]:
     if graph := _find_graph(document.text):
         for number, item in enumerate(as_items(graph.get("entities")), 1):
             yield from _read_entity(as_fields(item), f"entity {number}", document)
@@ -70,7 +70,7 @@ def _find_graph(text: str) -> Fields:
     return fields if is_graph else {}
 
 
-def _read_line(line: str, item: str, document: SourceFile) -> Iterator[Found]:
+def _read_line(line: str, item: str, document: SourceFile) -> Iterator[ParsedItem]:
     value = try_json(line, "")
     fields = as_fields(value)
     if not isinstance(value, dict):
@@ -85,7 +85,7 @@ def _read_line(line: str, item: str, document: SourceFile) -> Iterator[Found]:
         )
 
 
-def _read_entity(fields: Fields, item: str, document: SourceFile) -> Iterator[Found]:
+def _read_entity(fields: Fields, item: str, document: SourceFile) -> Iterator[ParsedItem]:
     name = as_text(fields.get("name"))
     observations = as_items(fields.get("observations"))
     if not name:
@@ -105,11 +105,11 @@ def _read_entity(fields: Fields, item: str, document: SourceFile) -> Iterator[Fo
                 content=text if _names(text, name) else f"{name}: {text}",
                 title=name,
                 category=as_text(fields.get("entityType")),
-                around=document.modified,
+                guessed_at=document.modified,
             )
 
 
-def _read_relation(fields: Fields, item: str, document: SourceFile) -> Found:
+def _read_relation(fields: Fields, item: str, document: SourceFile) -> ParsedItem:
     subject, verb, target = (as_text(fields.get(n)) for n in ("from", "relationType", "to"))
     if not (subject and verb and target):
         return LeftOutItem(item, "is a relation that lacks one of from, relationType and to")
@@ -119,7 +119,7 @@ def _read_relation(fields: Fields, item: str, document: SourceFile) -> Found:
         content=f"{subject} {verb.replace('_', ' ')} {target}.",  # names stay as they are written
         title=subject,
         category="relation",
-        around=document.modified,
+        guessed_at=document.modified,
     )
 
 

@@ -186,7 +186,7 @@ def read(material: SourceMaterial) -> ParsedSource:
     if material.folder and index is not None:
         export, items, left_out = _read_folder(material, index)
     elif len(material.documents) == 1:
-        export, items = _read_file(material.documents[0], material.times)
+        export, items = _read_file(material.documents[0], material.limit_factor)
     else:
         raise InvalidRequestError(
             f"There is no {INDEX_NAME} of an export in the folder. {_NOTHING_CHANGED}"
@@ -197,14 +197,14 @@ def read(material: SourceMaterial) -> ParsedSource:
     return ParsedSource("memory-mcp", left_out=(*material.left_out, *left_out, *repeated), own=own)
 
 
-def _read_file(document: SourceFile, times: int) -> tuple[ExportHeader, list[_Item]]:
+def _read_file(document: SourceFile, limit_factor: int) -> tuple[ExportHeader, list[_Item]]:
     fields = as_fields(parse_json(document.text, document.name))
     export = _parse_export(fields, document.name)
     values = fields.get("records")
     if not isinstance(values, list):
         raise _invalid(document.name, "has no list `records`")
     values = cast("list[Any]", values)
-    refuse_too_many_items(len(values), times)
+    refuse_too_many_items(len(values), limit_factor)
     if fields.get("count") != len(values):
         raise _invalid(
             document.name, f"names {fields.get('count')!r} records, and has {len(values):,}"
@@ -224,7 +224,7 @@ def _read_folder(
         raise _invalid(index.name, "says that the export was cut short: export again")
     items: list[_Item] = []
     left_out: list[LeftOutItem] = []
-    refuse_too_many_items(len(material.documents), material.times)
+    refuse_too_many_items(len(material.documents), material.limit_factor)
     for document in material.documents:
         if document is index:
             continue

@@ -2,7 +2,8 @@
 
 A new importer is a module beside this one and a line here. The module has two functions:
 `matches(material)` says whether a file or folder looks like its own, `read(material)` parses it
-(`importers.Importer`). Of a file the first in this table that matches reads it.
+(`importers.Importer`). Our own export is tried first, then this table in its order; the first that
+matches reads a file, and a folder must match one only.
 """
 
 from typing import Final, NamedTuple

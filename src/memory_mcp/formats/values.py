@@ -20,7 +20,7 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.errors import InvalidRequestError
 
 Fields = Mapping[str, Any]
-Found = ForeignMemory | LeftOutItem
+ParsedItem = ForeignMemory | LeftOutItem
 
 _MARKDOWN: Final = (".md", ".markdown")
 _MILLISECONDS_FROM: Final = 100_000_000_000
@@ -28,9 +28,12 @@ _MILLISECONDS_FROM: Final = 100_000_000_000
 
 
 def collect(
-    source: str, material: SourceMaterial, found: Iterable[Found], lost: Collection[str] = ()
+    source: str, material: SourceMaterial, found: Iterable[ParsedItem], lost: Collection[str] = ()
 ) -> ParsedSource:
     """Everything found, and a note of the `lost` fields, for which no memory here has a place.
+
+    `source` is the name in the table of sources. What the files of the material left out is passed
+    on. The same item twice needs no care: the import knows it again by its identity and text.
 
     Raises:
         InvalidRequestError: there are too many items to be held at once.
@@ -38,7 +41,7 @@ def collect(
     memories: list[ForeignMemory] = []
     left_out = list(material.left_out)
     for each in found:
-        refuse_too_many_items(len(memories) + len(left_out) + 1, material.times)
+        refuse_too_many_items(len(memories) + len(left_out) + 1, material.limit_factor)
         if isinstance(each, ForeignMemory):
             memories.append(each)
         else:
@@ -48,9 +51,9 @@ def collect(
     return ParsedSource(source, tuple(memories), tuple(left_out), (note,) if lost else ())
 
 
-def refuse_too_many_items(count: int, times: int) -> None:
+def refuse_too_many_items(count: int, limit_factor: int) -> None:
     """Refuse more items than can be held at once: so many times what a repository may bring."""
-    most = times * IMPORT_ITEMS_MAX
+    most = limit_factor * IMPORT_ITEMS_MAX
     if count > most:
         raise InvalidRequestError(
             f"There are more than {most:,} items in it, and no more are taken in at once. Import "

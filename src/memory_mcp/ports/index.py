@@ -55,7 +55,7 @@ class VisibleRecords(Protocol):
       then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
     - `visible` returns the ids among these that a search may find.
     - `nearest` returns visible ids close to a mistyped one.
-    - `named` returns the memories whose id fits a part (`ids.fits_part`): those visible from the
+    - `named` returns the memories whose id fits a part (`ids.matches_part`): those visible from the
       view, or all without one.
     """
 
@@ -69,7 +69,7 @@ class VisibleRecords(Protocol):
 
 
 class TextSearch(Protocol):
-    """Visible records by their words. Terms come from `retrieval.analysis`, folded and stemmed.
+    """Visible records by their words. Terms come from `ranking.analysis`, folded and stemmed.
 
     - `corpus` counts the records with each term: for a rare term only visible ones, so that the
       counts do not reveal a hidden word.

@@ -1,1 +1,1 @@
-"""Pure: what a prompt is given to read, within its budget."""
+"""Pure: what models and people read: answers of tools, pages, and context within a budget."""

@@ -98,7 +98,7 @@ _TOUCHED: Final[dict[ImportEffect, str]] = {
 }
 
 
-def render_fields(outcome: Receipt) -> Fields:
+def render_receipt(outcome: Receipt) -> Fields:
     """The receipt of a use case that writes."""
     match outcome:
         case Skipped(reason):

@@ -10,13 +10,13 @@ from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.cloud import describe_unseen, describe_untrusted_cloud
+from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import (
     gather_all,
     load_hits,
     load_newest,
-    require_any_record,
+    require_records_folder,
     run_beside,
 )
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -88,7 +88,7 @@ async def search_memories(
     if not asked.text.strip():
         read = await load_newest(workspace, view, filters, limit)
         hits = [Hit(record, 1.0) for record in read.records]
-        notes = await describe_unseen(workspace)
+        notes = await describe_unpulled(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _find(workspace, asked, head)
@@ -96,7 +96,7 @@ async def search_memories(
     if filters.includes_profile:
         found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))
     if not found.hits:
-        await require_any_record(workspace, view)
+        await require_records_folder(workspace, view)
     return found
 
 

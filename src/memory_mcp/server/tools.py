@@ -1,6 +1,6 @@
 """The tools, and the toolsets that list them. Their docstrings are written for the model.
 
-A new tool is a function here and a line in `default_tools` or `toolset`.
+A new tool is a function here and a line in `load_default_tools` or `load_toolset`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from memory_mcp import branches, memories, search, sessions, trust
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import BranchCreated, MovePreview, Skipped
+from memory_mcp.domain.outcomes import BranchReady, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.record import Draft, Reach
 from memory_mcp.domain.search import Filters, SelectionOptions
@@ -34,8 +34,8 @@ from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.render.outcomes import (
-    render_fields,
     render_hits,
+    render_receipt,
     render_text,
 )
 from memory_mcp.server.calls import MemoryTool, answer_fields, answer_text, bind_caller, make_tool
@@ -56,11 +56,11 @@ from memory_mcp.server.forms import (
     make_consolidation,
 )
 
-NewKind = Literal[
+WritableKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"
 ]
-AnyKind = Literal[NewKind, "checkpoint", "closeout", "summary", "episode"]
-"""One list of names: a union would cost every session two."""
+SearchableKind = Literal[WritableKind, "checkpoint", "closeout", "summary", "episode"]
+"""One list of names in the schema: a union of two would be longer, and every session reads it."""
 Request = Context[Workspace]
 
 REMINDER: Final = (
@@ -93,7 +93,7 @@ async def add_memory(
     content: Annotated[str, about("One self-contained statement, ≤ 8000 characters")],
     ctx: Request,
     metadata: Metadata | None = None,
-    kind: NewKind = "fact",
+    kind: WritableKind = "fact",
     scope: Annotated[Literal["project", "user"], about("user: holds in every project")] = "project",
     supersedes: Annotated[list[str] | None, about("memoryIds that this replaces")] = None,
     phase: int | None = None,
@@ -120,7 +120,7 @@ async def add_memory(
     )
     workspace = bind_caller(ctx)
     return _answer_write(
-        workspace, render_fields(await memories.add_memory(workspace, draft, gate=gate))
+        workspace, render_receipt(await memories.add_memory(workspace, draft, gate=gate))
     )
 
 
@@ -132,7 +132,7 @@ async def search_memories(
     category: str = "",
     tags: Annotated[list[str] | None, about("all must match")] = None,
     key: Annotated[str, about("user:preferences:name or user:*")] = "",
-    kind: AnyKind | None = None,
+    kind: SearchableKind | None = None,
     phase: int | None = None,
     scope: Annotated[Reach | None, about("default: both")] = None,
     branch: Annotated[str, about("written on it")] = "",
@@ -192,7 +192,7 @@ async def update_memory(
     """Correct a memory: the new text replaces the old one."""
     workspace = bind_caller(ctx)
     outcome = await memories.update_memory(workspace, memory_id, content, title, reason)
-    return _answer_write(workspace, render_fields(outcome))
+    return _answer_write(workspace, render_receipt(outcome))
 
 
 async def forget_memory(
@@ -207,7 +207,7 @@ async def forget_memory(
     """Erase one memory everywhere, for good; or hide it from here on."""
     workspace = bind_caller(ctx)
     outcome = await memories.forget_memory(workspace, memory_id, reason, erase=mode == "erase")
-    return _answer_write(workspace, render_fields(outcome))
+    return _answer_write(workspace, render_receipt(outcome))
 
 
 def _answer_write(workspace: Workspace, fields: Mapping[str, Any]) -> CallToolResult:
@@ -287,7 +287,7 @@ async def checkpoint(
         )
     if pending and decision:
         return answer_fields(
-            render_fields(
+            render_receipt(
                 await branches.decide_checkpoint(workspace, pending, decision, summary, again=again)
             )
         )
@@ -302,7 +302,7 @@ async def checkpoint(
         workspace, summary, phase, again=again, approval=approval, closeout=closeout
     )
     workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer_fields(render_fields(sealed))
+    return answer_fields(render_receipt(sealed))
 
 
 def _read_approval(
@@ -356,7 +356,7 @@ async def backtrack(
         outcome = await branches.backtrack(workspace, to, choice, lesson=lesson, token=token)
     else:
         outcome = await branches.preview_backtrack(workspace, to, lesson)
-    fields = render_fields(outcome)
+    fields = render_receipt(outcome)
     if lesson.strip() and isinstance(outcome, MovePreview):
         fields["message"] += " Give the lesson again with it."
     return answer_fields(fields)
@@ -377,7 +377,7 @@ async def switch_branch(
         else branches.switch_branch(workspace, name)
     )
     match outcome:
-        case BranchCreated(branch, begun):
+        case BranchReady(branch, begun):
             conversation = workspace.caller.conversation
             if conversation is None:
                 return answer_fields(_sessionless_fields(branch, begun, created=create))
@@ -429,7 +429,7 @@ async def episodic_capture(
     """
     messages = [Turn(each.role, each.content, assume_utc(each.at)) for each in turns]
     outcome = await sessions.capture_episode(bind_caller(ctx), messages, turn, final=final)
-    return answer_fields(render_fields(outcome))
+    return answer_fields(render_receipt(outcome))
 
 
 async def consolidate(
@@ -457,7 +457,7 @@ async def consolidate(
     outcome = await sessions.consolidate(workspace, proposed)
     if history_entry or memory_update or proposed.insights:
         workspace.conversations.handed_on(workspace.caller.conversation)
-    return answer_fields(render_fields(outcome))
+    return answer_fields(render_receipt(outcome))
 
 
 _LOG: Final = logging.getLogger("memory_mcp.hooks")

@@ -11,7 +11,7 @@ from memory_mcp.bootstrap.opening import (
 )
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.cloud import describe_unseen
+from memory_mcp.engine.cloud import describe_unpulled
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase
 from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -72,7 +72,7 @@ async def memory_context(
         _add_notes(frame, [_UNTOLD.format(moment.said)], budget)
     phase = (await find_phase(workspace, frame.head.timeline)).worked_on
     _add_notes(frame, describe_sealed_phase(workspace, frame.head.timeline, phase), budget)
-    _add_notes(frame, await describe_unseen(workspace), budget)
+    _add_notes(frame, await describe_unpulled(workspace), budget)
     async with run_beside(load_cloud_profile(workspace, frame.head.timeline)) as cloud_facts:
         if task.strip():
             sections = await _collect_for_task(workspace, frame, task)

@@ -26,7 +26,7 @@ from memory_mcp.domain.record import (
 )
 from memory_mcp.errors import InvalidRequestError
 
-GIVEN_KINDS: Final[tuple[Kind, ...]] = (
+WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
 )  # fmt: skip
 """The kinds that a caller may choose; use cases write the others."""
@@ -73,8 +73,8 @@ def check_draft(draft: Draft, now: datetime) -> None:
         )
     for tag in draft.tags:
         check_text("a tag", tag, limits.TAG_CHARS_MAX)
-    if draft.kind not in GIVEN_KINDS:
-        choices = ", ".join(GIVEN_KINDS)
+    if draft.kind not in WRITABLE_KINDS:
+        choices = ", ".join(WRITABLE_KINDS)
         raise InvalidRequestError(f"kind is {draft.kind!r}; choose one of: {choices}.")
     if not limits.IMPORTANCE_MIN <= draft.importance <= limits.IMPORTANCE_MAX:
         raise InvalidRequestError(

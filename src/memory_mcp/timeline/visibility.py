@@ -11,7 +11,7 @@ parts), but not their abandonment: then it suppresses its sources no longer, and
 abandoned themselves are visible again. A missing source counts as abandoned, unless the memory
 supersedes it: a merge is written before the newer of its parts.
 
-`storage.sqlite.queries` says the same in SQL; tests/contracts compares the two.
+`storage.sqlite.index` says the same in SQL; tests/contracts compares the two.
 """
 
 from collections.abc import Iterable, Mapping

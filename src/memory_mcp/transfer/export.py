@@ -13,7 +13,7 @@ from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.transfer import ExportHeader
 from memory_mcp.engine.head import load_head, make_view
-from memory_mcp.engine.records import require_any_record
+from memory_mcp.engine.records import require_records_folder
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.transfer.existing import NO_LIMIT
 
@@ -44,7 +44,7 @@ async def select_export(
         return skipped
     head = await load_head(workspace)
     view = make_view(workspace, head.timeline)
-    await require_any_record(workspace, view)
+    await require_records_folder(workspace, view)
     about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, banks, history)
     selected: list[tuple[MemoryBank, Sequence[RecordId]]] = []
     last: Record | None = None

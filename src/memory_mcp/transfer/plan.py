@@ -283,7 +283,7 @@ class _ItemCleaner:
         self.redactions += found
         self.split += len(pieces) > 1
         self.ahead += self._is_ahead(item)
-        at = item.at or item.around or self.now
+        at = item.at or item.guessed_at or self.now
         return _CleanedItem(label, pieces, min(at, self.now))
 
     def _is_ahead(self, item: ForeignMemory) -> bool:

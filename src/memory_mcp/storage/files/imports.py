@@ -58,20 +58,22 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
         StoreUnavailableError: the file system does not let us read it.
     """
     if name == _STDIN:
-        return SourceMaterial((_read_stdin(times := IMPORT_OWN_FACTOR),), times=times)
+        return SourceMaterial(
+            (_read_stdin(limit_factor := IMPORT_OWN_FACTOR),), limit_factor=limit_factor
+        )
     path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
     try:
         roots = find_untrusted_roots(str(path), project)
         for root in roots:
             refuse_links(root, str(path))
-        times = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_FACTOR
+        limit_factor = 1 if any(map(path.is_relative_to, roots)) else IMPORT_OWN_FACTOR
         if path.is_dir():
-            return _read_folder(path, only, times)
+            return _read_folder(path, only, limit_factor)
         if not path.exists():
             raise InvalidRequestError(f"There is no file or folder {name!r}. Name one to import.")
-        document, size = _read_document(path, path.name, times * IMPORT_BYTES_MAX)
-        _refuse_too_many(size, path.name, times)
-        return SourceMaterial((document,), times=times)
+        document, size = _read_document(path, path.name, limit_factor * IMPORT_BYTES_MAX)
+        _refuse_too_many(size, path.name, limit_factor)
+        return SourceMaterial((document,), limit_factor=limit_factor)
     except UnsafeFileError as error:
         raise InvalidRequestError(
             f"{name!r} is not imported: {error.filename}: {error.why}. Name the file itself."
@@ -80,18 +82,18 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
         raise unavailable(error, path, "read") from error
 
 
-def _read_stdin(times: int) -> SourceFile:
-    bytes_max = times * IMPORT_BYTES_MAX
+def _read_stdin(limit_factor: int) -> SourceFile:
+    bytes_max = limit_factor * IMPORT_BYTES_MAX
     data = sys.stdin.buffer.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise InvalidRequestError(
             f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
         )
-    _refuse_too_many(_measure(data), "stdin", times)
+    _refuse_too_many(_measure(data), "stdin", limit_factor)
     return SourceFile("stdin", _decode(data, "stdin"), datetime.now(UTC))
 
 
-def _read_folder(root: Path, only: Collection[str], times: int) -> SourceMaterial:
+def _read_folder(root: Path, only: Collection[str], limit_factor: int) -> SourceMaterial:
     documents: list[SourceFile] = []
     left_out: list[LeftOutItem] = []
     size = _Size(0, 0)
@@ -108,14 +110,16 @@ def _read_folder(root: Path, only: Collection[str], times: int) -> SourceMateria
             left_out.append(LeftOutItem(name, str(error)))
             continue
         size = _Size(size.bytes + more.bytes, size.values + more.values)
-        if len(documents) >= IMPORT_FILES_MAX or size.bytes > times * IMPORT_BYTES_MAX:
+        if len(documents) >= IMPORT_FILES_MAX or size.bytes > limit_factor * IMPORT_BYTES_MAX:
             raise InvalidRequestError(
                 f"{str(root)!r} holds more than {IMPORT_FILES_MAX:,} notes, or "
-                f"{times * IMPORT_BYTES_MAX:,} bytes in them. Import its folders one by one."
+                f"{limit_factor * IMPORT_BYTES_MAX:,} bytes in them. Import its folders one by one."
             )
-        _refuse_too_many(size, str(root), times)
+        _refuse_too_many(size, str(root), limit_factor)
         documents.append(document)
-    return SourceMaterial(tuple(documents), folder=True, left_out=tuple(left_out), times=times)
+    return SourceMaterial(
+        tuple(documents), folder=True, left_out=tuple(left_out), limit_factor=limit_factor
+    )
 
 
 def _find_notes(root: Path) -> Iterator[Path]:
@@ -139,11 +143,10 @@ def _measure(data: bytes) -> _Size:
     return _Size(len(data), max(sum(map(data.count, _VALUES)), data.count(b"\n")))
 
 
-def _refuse_too_many(size: _Size, name: str, times: int) -> None:
-    if size.values > times * IMPORT_VALUES_MAX:
-        raise InvalidRequestError(
-            f"{name} holds more than {times * IMPORT_VALUES_MAX:,} values or lines. {_SMALLER}"
-        )
+def _refuse_too_many(size: _Size, name: str, limit_factor: int) -> None:
+    most = limit_factor * IMPORT_VALUES_MAX
+    if size.values > most:
+        raise InvalidRequestError(f"{name} holds more than {most:,} values or lines. {_SMALLER}")
 
 
 def _read_document(path: Path, name: str, bytes_max: int) -> tuple[SourceFile, _Size]:
