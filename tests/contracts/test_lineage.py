@@ -1,4 +1,4 @@
-"""The contracts of `ports.Lineage` and `ports.Erasures`, for every index."""
+"""The contracts of `ports.LineageIndex` and `ports.Erasures`, for every index."""
 
 import pytest
 from fakes import Scribe
@@ -48,3 +48,7 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.to_erase() == {new.id: {grave.id}}
     assert await index.to_erase([gone, old.id]) == {gone: {grave.id}}
     assert await index.erased() == {new.id, gone}
+    assert await index.erased_by([grave.id]) == {new.id, gone}
+    assert await index.erased_by([new.id, old.id]) == set()
+    assert await index.segments() == {HERE: moves[-1].id, ELSEWHERE: grave.id}
+    assert await index.segments(orders=False) == {HERE: moves[-1].id, ELSEWHERE: new.id}

@@ -1,7 +1,7 @@
 """The contract of every index: its queries agree with the pure rule on any records.
 
-`timeline.visibility.visible` is the truth. `MemoryIndex` asks it and nothing else, so the other
-indexes are compared with that.
+`timeline.visibility.select_visible` is the truth. `MemoryIndex` asks it and nothing else, so
+the other indexes are compared with that.
 """
 
 from collections.abc import Callable

@@ -49,9 +49,21 @@ def told(new: str, old: str) -> Verdict:
     return compare_facts(statement(new), statement(old))
 
 
+_MERGED: dict[tuple[int, bool], bool] = {}
+"""Judged once a pair: the figures below are views of the same verdicts."""
+
+
+def is_merged(pair: Pair, cosine: Cosine | None) -> bool:
+    """Whether the two become one memory."""
+    key = (id(pair), cosine is not None)
+    if key not in _MERGED:
+        _MERGED[key] = merges(judge(pair, cosine))
+    return _MERGED[key]
+
+
 def false_merges(cosine: Cosine | None) -> list[Pair]:
     """Two things that would become one memory."""
-    return [pair for pair in PAIRS if not pair.same and merges(judge(pair, cosine))]
+    return [pair for pair in PAIRS if not pair.same and is_merged(pair, cosine)]
 
 
 def recall(cosine: Cosine | None) -> dict[str, dict[str, float]]:
@@ -61,11 +73,11 @@ def recall(cosine: Cosine | None) -> dict[str, dict[str, float]]:
         found[split] = {}
         for label in floors:
             these = [pair for pair in PAIRS if (pair.split, pair.label) == (split, label)]
-            merged = sum(merges(judge(pair, cosine)) for pair in these)
+            merged = sum(is_merged(pair, cosine) for pair in these)
             found[split][label] = merged / len(these)
     wrong, right = (
         len(false_merges(cosine)),
-        sum(p.same and merges(judge(p, cosine)) for p in PAIRS),
+        sum(p.same and is_merged(p, cosine) for p in PAIRS),
     )
     name = "with the model" if cosine else "words only"
     print(  # noqa: T201  # for whoever runs it with -s

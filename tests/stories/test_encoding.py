@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from depth import depth
 from doors import machine_dir
 from encoding_stories import (
     LEASE_OVER,
@@ -94,11 +95,11 @@ async def test_two_sessions_encode_each_record_once(
     """Over one folder, with both at it from the start, whoever wrote it."""
     other_model = FakeEmbedder()
     other = meaningful(tmp_path, other_model, clock, FakeIds(process=1))
-    texts = [f"memory number {n} of these" for n in range(120)]
-    for text in texts[:80]:
+    texts = [f"memory number {n} of these" for n in range(depth(40, 120))]
+    for text in texts[:20]:
         await add(workspace, text)
     async with encoding(workspace), encoding(other):
-        for number, text in enumerate(texts[80:]):
+        for number, text in enumerate(texts[20:]):
             await add(other if number % 2 else workspace, text)
         await until_encoded(workspace)
 
@@ -242,7 +243,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
     meaning = workspace.user.meaning
     assert meaning is not None
     mine = await add(workspace, "Short commits.", kind="preference", reach="user")
-    for number in range(60):
+    for number in range(20):
         await add(workspace, f"memory number {number} " + "and more " * 400)
     model.gate.clear()
     leaving = asyncio.Event()
@@ -254,7 +255,7 @@ async def test_encoding_ends_in_the_middle_when_the_session_leaves(
         await task
 
     assert sum(model.encoded.values()) == 1, "no more than fits in one go"
-    assert await maintenance.count_unencoded(workspace) == 60
+    assert await maintenance.count_unencoded(workspace) == 20
     now = workspace.clock.now()
     assert await meaning.vectors.claim(model.identity, 9, now, now) == [mine.id]
 

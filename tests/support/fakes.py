@@ -145,7 +145,7 @@ def real_workspace(
     branch: str = "main",
     disk: Disk | None = None,
 ) -> Workspace:
-    """A workspace over real files and real SQLite below the folder, as `wiring` builds them.
+    """A workspace over real files and real SQLite below the folder, as `build` connects them.
 
     The project is trusted: records are copied between such folders as between teammates.
 

@@ -10,7 +10,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId, SegmentId, matches_part
-from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    QUERY_TERMS_MAX,
+    RARE_TERM_RECORDS_MAX,
+    SESSION_PAUSE_SECONDS_MAX,
+)
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import (
@@ -29,7 +33,6 @@ from memory_mcp.timeline.visibility import select_visible
 
 _NEAREST: Final = 4
 _STEPS: Final = 2
-_SEEN_MAX: Final = 20
 _SPELLINGS_MAX: Final = 30
 
 
@@ -156,7 +159,7 @@ class MemoryIndex:
             return Counter(term for r in records if r.recalled for term in _terms(r))
 
         every, seen = held(self.every()), held(select_visible(self.every(), view))
-        few = {term for term in terms if every[term] <= _SEEN_MAX}
+        few = {term for term in terms if every[term] <= RARE_TERM_RECORDS_MAX}
         counts = {term: seen[term] if term in few else every[term] for term in terms}
         return CorpusStatistics(len(self._records), counts)
 

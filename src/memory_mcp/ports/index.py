@@ -48,9 +48,11 @@ class IndexContent(Protocol):
 class VisibleRecords(Protocol):
     """The records that a reader may see.
 
-    - The rule is `timeline.visibility.visible`; every answer agrees with it, whatever the timeline.
-      The contract suite proves that on random records.
+    - Every answer agrees with `timeline.visibility.select_visible`, whatever the timeline. The
+      contract suite proves that on random records.
     - Filters and visibility apply before the limit.
+    - Only searchable records are found, and those that `Filters.by_statement` asks for. The use case
+      chooses the bank (`Filters.reach`).
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
       then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
     - `visible` returns the ids among these that a search may find.
@@ -71,15 +73,16 @@ class VisibleRecords(Protocol):
 class TextSearch(Protocol):
     """Visible records by their words. Terms come from `ranking.analysis`, folded and stemmed.
 
-    - `corpus` counts the records with each term: for a rare term only visible ones, so that the
-      counts do not reveal a hidden word.
+    - `corpus` counts the searchable records (`Record.recalled`) with each term: of a rare term (in
+      `RARE_TERM_RECORDS_MAX` records at most) only visible ones, so that no count reveals a hidden
+      word.
     - `spellings` returns the terms of the index, visible or not, that share most letters with an
-      unknown one, with their counts.
+      unknown one, with their counts; 30 at most.
     - `match` returns visible records that hold at least one of the terms that `corpus` counted,
       best first. Equal matches stand in one order, however they were added.
     - `around` returns the visible records written up to two steps before and after each of these,
-      in the same session and on the same day, without a long pause in between. `wanted` says
-      whether one passes the filters.
+      in the same session and with the same day in its text, without a long pause since.
+      `wanted` says whether one passes the filters.
     """
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics: ...

@@ -24,7 +24,11 @@ from memory_mcp.domain.ids import (
     RecordId,
     SegmentId,
 )
-from memory_mcp.domain.limits import QUERY_TERMS_MAX, SESSION_PAUSE_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    QUERY_TERMS_MAX,
+    RARE_TERM_RECORDS_MAX,
+    SESSION_PAUSE_SECONDS_MAX,
+)
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import (
@@ -237,9 +241,6 @@ _NEAREST: Final = 4
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
 
-_SEEN_MAX: Final = 20
-"""Terms in at most this many records are counted in visible records only."""
-
 _ID_PART: Final = re.compile(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
@@ -326,7 +327,7 @@ class SqliteIndex:
             {"terms": _as_list(terms)},
         )
         counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-        rare = [term for term, n in counts.items() if 0 < n <= _SEEN_MAX]
+        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
         return CorpusStatistics(records, counts | await self._count_visible(rare, view))
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:

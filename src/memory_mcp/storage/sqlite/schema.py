@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Chunk, PassageVectors, SearchFields
 
 VECTORS: Final = """
--- vectors are bytes, see `domain.vectors`; those of different embedders are never compared
+-- vectors are bytes, see `domain.search`; those of different embedders are never compared
 CREATE TABLE embedder (
     number INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, used_at TEXT NOT NULL
 );
