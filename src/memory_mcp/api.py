@@ -9,15 +9,19 @@ nobody: a program that needs a user's approval asks first. Bad input raises `Inv
 whose message names the value, the choices and the next step.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
+from difflib import get_close_matches
+from typing import get_args
 
 from memory_mcp import bootstrap, branches, memories, search, sessions
 from memory_mcp.build import open_workspace
-from memory_mcp.config.settings import read_settings
+from memory_mcp.config.settings import SETTINGS, parse_settings, read_settings
+from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
@@ -30,7 +34,7 @@ from memory_mcp.domain.outcomes import (
     SearchResults,
     Skipped,
 )
-from memory_mcp.domain.record import Draft, Kind, Reach
+from memory_mcp.domain.record import Draft, Kind, Reach, assume_utc
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
@@ -44,8 +48,17 @@ _NO_OPTIONS = SelectionOptions()
 class Memory:
     """The memory of one project, as one branch sees it. Get it from `Memory.open`."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, closed: asyncio.Event) -> None:
+        self._open_workspace = workspace
+        self._closed = closed
+
+    @property
+    def _workspace(self) -> Workspace:
+        if self._closed.is_set():
+            raise InvalidRequestError(
+                "This memory is closed. Use it within `async with Memory.open(…)`."
+            )
+        return self._open_workspace
 
     @classmethod
     @asynccontextmanager
@@ -54,19 +67,30 @@ class Memory:
         folder: str | os.PathLike[str] = ".",
         settings: Mapping[str, str] | None = None,
     ) -> AsyncGenerator["Memory"]:
-        """Open the memory of the project that holds `folder`; it is closed at the end.
+        """Open the memory of the project in `folder`; it is closed at the end.
 
-        `settings` are named as in the environment (`MEMORY_PROVIDER`, …) and go before it.
+        `settings` are named as in the environment (`MEMORY_PROVIDER`, …) and go before it. Rendered
+        files follow what is written, as beside a server.
 
         Raises:
-            InvalidRequestError: `folder` is no folder.
+            InvalidRequestError: `folder` is no folder, or a setting is unknown or wrong.
         """
+        settings = settings or {}
+        for name in settings:
+            _require_one_of("setting", name, SETTINGS)
+        parse_settings(settings)
         if not os.path.isdir(folder):  # noqa: ASYNC240, PTH112  # once, before there is any work
             raise InvalidRequestError(f"{str(folder)!r} is no folder. Name one that exists.")
-        values = read_settings(overrides=settings)
-        async with open_workspace(values, start=Path(folder)) as built:
-            yield cls(built.workspace)
-            await bootstrap.render_if_stale(built.workspace)
+        project = resolve_folder("folder", os.fspath(folder))
+        values = replace(read_settings(overrides=settings), project_dir=project)
+        async with open_workspace(values) as built:
+            closed = asyncio.Event()
+            rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, closed))
+            try:
+                yield cls(built.workspace, closed)
+            finally:
+                closed.set()
+                await rendering
 
     @property
     def branch(self) -> str:
@@ -79,7 +103,7 @@ class Memory:
         Raises:
             InvalidRequestError: no branch can have this name.
         """
-        return Memory(self._workspace.at(check_branch(branch)))
+        return Memory(self._workspace.at(check_branch(branch)), self._closed)
 
     async def add_memory(  # the fields of a memory
         self,
@@ -96,18 +120,22 @@ class Memory:
         supersedes: Sequence[str] = (),
         scope: Reach = "project",
     ) -> AddOutcome:
-        """Remember one self-contained statement of at most 8,000 characters."""
+        """Remember one self-contained statement of at most 8,000 characters.
+
+        A time without a zone is UTC.
+        """
+        _require_one_of("scope", scope, get_args(Reach))
         draft = Draft(
             content=content,
             kind=kind,
             title=title,
             category=category,
-            tags=tuple(tags),
+            tags=_as_tuple("tags", tags),
             importance=importance,
             pinned=pinned,
-            expires_at=expires_at,
+            expires_at=assume_utc(expires_at),
             phase=phase,
-            supersedes=tuple(supersedes),
+            supersedes=_as_tuple("supersedes", supersedes),
             reach=scope,
         )
         return await memories.add_memory(self._workspace, draft)
@@ -163,8 +191,23 @@ class Memory:
 
         `continue` hides what came after; `forget` also erases it everywhere.
         """
+        _require_one_of("mode", mode, get_args(branches.Choice))
         return await branches.backtrack(self._workspace, to, mode, lesson=lesson)
 
     async def fork(self, branch: str, at: str = "") -> BranchReady | Skipped:
         """Begin a branch at a checkpoint, or here. Use `at(branch)` to work on it."""
         return await branches.fork_branch(self._workspace, branch, at)
+
+
+def _require_one_of(name: str, value: str, choices: Iterable[str]) -> None:
+    """Refuse a value that only looks like a choice: a type checker may not have seen it."""
+    known = list(choices)
+    if value not in known:
+        near = get_close_matches(value, known, n=5, cutoff=0.4) or known[:5]
+        raise InvalidRequestError(f"{name} is {value!r}; choose one of: {', '.join(near)}.")
+
+
+def _as_tuple(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise InvalidRequestError(f"{name} is the text {values!r}; give a list of texts.")
+    return tuple(values)

@@ -203,17 +203,19 @@ async def test_what_fell_for_the_user_leaves_their_other_projects(tmp_path: Path
 
 
 async def test_a_page_that_is_withdrawn_says_no_more_than_it_is_told(tmp_path: Path) -> None:
-    """CLAUDE.md references it; the other pages are for people and stay."""
+    """Clients read pages without a check; a bootstrap that is gone is asked for."""
     views = local_views(tmp_path)
-    await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
+    await views.withdraw("main", f"{PAGE_MARK} -->\nAsk.\n")
     assert await texts(views) == {}
     pages: dict[Page, str] = {"MEMORY.md": PAGE, "session-context.md": PAGE}
     await views.write(Rendering(pages, (bootstrap(await views.watch()),)))
-    await views.withdraw(f"{PAGE_MARK} -->\nAsk.\n")
-    found = await texts(views)
+    await views.withdraw("elsewhere")
+    assert sorted(await texts(views)) == ["MEMORY.md", "main", "session-context.md"]
+    await views.withdraw("main", f"{PAGE_MARK} -->\nAsk.\n")
 
-    assert found["session-context.md"] == f"{PAGE_MARK} -->\nAsk.\n"
-    assert (found["MEMORY.md"], await views.are_current("main")) == (PAGE, True)
+    asks = f"{PAGE_MARK} -->\nAsk.\n"
+    assert await texts(views) == {"MEMORY.md": asks, "session-context.md": asks}
+    assert not await views.are_current("main")
 
 
 async def test_a_copy_of_a_project_does_not_hold(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """The Python API: what a program does without a server."""
 
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +94,46 @@ async def test_bad_input_names_the_value(folder: Path, settings: dict[str, str])
             await memory.at("experiment").add_memory("Nobody began this branch.")
         with pytest.raises(InvalidRequestError, match="two words"):
             memory.at("two words")
+
+
+async def test_a_choice_that_is_none_changes_nothing(
+    folder: Path, settings: dict[str, str]
+) -> None:
+    """A typo must not go back, nor store for one project what the user said of all."""
+    async with Memory.open(folder, settings) as memory:
+        await memory.checkpoint("begun", 1)
+        await memory.add_memory("The queue is RabbitMQ.")
+        typo: Any = "Abort"
+        with pytest.raises(InvalidRequestError, match="is 'Abort'; choose one of"):
+            await memory.backtrack("phase 1", typo)
+        scope: Any = "User"
+        with pytest.raises(InvalidRequestError, match="is 'User'; choose one of"):
+            await memory.add_memory("I prefer tabs.", scope=scope)
+        with pytest.raises(InvalidRequestError, match="tags is the text 'abc'"):
+            await memory.add_memory("I prefer spaces.", tags="abc")
+
+        assert await find(memory, "queue") == ["The queue is RabbitMQ."]
+    for wrong in ({"MEMORY_BOGUS": "1"}, {"MEMORY_PHASE": "x"}):
+        with pytest.raises(InvalidRequestError, match=next(iter(wrong))):
+            async with Memory.open(folder, settings | wrong):
+                pass
+
+
+async def test_files_follow_and_a_closed_memory_says_so(
+    folder: Path, settings: dict[str, str]
+) -> None:
+    """What was abandoned stands in no page, whatever ends the program."""
+    pages = folder / ".claude" / "memory"
+    with suppress(KeyError):
+        async with Memory.open(folder, settings) as memory:
+            await memory.checkpoint("begun", 1)
+            await memory.add_memory("The queue is RabbitMQ.", expires_at=datetime(2090, 1, 1))  # noqa: DTZ001
+            raise KeyError
+    assert "RabbitMQ" in (pages / "MEMORY.md").read_text("utf-8")
+
+    async with Memory.open(folder, settings) as memory:
+        await memory.backtrack("phase 1")
+        assert "RabbitMQ" not in (pages / "MEMORY.md").read_text("utf-8")
+    assert "RabbitMQ" not in (pages / "MEMORY.md").read_text("utf-8")
+    with pytest.raises(InvalidRequestError, match="closed"):
+        await memory.add_memory("Too late.")

@@ -77,9 +77,11 @@ async def test_a_session_right_after_a_backtrack_reads_nothing_of_what_was_left(
         await call(client, "backtrack", to="phase 1", mode="continue")
         opened = opening()
         context = page(project, "session-context.md")
+        kept = page(project, "MEMORY.md")
 
     assert opened == ASK_FIRST
     assert gone not in context
+    assert gone not in kept
     assert "Call the tool `memory_context`" in context
     assert showing(project, gone) == [], "the server renders at the latest when it ends"
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from memory_mcp.domain.sessions import PAGE_MARK, PAGES, Page, RenderedFile
+from memory_mcp.domain.sessions import PAGE_MARK, Page, RenderedFile
 from memory_mcp.ports.sessions import Rendering
 from memory_mcp.rendered import Rendered, Watched
 
@@ -58,9 +58,11 @@ class MemoryViews:
     async def withdraw_elsewhere(self, page: str) -> None:
         self.struck.append(page)
 
-    async def withdraw(self, page: str) -> None:
-        if self.pages.get(PAGES[0], "").startswith(PAGE_MARK):
-            self.pages[PAGES[0]] = page
+    async def withdraw(self, branch: str, page: str = "") -> None:
+        self.bootstraps.pop(branch, None)
+        for name, text in self.pages.items() if page else ():
+            if text.startswith(PAGE_MARK):
+                self.pages[name] = page
 
     async def list_rendered(self) -> list[RenderedFile]:
         pages = [

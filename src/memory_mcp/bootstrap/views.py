@@ -2,7 +2,7 @@
 
 They are derivatives, rendered anew after each write. What erases or corrects a memory renders
 before it answers. After anything else the files follow a moment later, beside the calls; a
-backtrack only withdraws `session-context.md` first. A file that cannot be written is a note and
+backtrack only withdraws first what shows its branch. A file that cannot be written is a note and
 fails no call.
 """
 
@@ -54,7 +54,7 @@ _PAUSES_MAX: Final = 10
 """Rendering is put off by no more than this many pauses."""
 
 _BRANCHES_MAX: Final = 8
-"""So many branches have their bootstrap kept up; on others a session start renders it."""
+"""The bootstraps of so many branches are rendered after a write; others at a session's start."""
 
 _PAGE_CANDIDATES_MAX: Final = 120
 """How many of each kind compete for the lines of MEMORY.md."""
@@ -108,17 +108,16 @@ async def render_after_removal(workspace: Workspace, bank: MemoryBank) -> tuple[
     return notes
 
 
-async def withdraw_context(workspace: Workspace) -> tuple[str, ...]:
-    """Empty `session-context.md` after a move on the main branch, until it is rendered anew.
+async def withdraw_views(workspace: Workspace) -> tuple[str, ...]:
+    """Take back what shows the branch as it was before a move, until it is rendered anew.
 
-    Hooks check the bootstrap that they print. That page is referenced by CLAUDE.md and read without
-    a check, so it must not show for a moment what the move has just left.
+    Clients read the pages without a check, so they must not show for a moment what was just left.
     """
-    if workspace.caller.branch != MAIN:  # the page shows the main branch alone
-        return ()
+    branch = workspace.caller.branch
+    page = render_withdrawn_page() if branch == MAIN else ""  # the pages show the main branch alone
     try:
         async with workspace.views.alone():
-            await workspace.views.withdraw(render_withdrawn_page())
+            await workspace.views.withdraw(branch, page)
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
     return ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from memory_mcp.bootstrap.views import render_views, withdraw_context
+from memory_mcp.bootstrap.views import render_views, withdraw_views
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, make_line_id, make_unique_name
 from memory_mcp.domain.normalise import cut
@@ -113,7 +113,7 @@ async def backtrack(
     if forget:  # no file may show the erased text when this returns
         notes += await render_views(workspace)
     else:
-        notes += await withdraw_context(workspace)
+        notes += await withdraw_views(workspace)
     notes += await describe_pending(workspace)
     line = record.move.line if record.move else None
     return Backtracked(planned.preview, line=line, erased=erased, lesson=learnt, notes=notes)

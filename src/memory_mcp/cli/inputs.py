@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from memory_mcp.domain.record import assume_utc
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.server.forms import assume_utc
 from memory_mcp.shutdown import interruptible
 
 Form = TypeVar("Form", bound=BaseModel)

@@ -14,6 +14,7 @@ from memory_mcp.config.values import escape_name
 from memory_mcp.domain.json_input import InputForm, drop_nulls, keep_spoken_messages
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import LABELS, Profile
+from memory_mcp.domain.record import assume_utc
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.profile import get_profile
@@ -22,7 +23,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.render.profile import render_profile_line
-from memory_mcp.server.forms import assume_utc, make_consolidation
+from memory_mcp.server.forms import make_consolidation
 
 _TURNS: Final = TypeAdapter(
     Annotated[list[Turn], BeforeValidator(lambda turns: keep_spoken_messages(drop_nulls(turns)))]

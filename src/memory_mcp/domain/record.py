@@ -77,6 +77,11 @@ EPISODE_PREFIX: Final = "told:"
 """Begins the key of an episode's tombstone; the episode's key follows. It is not written again."""
 
 
+def assume_utc(at: datetime | None) -> datetime | None:
+    """Read a time without a zone as UTC."""
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+
+
 def format_time(at: datetime) -> str:
     """A time in files, on the wire and in the index."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

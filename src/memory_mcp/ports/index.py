@@ -51,8 +51,8 @@ class VisibleRecords(Protocol):
     - Every answer agrees with `timeline.visibility.select_visible`, whatever the timeline. The
       contract suite proves that on random records.
     - Filters and visibility apply before the limit.
-    - Only searchable records are found, and those that `Filters.by_statement` asks for. The use case
-      chooses the bank (`Filters.reach`).
+    - Only searchable records are found, and those that `Filters.by_statement` asks for.
+      `Filters.reach` is left to the use case, which chooses the bank.
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
       then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
     - `visible` returns the ids among these that a search may find.

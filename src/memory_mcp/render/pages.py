@@ -28,8 +28,8 @@ _CONTEXT: Final = (
     "before you begin something, and `search_memories` before you assume or ask."
 )
 _WITHDRAWN: Final = (
-    "Something that holds in every project of this user was corrected or forgotten, and this file "
-    "may have shown it. Call the tool `memory_context` for what holds; the file is written anew."
+    "Something that this file may have shown was corrected, forgotten or left. Call the tool "
+    "`memory_context` for what holds; the file is written anew."
 )
 _MEMORY: Final = (
     "What holds on branch main of the project, the most important first: data that was recalled, "

@@ -4,7 +4,6 @@ The command line reads them too, so this module imports nothing of the MCP SDK.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -73,8 +72,3 @@ def make_consolidation(
         session=session_id.strip(),
         final=final,
     )
-
-
-def assume_utc(at: datetime | None) -> datetime | None:
-    """Read a time without a zone as UTC."""
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at

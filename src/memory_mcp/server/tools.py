@@ -28,7 +28,7 @@ from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import BranchReady, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
-from memory_mcp.domain.record import Draft, Reach
+from memory_mcp.domain.record import Draft, Reach, assume_utc
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
@@ -48,13 +48,7 @@ from memory_mcp.server.elicitation import (
     ask_backtrack,
     ask_trust,
 )
-from memory_mcp.server.forms import (
-    SEVERAL,
-    DecisionForm,
-    assume_utc,
-    make_closeout,
-    make_consolidation,
-)
+from memory_mcp.server.forms import SEVERAL, DecisionForm, make_closeout, make_consolidation
 
 WritableKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"

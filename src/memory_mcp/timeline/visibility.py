@@ -1,4 +1,4 @@
-"""Which records a reader may see: the rule that every read path obeys.
+"""Which records a reader may see: the rule, and the reference for every store's own query.
 
     reachable   on the chain the question is asked from, or durable
     suppressed  a reachable record supersedes it, or a reachable tombstone names it
@@ -11,7 +11,8 @@ parts), but not their abandonment: then it suppresses its sources no longer, and
 abandoned themselves are visible again. A missing source counts as abandoned, unless the memory
 supersedes it: a merge is written before the newer of its parts.
 
-`storage.sqlite.index` says the same in SQL; tests/contracts compares the two.
+The stores answer in their own language, SQLite in `storage.sqlite.index`, because no read can load
+all records; the contract suites hold each of them against this rule on random timelines.
 """
 
 from collections.abc import Iterable, Mapping

@@ -154,10 +154,16 @@ class LocalViews:
             raise errors[0]
 
     @in_thread
-    def withdraw(self, page: str) -> None:
-        path = self._pages.get(PAGES[0])
-        if path and not self._is_tracked(path):
-            self._replace_present(path, page)
+    def withdraw(self, branch: str, page: str = "") -> None:
+        errors: list[StoreUnavailableError] = []
+        for path in self._pages.values() if page else ():
+            with _collect(errors):
+                if not self._is_tracked(path):
+                    self._replace_present(path, page)
+        with _collect(errors):
+            self._disk.remove(Path(rendered.bootstrap_path(str(self._machine), branch)))
+        if errors:
+            raise errors[0]
 
     @in_thread
     def list_rendered(self) -> list[RenderedFile]:
