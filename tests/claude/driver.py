@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -79,7 +79,8 @@ def _fetch(folder: Path) -> None:
         )  # fmt: skip
         if done.returncode:
             pytest.skip(f"npm cannot fetch {PACKAGE}@{VERSION}: {done.stderr[:REASON_CHARS]}")
-        fresh.rename(folder)
+        with suppress(OSError):  # another process put the same one there first
+            fresh.rename(folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
