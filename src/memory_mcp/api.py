@@ -79,9 +79,9 @@ class Memory:
         for name in settings:
             _require_one_of("setting", name, SETTINGS)
         parse_settings(settings)
-        if not os.path.isdir(folder):  # noqa: ASYNC240, PTH112  # once, before there is any work
-            raise InvalidRequestError(f"{str(folder)!r} is no folder. Name one that exists.")
         project = resolve_folder("folder", os.fspath(folder))
+        if not project.is_dir():
+            raise InvalidRequestError(f"{str(folder)!r} is no folder. Name one that exists.")
         values = replace(read_settings(overrides=settings), project_dir=project)
         async with open_workspace(values) as built:
             closed = asyncio.Event()
