@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
 import pytest
 from cloud import Cloud
 from cloud_server import serving
@@ -23,6 +22,7 @@ from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
+from memory_mcp.storage.sqlite import database
 
 __all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
 
@@ -102,9 +102,9 @@ def unsynced_files(pytestconfig: pytest.Config) -> Generator[None]:
 
     The nightly search syncs for real. What watches `os.fsync` sees each call in both.
     """
-    real: Any = aiosqlite.Connection.execute_fetchall
+    real: Any = database.BoundedConnection.execute
 
-    def execute(db: aiosqlite.Connection, statement: str, *values: Any) -> Any:
+    def execute(db: database.BoundedConnection, statement: str, *values: Any) -> Any:
         syncs = statement.startswith("PRAGMA synchronous")
         return real(db, "PRAGMA synchronous = OFF" if syncs else statement, *values)
 
@@ -114,7 +114,7 @@ def unsynced_files(pytestconfig: pytest.Config) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patched:
         if not _is_nightly(pytestconfig):
             patched.setattr(os, "fsync", skip)
-            patched.setattr(aiosqlite.Connection, "execute_fetchall", execute)
+            patched.setattr(database.BoundedConnection, "execute", execute)
         yield
 
 

@@ -7,7 +7,7 @@ import socket
 import struct
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, Final
 
@@ -18,8 +18,6 @@ from cloud_faults import Faults
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _RESET: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)  # linger for no time
-_PATIENCE_SECONDS: Final = 5
-"""A backstop: when the server is to stop, its connections are cut first."""
 
 
 class Wires:
@@ -73,6 +71,29 @@ class Wires:
             transport.abort()
 
 
+class _Server(uvicorn.Server):
+    """Ends when it is told to; uvicorn looks ten times a second, and then waits for a tenth."""
+
+    async def main_loop(self) -> None:
+        self._stopped = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        await self.on_tick(0)  # dates the answers
+        if not self.should_exit:
+            await self._stopped.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in [*self.servers, *(sockets or [])]:
+            server.close()
+        for task in self.server_state.tasks:
+            task.cancel()
+
+    def stop(self) -> None:
+        """End; from another thread."""
+        self.should_exit = True
+        with suppress(AttributeError, RuntimeError):  # not begun yet, or ended
+            self._loop.call_soon_threadsafe(self._stopped.set)
+
+
 @contextmanager
 def serving(cloud: Cloud, port: int = 0) -> Generator[str]:
     """The cloud on a port of its own, in a thread; yields its URL, which is `cloud.url` too.
@@ -88,10 +109,9 @@ def serving(cloud: Cloud, port: int = 0) -> Generator[str]:
         log_config=None,
         log_level="critical",
         access_log=False,
-        timeout_graceful_shutdown=_PATIENCE_SECONDS,
         timeout_keep_alive=600,  # a connection is lost when a test says so
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     listening = socket.create_server(("127.0.0.1", port))
     cloud.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     thread = Thread(target=server.run, args=([listening],), name="cloud", daemon=True)
@@ -100,7 +120,7 @@ def serving(cloud: Cloud, port: int = 0) -> Generator[str]:
         yield cloud.url
     finally:
         wires.cut_all()
-        server.should_exit = True
+        server.stop()
         thread.join()
         listening.close()
 

@@ -33,6 +33,7 @@ from memory_mcp.domain.limits import (
     STATEMENT_SECONDS_MAX,
 )
 from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
+from memory_mcp.storage.threads import run_in_daemon_thread
 
 _DAMAGE: Final = (
     "Could not decode to UTF-8",
@@ -291,7 +292,7 @@ def _means_damage(error: sqlite3.Error) -> bool:
     return any(sign in str(error) for sign in _DAMAGE)
 
 
-class _BoundedConnection(sqlite3.Connection):
+class BoundedConnection(sqlite3.Connection):
     """A connection on which no statement runs for longer than its limit.
 
     The time begins when a statement does, in the thread that runs it: waiting for another statement
@@ -316,64 +317,79 @@ class _BoundedConnection(sqlite3.Connection):
 
 
 async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> aiosqlite.Connection:
-    """Open a file that has our tables, made now if it is new.
+    """Open a file that has our tables, made now if it is new, in one visit to a thread.
 
-    A cancelled call waits for the connection and closes it.
+    A cancelled call waits for the connection and closes it. SQLite opens the file before aiosqlite
+    does: the thread of a connection that cannot be opened would run on and answer to an event loop
+    that may be closed by then.
     """
-    await asyncio.to_thread(_require_files, path, spec)
-    opening = asyncio.ensure_future(_connect(path))
+    opening = asyncio.ensure_future(
+        run_in_daemon_thread(lambda: _open_file(path, spec, values))  # it may wait for a lock
+    )
     try:
-        db = await asyncio.shield(opening)
+        opened = await asyncio.shield(opening)
     except asyncio.CancelledError:
-        await (await opening).close()
+        (await opening).close()
         raise
+    connection = aiosqlite.Connection(lambda: opened, iter_chunk_size=_ROWS_AT_ONCE)
+    # else a connection that nobody closed would keep the process alive
+    connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return await connection
+
+
+def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sqlite3.Connection:
+    """Open a file, whatever is in it, and leave it open only if it has our tables."""
+    _require_files(path, spec)
+    db = sqlite3.connect(
+        path,
+        isolation_level=None,
+        timeout=INDEX_BUSY_SECONDS_MAX,
+        check_same_thread=False,
+        factory=BoundedConnection,
+    )
     try:
+        db.start_clock()
+        if configure := getattr(db, "setconfig", None):  # from Python 3.12
+            configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
         for statement in _DEFENSIVE_PRAGMAS:
-            await db.execute_fetchall(statement)
-        await db.execute_fetchall(f"PRAGMA page_size = {spec.page_bytes}")  # of a new file
-        await _set_wal(db)
-        await db.execute_fetchall(f"PRAGMA synchronous = {'FULL' if spec.full_sync else 'NORMAL'}")
-        await db.execute_fetchall(f"PRAGMA fullfsync = {int(spec.full_sync)}")  # macOS only
-        await db.execute_fetchall("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
-        await db.execute_fetchall("BEGIN IMMEDIATE")
-        version = next(iter(await db.execute_fetchall("PRAGMA user_version")))[0]
-        if version in (0, spec.version):
-            await _make_tables(db, path, spec, values, new=version == 0)
-        await db.execute_fetchall("COMMIT")
+            db.execute(statement)
+        db.execute(f"PRAGMA page_size = {spec.page_bytes}")  # of a new file
+        _set_wal(db)
+        db.execute(f"PRAGMA synchronous = {'FULL' if spec.full_sync else 'NORMAL'}")
+        db.execute(f"PRAGMA fullfsync = {int(spec.full_sync)}")  # macOS only
+        db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+        db.execute("BEGIN IMMEDIATE")
+        _require_tables(db, path, spec, values)
+        db.execute("COMMIT")
     except BaseException:
-        await db.close()
+        db.close()
         raise
-    if version not in (0, spec.version):
-        await db.close()
-        if version > spec.version and spec.full_sync:  # not ours to begin anew
-            raise NewerSchemaError(str(path), version, spec.version)
-        raise spec.damaged(f"{path} is of version {version}, not {spec.version}.")
     return db
 
 
-async def _make_tables(
-    db: aiosqlite.Connection,
-    path: Path,
-    spec: DatabaseSpec,
-    values: Mapping[str, str],
-    *,
-    new: bool,
+def _require_tables(
+    db: sqlite3.Connection, path: Path, spec: DatabaseSpec, values: Mapping[str, str]
 ) -> None:
     """Make our tables in a new file; in another one require that nothing else is there.
 
     Raises:
-        StoreError: something else is there. Nothing of it was run.
+        StoreError: something else is there, or another version. Nothing of it was run.
     """
-    found = frozenset(map(tuple, await db.execute_fetchall(_SCHEMA_ROWS)))
-    if found != (frozenset() if new else _schema_of(spec.schema)):
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, spec.version):
+        if version > spec.version and spec.full_sync:  # not ours to begin anew
+            raise NewerSchemaError(str(path), version, spec.version)
+        raise spec.damaged(f"{path} is of version {version}, not {spec.version}.")
+    found = frozenset(db.execute(_SCHEMA_ROWS).fetchall())
+    if found != (_schema_of(spec.schema) if version else frozenset()):
         raise spec.damaged(f"{path} has tables, views or triggers that are not ours.")
-    await db.execute_fetchall("PRAGMA trusted_schema = ON")  # full text search in our own triggers
-    if new:
+    db.execute("PRAGMA trusted_schema = ON")  # full text search in our own triggers
+    if not version:
         for statement in _statements(spec.schema):
-            await db.execute_fetchall(statement)
-        await db.execute_fetchall(f"PRAGMA user_version = {spec.version}")
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {spec.version}")
     for statement in spec.opening:
-        await db.execute_fetchall(statement, values)
+        db.execute(statement, values)
 
 
 _SchemaRow = tuple[str, str, str, str | None]
@@ -425,34 +441,7 @@ def _names_second_file(journal: Path) -> bool:
         return False
 
 
-async def _connect(path: Path) -> aiosqlite.Connection:
-    """Open the file, whatever is in it.
-
-    SQLite opens it before aiosqlite does: the thread of a connection that cannot be opened would
-    run on and answer to an event loop that may be closed by then.
-    """
-
-    def connect() -> sqlite3.Connection:
-        db = sqlite3.connect(
-            path,
-            isolation_level=None,
-            timeout=INDEX_BUSY_SECONDS_MAX,
-            check_same_thread=False,
-            factory=_BoundedConnection,
-        )
-        db.start_clock()
-        if configure := getattr(db, "setconfig", None):  # from Python 3.12
-            configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
-        return db
-
-    opened = await asyncio.to_thread(connect)
-    connection = aiosqlite.Connection(lambda: opened, iter_chunk_size=_ROWS_AT_ONCE)
-    # else a connection that nobody closed would keep the process alive
-    connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    return await connection
-
-
-async def _set_wal(db: aiosqlite.Connection) -> None:
+def _set_wal(db: sqlite3.Connection) -> None:
     """Let readers and one writer work side by side (WAL).
 
     SQLite does not wait here as it does elsewhere: while another process makes the file, it says
@@ -461,11 +450,11 @@ async def _set_wal(db: aiosqlite.Connection) -> None:
     waited = 0.0
     while True:
         try:
-            await db.execute_fetchall("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if waited >= INDEX_BUSY_SECONDS_MAX or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            await asyncio.sleep(_WAL_PAUSE_SECONDS)
+            time.sleep(_WAL_PAUSE_SECONDS)
             waited += _WAL_PAUSE_SECONDS
         else:
             return
