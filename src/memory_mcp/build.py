@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from memory_mcp.engine.workspace import (
     Workspace,
 )
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.locations import resolve_path
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.minilm import NO_EXTRA, MiniLm, is_extra_installed, read_manifest
@@ -59,7 +59,7 @@ INDEX_FILE = "index.sqlite3"
 STRANGERS_FILE = "strangers.sqlite3"
 
 
-@dataclass(frozen=True)
+@frozen
 class BuiltWorkspace:
     """The workspace and, for the doctor, the adapters behind the ports."""
 

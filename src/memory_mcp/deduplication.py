@@ -6,7 +6,7 @@ machine is asked: a write waits for no network.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, zip_longest
 from math import log
@@ -36,6 +36,7 @@ from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, Query
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.text.merge import (
     Statement,
@@ -68,7 +69,7 @@ _SHARED_TERMS_MIN: Final = 0.5
 _COSINE_MIN: Final = 0.6
 
 
-@dataclass(frozen=True)
+@frozen
 class DuplicateCandidate:
     """A visible memory that may be the same fact, with its score (0-1) and both as statements."""
 

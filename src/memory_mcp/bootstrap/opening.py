@@ -17,6 +17,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_newest, require_records_folder
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.frozen import frozen
 from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.render.block import Block, BudgetLine, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
@@ -41,7 +42,7 @@ _CLOSEOUTS_MAX: Final = 200
 _SUMMARIES_MAX: Final = 40
 
 
-@dataclass(frozen=True)
+@frozen
 class OpeningFrame:
     """What every context has around its sections. `until`: when the first profile fact ends."""
 

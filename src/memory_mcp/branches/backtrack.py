@@ -2,7 +2,7 @@
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
@@ -27,6 +27,7 @@ from memory_mcp.engine.recovery import find_records_of_segments
 from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.sessions.inbox import process_inbox
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
@@ -47,7 +48,7 @@ _LESSON_LOST: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class _PlannedMove:
     """A move, its preview, and what a forget would erase.
 

@@ -7,7 +7,6 @@ them.
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final, Literal
@@ -50,6 +49,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.redaction import prepare_field, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.frozen import frozen
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
 from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
@@ -62,7 +62,7 @@ _REJECTED: Final = "Not stored: {!r} was rejected on {:%Y-%m-%d} ({})."
 _REJECTED_CHARS_MAX: Final = 80
 
 
-@dataclass(frozen=True)
+@frozen
 class _CloseoutRecords:
     """The records of a closeout that are written, and visible ones that say the same already."""
 

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from stat import S_IMODE, S_ISREG, S_IWUSR
@@ -16,6 +15,7 @@ from typing import Final
 
 from memory_mcp.disk import Access, Disk
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
 _COPY: Final = ".memory-mcp"
@@ -29,7 +29,7 @@ _LOCK_SECONDS: Final = 10.0
 _LOCK_PAUSE_SECONDS: Final = 0.05
 
 
-@dataclass(frozen=True)
+@frozen
 class ClientFile:
     """What a file held when it was read; no data: it is not there."""
 

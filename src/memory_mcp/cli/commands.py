@@ -7,7 +7,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memory_mcp import bootstrap, sessions, transfer
 from memory_mcp.build import open_workspace
@@ -24,13 +24,14 @@ from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
 
 Handler = Callable[[Settings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Subcommand:
     """What carries out a command, and what adds its options to its parser."""
 

@@ -13,11 +13,11 @@ import re
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _message_text(fields: Fields) -> str:
     return f"{fields['message']}{titles}" + (f"\n{name}" if name else "")
 
 
-@dataclass(frozen=True)
+@frozen
 class Output:
     """An outcome as fields, and how a person reads it. A silent one has been printed already."""
 

@@ -9,7 +9,6 @@ since, only the entry is removed, and the objects around it that the copy does n
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Final, cast
 
@@ -26,6 +25,7 @@ from memory_mcp.clients.jsonc import (
 )
 from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 
 PROGRAM: Final = "memory-mcp"
 PACKAGE: Final = "backtrack-memory"
@@ -41,7 +41,7 @@ _DEFAULTS: Final[Mapping[str, Json]] = {"type": "stdio", "args": []}
 """What an entry means that leaves these keys out."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     """How memory-mcp is started."""
 
@@ -138,19 +138,19 @@ def _list_words(value: Json) -> tuple[str, ...]:
     return tuple(word for word in value if isinstance(word, str))
 
 
-@dataclass(frozen=True)
+@frozen
 class ConfigEdit:
     """The new text; None: no file."""
 
     text: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class AlreadyInstalled:
     """The entry is there, as wanted."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DifferentEntry:
     """An entry of that name says something else."""
 
@@ -158,12 +158,12 @@ class DifferentEntry:
     ours: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class NotInstalled:
     """There is no entry of that name."""
 
 
-@dataclass(frozen=True)
+@frozen
 class OtherServer:
     """The entry of that name starts something else."""
 

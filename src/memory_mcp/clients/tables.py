@@ -4,11 +4,12 @@ Paths are pure values: the caller says whose folders they are and which of them 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 from typing import Final, Literal
 
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 Scope = Literal["user", "project", "local"]
@@ -18,7 +19,7 @@ _STORE_PACKAGE: Final = "Claude_pzs8sxrjxfjjc"
 """Claude Desktop as Windows installs it since 2026: it sees a folder of its own as %APPDATA%."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Client:
     """What is particular about one client.
 
@@ -58,7 +59,7 @@ CLIENTS: Final[Mapping[ClientName, Client]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Folders:
     r"""Where things are on this machine.
 
@@ -74,7 +75,7 @@ class Folders:
     present: frozenset[PurePath] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """A file, and the path to the servers in it."""
 

@@ -5,13 +5,13 @@ Nothing is opened or created.
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from memory_mcp.config.settings import READ_ONLY, Settings, find_home_folder, find_machine_home
 from memory_mcp.domain.record import Scope
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.locations import (
     STATE_FOLDER,
     LostWorkTreeError,
@@ -25,7 +25,7 @@ _SLUG_CHARS_MAX: Final = 100
 """With its prefix and suffix a name stays below the 255 bytes of a file system."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProjectFolders:
     """The folders of this process, and the scope of its memories.
 

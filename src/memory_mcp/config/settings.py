@@ -8,7 +8,7 @@ stands in the README, which is checked against the table.
 import getpass
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +33,7 @@ from memory_mcp.domain.limits import (
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
+from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_state_home
 
 CLIENT_VARIABLES: Final = ("CLAUDE_CONFIG_DIR", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
@@ -60,7 +61,7 @@ _OWN_SIMILARITY_MIN: Final = 0.54
 """The same for the part behind `MEMORY_` and its like, with which variables of others begin too."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EmbedderSettings:
     """The embedder; and its address, model and key, if it is a server."""
 
@@ -70,7 +71,7 @@ class EmbedderSettings:
     api_key: SecretStr | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LanguageSettings:
     """The language model that judges and composes: a chat endpoint, a model there, a key for it."""
 
@@ -79,7 +80,7 @@ class LanguageSettings:
     api_key: SecretStr | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """The settings of this process. Folders that are None follow from the project or the system.
 
@@ -111,18 +112,18 @@ class Settings:
     container_tag: str = ""
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
     extraction: bool = False
-    weights: RerankWeights = RerankWeights()  # noqa: RUF009  # frozen
+    weights: RerankWeights = RerankWeights()  # frozen
     embedder: EmbedderSettings = EmbedderSettings()
     secrets: SecretPolicy = "redact"
-    merging: MergePolicy = MergePolicy()  # noqa: RUF009
+    merging: MergePolicy = MergePolicy()
     language: LanguageSettings | None = None
-    episode_settings: EpisodeSettings = EpisodeSettings()  # noqa: RUF009
+    episode_settings: EpisodeSettings = EpisodeSettings()
     nudge_queue: str = ""
-    opening: ContextSettings = ContextSettings()  # noqa: RUF009
+    opening: ContextSettings = ContextSettings()
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingFallback:
     """What applies while a value is wrong, and the sentence that says so.
 
@@ -158,7 +159,7 @@ _LOCAL: Final = SettingFallback(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """One row of the table.
 

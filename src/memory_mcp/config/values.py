@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from memory_mcp.domain.hosts import is_loopback, is_private
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
+from memory_mcp.frozen import frozen
 from memory_mcp.locations import explain_unusable_folder
 from memory_mcp.storage.supermemory.keys import KEY, KEY_CHARS_MAX
 from memory_mcp.text.drafts import check_branch
@@ -46,7 +47,7 @@ _WEIGHT_MAX: Final = 10
 """Ten times the default of similarity: nothing else would count."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EnvironmentVariable:
     """A variable that is set; errors name it. A relative folder is in `project`, if that is set."""
 

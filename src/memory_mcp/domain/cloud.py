@@ -5,7 +5,6 @@ not come back together.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from memory_mcp.domain.ids import RecordId
@@ -17,6 +16,7 @@ from memory_mcp.domain.limits import (
     RETRY_AFTER_SECONDS_MAX,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
+from memory_mcp.frozen import frozen
 
 MetadataValue = str | int | float | bool | list[str]
 
@@ -29,7 +29,7 @@ DeliveryStage = Literal["new", "sent", "accepted"]
 """new: never sent. sent: it may or may not have arrived. accepted: not yet confirmed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RemoteDocument:
     """A record as it is sent to the cloud: text, flat metadata, and when it was written.
 
@@ -43,7 +43,7 @@ class RemoteDocument:
     extract: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredDocument:
     """A document as the cloud has it. `content` is None where the answer has none.
 
@@ -57,7 +57,7 @@ class StoredDocument:
     created_at: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class DocumentPage:
     """One page of documents, and how many there are on all pages."""
 
@@ -66,7 +66,7 @@ class DocumentPage:
     more: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class RemoteHit:
     """A passage that the cloud found, the record it is from, and its similarity in 0-1."""
 
@@ -75,7 +75,7 @@ class RemoteHit:
     similarity: float
 
 
-@dataclass(frozen=True)
+@frozen
 class MetadataCondition:
     """A metadata field equals one of `values`, or (`negated`) none of them.
 
@@ -88,7 +88,7 @@ class MetadataCondition:
     contains: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class RemoteProfile:
     """What the cloud made of the memories: lasting facts, and what is going on now."""
 
@@ -96,7 +96,7 @@ class RemoteProfile:
     dynamic: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class NewEntry:
     """An addition or deletion to put into the outbox. A quiet one is sent along with the next."""
 
@@ -105,7 +105,7 @@ class NewEntry:
     quiet: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class OutboxEntry:
     """An entry under a lease. `stage` is the one it had before it was leased now.
 
@@ -123,7 +123,7 @@ class OutboxEntry:
     noted_at: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Lease:
     """Entries of one operation and stage, for whoever holds the token."""
 
@@ -133,19 +133,19 @@ class Lease:
     entries: tuple[OutboxEntry, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Accepted:
     """The cloud accepted it. At `due`, look whether it is done."""
 
     due: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Confirmed:
     """The cloud has it (add), or no longer has it (delete)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RetryLater:
     """Try again at `due`. `unsent`: the cloud did nothing this time, and the stage goes back.
 
@@ -158,7 +158,7 @@ class RetryLater:
     alone: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Vanished:
     """The cloud had accepted it and does not have it. Send it again at `due`."""
 
@@ -166,14 +166,14 @@ class Vanished:
     error: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DeadLettered:
     """The cloud will never accept it as it is. It stays in the outbox and is reported."""
 
     error: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Dropped:
     """There is nothing to deliver: the record was forgotten, or never written."""
 
@@ -181,7 +181,7 @@ class Dropped:
 DeliveryOutcome = Accepted | Confirmed | RetryLater | Vanished | DeadLettered | Dropped
 
 
-@dataclass(frozen=True)
+@frozen
 class CircuitState:
     """The circuit breaker of the cloud, shared by all processes. Times are Unix seconds.
 
@@ -195,7 +195,7 @@ class CircuitState:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class DeadLetter:
     """A dead-lettered entry, and what the cloud said."""
 
@@ -204,7 +204,7 @@ class DeadLetter:
     error: str
 
 
-@dataclass(frozen=True)
+@frozen
 class OutboxCounts:
     """How many entries of each sort an outbox holds.
 

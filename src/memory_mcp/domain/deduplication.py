@@ -1,6 +1,5 @@
 """Whether a new memory is the same fact as a known one, and what a language model may say of it."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -9,6 +8,7 @@ from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.frozen import frozen
 
 MergeMode = Literal["recreate", "update"]
 """`recreate`: one memory is composed of both; `update`: the new text takes the old one's place."""
@@ -17,35 +17,35 @@ SecretPolicy = Literal["redact", "refuse", "allow"]
 """What to do with a secret in a text that is to be stored."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Restated:
     """The new statement says nothing that the old one does not say."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Updated:
     """The new statement contradicts the old one about the same thing, and is newer."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Extended:
     """The new statement says all that the old one says, and more."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Different:
     """The statements are about two things: both hold."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Unsure:
     """The form cannot tell: a reader who understands both should judge."""
 
@@ -55,7 +55,7 @@ class Unsure:
 Verdict = Restated | Updated | Extended | Different | Unsure
 
 
-@dataclass(frozen=True)
+@frozen
 class MergePolicy:
     """The bands of similarity (0-1) and who decides in them.
 
@@ -106,7 +106,7 @@ _REASONS: Final[dict[StatementClass, str]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Classification:
     """The class that a language model gives a statement, and what follows from it."""
 
@@ -138,7 +138,7 @@ _HAPPENED: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary", "c
 """Kinds that tell what happened: that stays true, whatever happened later."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Insert:
     """Store a new memory. `similar` ones may be the same fact.
 
@@ -149,7 +149,7 @@ class Insert:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Merge:
     """Replace `olds`, which state the same fact, by one memory with this `text`.
 
@@ -161,14 +161,14 @@ class Merge:
     contradicts: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Skip:
     """Store nothing: `record` says all of it."""
 
     record: Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Refuse:
     """Store nothing: the user rejected this statement; the tombstone says when and why."""
 

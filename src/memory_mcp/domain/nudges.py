@@ -5,7 +5,6 @@ It is no memory: nothing recalls it, and it is gone once it was shown.
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NewType
 
@@ -20,6 +19,7 @@ from memory_mcp.domain.limits import (
     NUDGE_PRIORITY_MIN,
 )
 from memory_mcp.domain.record import FrozenModel, format_time, truncate_to_milliseconds
+from memory_mcp.frozen import frozen
 
 NudgeId = NewType("NudgeId", str)
 """A UUIDv7 in its canonical text form."""
@@ -74,7 +74,7 @@ class Nudge(FrozenModel, defer_build=True):
         return -self.priority, self.created_at, self.id
 
 
-@dataclass(frozen=True)
+@frozen
 class NudgeReceipt:
     """A nudge is stored; `notes` are for its author."""
 
@@ -82,7 +82,7 @@ class NudgeReceipt:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class WaitingNudges:
     """The waiting nudges, best first.
 
@@ -95,7 +95,7 @@ class WaitingNudges:
     strange: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class NudgeRemoval:
     """How many nudges were removed, and how many things that are no nudges remain."""
 
@@ -103,7 +103,7 @@ class NudgeRemoval:
     left: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class SessionNudge:
     """The nudge that a session brings up, if there is one; `note` says why none could be read."""
 

@@ -4,7 +4,6 @@ An expected outcome is a value here; only what the caller cannot have expected i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from memory_mcp.domain.cloud import OutboxCounts
@@ -12,9 +11,10 @@ from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit
 from memory_mcp.domain.timeline import Checkpoint, Line
+from memory_mcp.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A fault that the doctor found. `must`: memories are at stake; `should`: a rebuild helps.
 
@@ -32,7 +32,7 @@ REASON_SEPARATOR: Final = "\nReason: "
 """Between a decision and its reason in a memory's content."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ClosingDecision:
     """A decision, and why it was taken."""
 
@@ -45,7 +45,7 @@ class ClosingDecision:
         return f"{self.text}{REASON_SEPARATOR}{self.rationale}" if self.rationale else self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class Closeout:
     """What is written in one step with a checkpoint. All of it may be absent."""
 
@@ -58,7 +58,7 @@ class Closeout:
         return any((self.decisions, self.artifacts, self.issues, self.agents))
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsolidationDraft:
     """A consolidation as proposed, for `session` (empty: this one). `final` ends the session."""
 
@@ -74,7 +74,7 @@ class ConsolidationDraft:
         return not (self.history_entry or self.memory_update or self.insights)
 
 
-@dataclass(frozen=True)
+@frozen
 class Consolidation:
     """What a session handed on last, as far as that is visible."""
 
@@ -84,7 +84,7 @@ class Consolidation:
     insights: Record | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsolidationReceipt:
     """The `written` records are durable; without any nothing was new.
 
@@ -102,14 +102,14 @@ class ConsolidationReceipt:
     nothing: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Skipped:
     """Nothing was done, because of how the memory is set up; `reason` is a sentence."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Redaction:
     """A secret that was taken out of the argument `field`, and the rule that recognised it.
 
@@ -121,7 +121,7 @@ class Redaction:
     field: str = "content"
 
 
-@dataclass(frozen=True)
+@frozen
 class Contradiction:
     """A value that a new memory replaces by another about the same thing."""
 
@@ -130,7 +130,7 @@ class Contradiction:
     new: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SimilarMemory:
     """A memory that may be the same fact, undecided. `score` is its likeness, 0-1."""
 
@@ -138,7 +138,7 @@ class SimilarMemory:
     score: float
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryAdded:
     """The memory is durable. `notes` are sentences for the caller.
 
@@ -154,7 +154,7 @@ class MemoryAdded:
     similar: tuple[SimilarMemory, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class AlreadyKnown:
     """Nothing was written: a visible memory says all of it."""
 
@@ -163,14 +163,14 @@ class AlreadyKnown:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryRejected:
     """Nothing was written: the user rejected this very statement, by this tombstone."""
 
     tombstone: Record
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryDeclined:
     """Nothing was written: not worth keeping. `reason` completes a sentence that begins "It"."""
 
@@ -180,7 +180,7 @@ class MemoryDeclined:
 AddOutcome = MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined | Skipped
 
 
-@dataclass(frozen=True)
+@frozen
 class EpisodeSaved:
     """The episode is durable, and replaces those `merged` into it."""
 
@@ -189,7 +189,7 @@ class EpisodeSaved:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class EpisodePostponed:
     """No episode was written now; `reason` is a sentence."""
 
@@ -199,7 +199,7 @@ class EpisodePostponed:
 EpisodeOutcome = EpisodeSaved | EpisodePostponed | Skipped
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryForgotten:
     """The memory was erased for good, or hidden on this line."""
 
@@ -208,7 +208,7 @@ class MemoryForgotten:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchResults:
     """The hits, the mode that really ran, and notes for the caller.
 
@@ -223,7 +223,7 @@ class SearchResults:
     degraded: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckpointSaved:
     """The checkpoint is sealed; it may be pending until somebody decides it.
 
@@ -236,7 +236,7 @@ class CheckpointSaved:
     known: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckpointDecided:
     """A pending checkpoint was saved, edited, or skipped."""
 
@@ -244,7 +244,7 @@ class CheckpointDecided:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class PhaseSealed:
     """The checkpoint was refused: this branch has sealed its phase, or a later one."""
 
@@ -255,7 +255,7 @@ class PhaseSealed:
 CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 
 
-@dataclass(frozen=True)
+@frozen
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
@@ -274,7 +274,7 @@ class MovePreview:
     leaves: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class Backtracked:
     """The head was moved. Restoring `line` brings back what was hidden, unless it was erased."""
 
@@ -285,7 +285,7 @@ class Backtracked:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class MoveAborted:
     """The user aborted; nothing was changed."""
 
@@ -293,7 +293,7 @@ class MoveAborted:
 BacktrackOutcome = Backtracked | MovePreview | MoveAborted | Skipped
 
 
-@dataclass(frozen=True)
+@frozen
 class BranchReady:
     """The branch exists. `at` is where it was begun, if it was begun now at a checkpoint."""
 
@@ -301,7 +301,7 @@ class BranchReady:
     at: CheckpointId | None
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckpointState:
     """A checkpoint, and how many memories a backtrack to it would hide."""
 
@@ -309,7 +309,7 @@ class CheckpointState:
     would_hide: int
 
 
-@dataclass(frozen=True)
+@frozen
 class LineState:
     """A left line: how many memories a restore would bring back, and how many it would hide."""
 
@@ -318,7 +318,7 @@ class LineState:
     hides: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class TrustReport:
     """Whether a project is trusted, which remote it has, and what trust would admit.
 
@@ -337,7 +337,7 @@ class TrustReport:
     cloud: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class HeadReport:
     """Where the project stands, seen from this session's branch.
 
@@ -361,7 +361,7 @@ class HeadReport:
     phase_sealed: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckpointDetails:
     """A checkpoint, what a backtrack to it would do, and the newest records of its closeout.
 
@@ -373,7 +373,7 @@ class CheckpointDetails:
     closed: Sequence[Record]
 
 
-@dataclass(frozen=True)
+@frozen
 class LineHistory:
     """The records of a line, newest first, and how many there are in all."""
 

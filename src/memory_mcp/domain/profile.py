@@ -4,13 +4,13 @@ A profile fact is a durable record of the user scope (`user:profile:<field>`) th
 it was drawn from and falls with it. `text.user_facts` recognises facts in a text.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.record import Record
+from memory_mcp.frozen import frozen
 
 ProfileField = Literal[
     "name", "pronouns", "language", "tone", "city", "country", "time_zone", "occupation",
@@ -78,7 +78,7 @@ _ZONE_OF_CITY: Final = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class ProfileFact:
     """A statement about the user; if it does not `hold`, a denial.
 
@@ -99,7 +99,7 @@ class ProfileFact:
         return self.field == other.field and fold(self.value) == fold(other.value)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProfileEntry:
     """A stored fact: its record, and the memories it was drawn from.
 
@@ -112,7 +112,7 @@ class ProfileEntry:
     until: datetime | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Profile:
     """The entries that hold, in the order of the fields; of one field the newest first."""
 

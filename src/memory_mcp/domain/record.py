@@ -1,6 +1,6 @@
 """A record: one immutable JSON file. A draft is what a caller hands in before it becomes one."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -37,6 +37,7 @@ from memory_mcp.domain.fields import (
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.normalise import digest, find_hidden_character
+from memory_mcp.frozen import frozen
 
 SCHEMA_VERSION: Final = 1
 
@@ -351,7 +352,7 @@ Reach = Literal["project", "user"]
 """Whose memory it is: this project's, or the user's in every project."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Draft:
     """A memory as proposed."""
 
@@ -368,7 +369,7 @@ class Draft:
     reach: Reach = "project"
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordContext:
     """What a new record needs beside its draft: id, time, place on the timeline, scope, origin."""
 

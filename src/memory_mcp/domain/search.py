@@ -1,16 +1,17 @@
 """Values of a search: views, filters, candidates, scores, and the vectors of texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.profile import PROFILE_CATEGORY
 from memory_mcp.domain.record import Kind, Reach, Record
+from memory_mcp.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class View:
     """From where a reader looks: the segments on the chain, and the time."""
 
@@ -18,7 +19,7 @@ class View:
     now: datetime
 
 
-@dataclass(frozen=True)
+@frozen
 class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
@@ -60,7 +61,7 @@ class Filters:
         return self.by_statement or bool(self.key) or self.category.casefold() == PROFILE_CATEGORY
 
 
-@dataclass(frozen=True)
+@frozen
 class SelectionOptions:
     """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones."""
 
@@ -68,7 +69,7 @@ class SelectionOptions:
     diverse: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Hit:
     """A memory found, with its score (0-1), and what the score is made of (`parts`).
 
@@ -123,7 +124,7 @@ class Neighbour(NamedTuple):
     wanted: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class CorpusStatistics:
     """How many records the index holds, and in how many of them each term occurs."""
 
@@ -131,7 +132,7 @@ class CorpusStatistics:
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class SemanticScores:
     """How near records are to a question in meaning. Records without vectors are in no mapping.
 
@@ -145,7 +146,7 @@ class SemanticScores:
     spans: Sequence[tuple[int, int]] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class RankedCandidate:
     """A candidate with its score (0-1), and what that is made of (for `why`)."""
 
@@ -154,7 +155,7 @@ class RankedCandidate:
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-@dataclass(frozen=True)
+@frozen
 class RerankWeights:
     """The weights of ranking, in units of a logit (MEMORY_RERANK_WEIGHTS).
 
@@ -167,7 +168,7 @@ class RerankWeights:
     pinned: float = 0.1
 
 
-@dataclass(frozen=True)
+@frozen
 class Chunk:
     """The vectors of one stretch of a memory, as the index stores them.
 
@@ -184,7 +185,7 @@ PassageVectors = tuple[Chunk, ...]
 """The chunks of one memory, in order; never empty."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryVectors:
     """The vectors of a question: float32, little-endian, normalised.
 
@@ -197,7 +198,7 @@ class QueryVectors:
     spans: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredVectors:
     """The chunks of the encoded records, and how many rows were damaged."""
 

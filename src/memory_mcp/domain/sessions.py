@@ -1,15 +1,15 @@
 """What sessions leave and are given: turns, inbox events, rendered files, and how often."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from memory_mcp.domain import limits
+from memory_mcp.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Turn:
     """One message of a session, and when it was sent, if that is known."""
 
@@ -18,7 +18,7 @@ class Turn:
     at: datetime | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class EpisodeSettings:
     """When an episode is written from the last `window` turns.
 
@@ -35,7 +35,7 @@ class EpisodeSettings:
     novelty_min: float = 0.35
 
 
-@dataclass(frozen=True)
+@frozen
 class ContextSettings:
     """The size of context blocks.
 
@@ -88,7 +88,7 @@ SESSION_EVENT: Final[TypeAdapter[SessionEvent]] = TypeAdapter(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class InboxEvent:
     """An event in the inbox, under its name there."""
 
@@ -96,7 +96,7 @@ class InboxEvent:
     event: SessionEvent
 
 
-@dataclass(frozen=True)
+@frozen
 class InboxReport:
     """How many events were processed; `notes` explain those that left nothing."""
 
@@ -128,7 +128,7 @@ HISTORY_ENTRIES_MAX: Final = 500
 """The newest entries; older ones are found by searching."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RenderedFile:
     """A rendered file on disk. `ours`: it may be overwritten. `unreadable` says why, if it is.
 

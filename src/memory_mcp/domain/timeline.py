@@ -1,7 +1,6 @@
 """The timeline as a value: segments, checkpoints, left lines, and phases."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -32,6 +31,7 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.limits import LINEAGE_SEGMENTS_MAX, REVISION_MAX, TIMELINE_SEGMENTS_MAX
 from memory_mcp.domain.record import Approval, FrozenModel, Lineage, Record, Timestamp
+from memory_mcp.frozen import frozen
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -337,7 +337,7 @@ class Timeline(FrozenModel):
         return {move for move, gone in self._moves_in_effect(branch) if segment in gone.segments}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Position:
     """The tips of a branch, and all its segments."""
 
@@ -383,7 +383,7 @@ class Head(FrozenModel):
     with_last: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class CurrentPhase:
     """The phase, and its source: the session's setting, a transition, or the last checkpoint."""
 
@@ -396,7 +396,7 @@ class CurrentPhase:
         return None if self.by == "checkpoint" else self.number
 
 
-@dataclass(frozen=True)
+@frozen
 class PhaseStep:
     """The project moved to the phase, or a checkpoint sealed it."""
 
@@ -405,7 +405,7 @@ class PhaseStep:
     sealed: CheckpointId | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PhaseHistory:
     """The current phase, and the steps to it, oldest first."""
 
@@ -413,7 +413,7 @@ class PhaseHistory:
     steps: tuple[PhaseStep, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class PhaseChange:
     """The project is in the phase; without a record it was in it before."""
 

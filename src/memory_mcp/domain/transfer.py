@@ -5,12 +5,13 @@ written. Each item in it ends as exactly one of: stored, known, left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Kind, Reach, Record, Scope
+from memory_mcp.frozen import frozen
 
 EXPORT_FORMAT: Final = "memory-mcp"
 EXPORT_VERSION: Final = 1
@@ -20,7 +21,7 @@ ImportEffect = Literal["erases", "hides", "replaces"]
 """What an import may do to existing memories."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceFile:
     """A file of a source; `name` is its path below the source's folder."""
 
@@ -29,7 +30,7 @@ class SourceFile:
     modified: datetime
 
 
-@dataclass(frozen=True)
+@frozen
 class LeftOutItem:
     """An item that is not stored, and why.
 
@@ -42,7 +43,7 @@ class LeftOutItem:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceMaterial:
     """All that was read of a source, which may be a `folder`, and the files that do not count.
 
@@ -56,7 +57,7 @@ class SourceMaterial:
     limit_factor: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class ForeignMemory:
     """A memory as another program stored it.
 
@@ -78,7 +79,7 @@ class ForeignMemory:
     reach: Reach = "project"
 
 
-@dataclass(frozen=True)
+@frozen
 class ExportHeader:
     """What an export says of itself: whose it is, when it was made, and what is in it."""
 
@@ -89,7 +90,7 @@ class ExportHeader:
     history: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ParsedExport:
     """An export of ours, read and checked."""
 
@@ -97,7 +98,7 @@ class ParsedExport:
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ParsedSource:
     """What a source holds: memories, items that are none, and notes on all of it."""
 
@@ -113,7 +114,7 @@ class ParsedSource:
         return len(self.memories) + len(self.left_out) + len(self.own.records if self.own else ())
 
 
-@dataclass(frozen=True)
+@frozen
 class ImportReport:
     """What an import did, or would do (`dry`).
 

@@ -6,7 +6,6 @@ again only after it lost a compare-and-swap, or to check what happened while it 
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
@@ -21,6 +20,7 @@ from memory_mcp.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_mcp.frozen import frozen
 from memory_mcp.timeline.moves import apply_lineages, apply_move, fold_moves, merge_lineages
 from memory_mcp.timeline.plans import require_branch
 
@@ -84,7 +84,7 @@ def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Reco
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class PlannedMove:
     """A move's record, and the records that are committed with it."""
 

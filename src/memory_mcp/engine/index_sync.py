@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from memory_mcp.deadlines import time_limit
@@ -13,6 +12,7 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, Neighbour, View
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
 
 RECORDS_GONE: Final = (
@@ -28,7 +28,7 @@ INDEX_BATCH: Final = 500
 """Records indexed in one transaction: enough to be quick, few enough to let others in."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CatchUpCounts:
     """How many records were adopted, dropped (their files are gone) and erased (late)."""
 

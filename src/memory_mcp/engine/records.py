@@ -6,7 +6,6 @@ A record that is indexed and cannot be read is named; it never passes for one th
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final, Literal, TypeVar
@@ -26,6 +25,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
     UnknownMemoryError,
 )
+from memory_mcp.frozen import frozen
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ async def run_beside(call: Coroutine[Any, Any, T]) -> AsyncGenerator[asyncio.Tas
         await asyncio.wait([task])
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordsRead:
     """The records that could be read, and the ids of those that are indexed but could not."""
 

@@ -19,6 +19,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.errors import StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.ports import (
     Clock,
     Embedder,
@@ -69,7 +70,7 @@ class Changes:
         return self.count
 
 
-@dataclass(frozen=True)
+@frozen
 class SemanticIndex:
     """The embedder of both banks, and the vectors of one; `wake` starts encoding."""
 
@@ -117,7 +118,7 @@ class Prompts:
         return _put_newest(self._given, session, given, _SESSIONS_MAX)
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     """The settings of this session.
 
@@ -147,7 +148,7 @@ class Opening:
         self.task: asyncio.Task[SessionNudge] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Caller:
     """Who calls, and about what; the same for a whole request.
 
@@ -233,7 +234,7 @@ class RecoveredHead:
     revision: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryBank:
     """A place where records rest, with the index over them; a cloud and vectors if set up.
 
@@ -322,7 +323,7 @@ class Strangers:
     asked: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Workspace:
     """Everything that a use case is given: the banks, the other ports, the caller and the policy.
 

@@ -6,7 +6,7 @@ word (several in quotes) and one [[note]]. The other text of a note is read by i
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from posixpath import basename, splitext
 from typing import Final
 
@@ -21,6 +21,7 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import ParsedItem, as_text, as_texts, as_time, collect
+from memory_mcp.frozen import frozen
 
 _CATEGORY: Final = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
 _CLOCK: Final = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
@@ -39,7 +40,7 @@ _STAMPS: Final = ("created", "created_at", "date", "modified")
 _KNOWN: Final = {"title", "permalink", "type", "tags", *_STAMPS}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Note:
     """What all memories of a note have in common."""
 

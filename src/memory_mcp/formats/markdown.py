@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from memory_mcp.frozen import frozen
+
 BARE: Final = "is a heading with nothing below it"
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -26,7 +28,7 @@ _SPAN_CHARS_MAX: Final = 2_000
 _RULE: Final = re.compile(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
 
 
-@dataclass(frozen=True)
+@frozen
 class MarkdownBlock:
     """A text (of an item without the mark), the headings above it, its line.
 

@@ -6,7 +6,6 @@ returns anything, does not pass for recall by meaning.
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -16,6 +15,7 @@ from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.maintenance.encode import count_unencoded
 from memory_mcp.search.local import find_local
 
@@ -27,7 +27,7 @@ _QUERY_WORDS_MAX: Final = 8
 """The first words of a memory: enough to find it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecallProof:
     """The mode that a search runs in, what proves it, and what is wrong with it."""
 

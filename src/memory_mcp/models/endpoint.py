@@ -6,7 +6,6 @@ own client (`storage.supermemory.http`), which knows the errors of that service.
 
 import asyncio
 import time
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from memory_mcp.domain.limits import (
     REMOTE_CONNECT_SECONDS_MAX,
 )
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx
@@ -31,7 +31,7 @@ _SERVER_WORDS_MAX: Final = 200
 _RETRY_AFTER: Final = b"retry-after"
 
 
-@dataclass(frozen=True)
+@frozen
 class EndpointPurpose:
     """What a server provides, and the names of its settings, for error messages."""
 

@@ -13,7 +13,6 @@ import sys
 import zipfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -24,6 +23,7 @@ from filelock import FileLock, Timeout
 from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.limits import FETCH_CONNECT_SECONDS_MAX, FETCH_STALL_SECONDS_MAX
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.models.minilm import (
     GRAPH,
     MANIFEST,
@@ -300,7 +300,7 @@ def _build_files(vendor: Path) -> dict[str, bytes]:
     return {GRAPH: graph, TOKENIZER: tokenizer, MEAN: mean}
 
 
-@dataclass(frozen=True)
+@frozen
 class InstalledModel:
     """A model that can be installed: what is there of it, and what is wrong with that."""
 

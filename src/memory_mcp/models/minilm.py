@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
 from memory_mcp.domain.search import PassageVectors, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.frozen import frozen
 
 WEIGHTS: Final = "model.safetensors"
 """The vendor's file, removed once the graph is built."""
@@ -41,7 +42,7 @@ _FORMAT: Final = 2
 """Version of the files and of their vectors; a model of another version is built anew."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Manifest:
     """Which model this is, where it came from, and the SHA-256 of its files."""
 
@@ -117,7 +118,7 @@ def suggest_adding(folder: Path) -> str:
     return f"`memory-mcp models add {folder.name}` makes it anew."
 
 
-@dataclass(frozen=True)
+@frozen
 class Recipe:
     """A model: its names, where to fetch it, and the SHA-256 and size of the vendor's two files."""
 

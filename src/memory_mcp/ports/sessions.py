@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from memory_mcp.domain.sessions import (
     RenderedFile,
     SessionEnded,
 )
+from memory_mcp.frozen import frozen
 from memory_mcp.rendered import Rendered, Watched
 
 
@@ -81,7 +81,7 @@ class NudgeQueue(Protocol):
     async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Rendering:
     """What is rendered together: the pages, and the bootstrap of each branch."""
 

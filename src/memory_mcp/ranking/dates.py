@@ -12,10 +12,11 @@ gives the terms of both. Words that name no certain day ("recently") give none.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from typing import Final
+
+from memory_mcp.frozen import frozen
 
 _Terms = tuple[tuple[str, ...], tuple[str, ...]] | None
 """All terms of a time, and the most precise of them; None if there is no such time."""
@@ -145,7 +146,7 @@ _N: Final = "(?:" + "|".join(_NUMBERS) + r"|\d{1,3})"
 _Y: Final = r"(?:19|20)\d\d"
 
 
-@dataclass(frozen=True)
+@frozen
 class DateMention:
     """Where a text names a time, its terms, and the most precise of them."""
 

@@ -10,7 +10,6 @@ order of the candidates.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import mul
 from typing import Final, NamedTuple
 
@@ -22,6 +21,7 @@ from memory_mcp.domain.search import (
     SearchFields,
     SemanticScores,
 )
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM
 from memory_mcp.ranking.query import Query, QueryTerm
 
@@ -67,7 +67,7 @@ Neighbours = Mapping[RecordId, Mapping[RecordId, int]]
 """For each record its neighbours with their distance."""
 
 
-@dataclass(frozen=True)
+@frozen
 class WeightedQuery:
     """A query's terms with their weights.
 

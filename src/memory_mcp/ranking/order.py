@@ -17,7 +17,6 @@ trials in `benchmarks/TRIALS.md`.
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from operator import mul
@@ -34,11 +33,12 @@ from memory_mcp.domain.search import (
     SearchFields,
     SemanticScores,
 )
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
 from memory_mcp.ranking.query import Query
 
 
-@dataclass(frozen=True)
+@frozen
 class EvidenceWeights:
     """What each piece of evidence counts for the order.
 
@@ -56,7 +56,7 @@ class EvidenceWeights:
     asks: float
 
 
-@dataclass(frozen=True)
+@frozen
 class LogitWeights:
     """From evidence to a logit: what the best of the list has of each counts.
 
@@ -73,7 +73,7 @@ class LogitWeights:
     pooled: float
 
 
-@dataclass(frozen=True)
+@frozen
 class RankingModel:
     """How one kind of search is ranked: by words alone, or by meaning too.
 

@@ -7,7 +7,7 @@ search that finds nothing is better than one that finds something else.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
@@ -15,13 +15,14 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.dates import find_dates
 from memory_mcp.ranking.terms import find_pieces, fold, make_phase_term, split_terms
 
 _YEAR_DIGITS: Final = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryTerm:
     """A term that a query asks for.
 
@@ -37,7 +38,7 @@ class QueryTerm:
     alternatives: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Query:
     """What is asked for: distinct terms, in order.
 

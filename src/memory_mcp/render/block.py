@@ -16,6 +16,7 @@ from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarm
+from memory_mcp.frozen import frozen
 
 LINE_CHARS_MAX: Final = 320
 """A longer line is cut: the whole text is one search away, by its id."""
@@ -28,7 +29,7 @@ _ITEM: Final = "- "
 Cost = Callable[[str], int]
 
 
-@dataclass(frozen=True)
+@frozen
 class ListingLine:
     """A text on one line, and what ends it. A `whole` one is not cut."""
 
@@ -149,7 +150,7 @@ def _add_shortened(listing: Listing, space: _Room) -> bool:
     return False
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """A heading and its records, best first; `weight` is its part of the room.
 
@@ -165,7 +166,7 @@ class Section:
     chars_max: int = LINE_CHARS_MAX
 
 
-@dataclass(frozen=True)
+@frozen
 class BudgetLine:
     """The line that says what was used, how many memories are left and where to go on from.
 
@@ -221,7 +222,7 @@ class _Frame:
         return figure.line(-(-(used + length) // CHARS_PER_TOKEN), budget, shown, short=self.short)
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """The finished text, its cost in tokens, and how many memories fit and did not.
 

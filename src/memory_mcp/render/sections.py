@@ -1,10 +1,10 @@
 """The sections of a context: which there are, in which order, and how much room each gets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record
+from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Section
 
 EPISODIC: Final[frozenset[Kind]] = frozenset(
@@ -20,7 +20,7 @@ _ISSUES: Final = ":issues"
 _GARDENER: Final = "gardener:"
 
 
-@dataclass(frozen=True)
+@frozen
 class SectionPlan:
     """A section: its heading, the kinds that fill it, and its weight.
 

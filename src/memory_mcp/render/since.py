@@ -8,7 +8,6 @@ state is kept for a token.
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.record import format_time
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 
 _TOKEN: Final = re.compile(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
 _PLACE_CHARS: Final = 15
@@ -28,7 +28,7 @@ _LATE_MAX: Final = 2_000
 """How many late records are tried in pairs: with more in a minute, somebody imports."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Since:
     """A moment in the order of ids. `said` is the text it was parsed from."""
 

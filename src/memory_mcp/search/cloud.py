@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain.cloud import (
@@ -29,6 +29,7 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.query import matches_filters
 from memory_mcp.sync.pull import pull
 
@@ -36,7 +37,7 @@ _CHECK_SECONDS: Final = 0.2
 """Part of the deadline that is kept for checking the hits."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CloudResults:
     """Visible hits of the cloud, best first, and why there are not more of them.
 
@@ -139,7 +140,7 @@ def _exclude_left_segments(timeline: Timeline, branch: BranchName) -> list[Metad
     return [MetadataCondition("segment", left, negated=True)] if left else []
 
 
-@dataclass(frozen=True)
+@frozen
 class _CloudQuery:
     """One search of one bank's namespace."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -23,6 +22,7 @@ from memory_mcp.domain.search import (
 from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.ranking.order import rank_candidates
 from memory_mcp.ranking.query import (
     Query,
@@ -49,7 +49,7 @@ _NOTHING_ENCODED: Final = (
 _MISSING: Final = "{} record(s) are not encoded yet and were looked for by their words only."
 
 
-@dataclass(frozen=True)
+@frozen
 class Matches:
     """The ranked records, and how they were found.
 
@@ -67,7 +67,7 @@ class Matches:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class _BankCandidates:
     """The candidates of one bank, and the neighbours of the best of them."""
 
@@ -80,7 +80,7 @@ class _BankCandidates:
         return {one.id: one for one in (*self.around, *self.candidates)}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Measured:
     """How near the candidates are in meaning, and their pooled vectors."""
 

@@ -1,6 +1,6 @@
 """Searches memories: locally, in the cloud, and among untrusted records of the repository."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain import limits
@@ -21,6 +21,7 @@ from memory_mcp.engine.records import (
 )
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
@@ -55,7 +56,7 @@ _LIKELY: Final = SelectionOptions(min_score=0.1)
 """Weak matches of a task must not displace what always matters."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Query:
     """The words of a search, which records it is about, how many, and how they are chosen."""
 

@@ -5,7 +5,7 @@ Recalled text comes fenced as data. Asking for a prompt writes and moves nothing
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Final
 
@@ -17,6 +17,7 @@ from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, Q
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Block, render_context
 from memory_mcp.render.outcomes import render_head, render_preview
 
@@ -79,7 +80,7 @@ and an ordinary session can go back to one."""
 Arguments = Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class _PromptEntry:
     """A prompt as a client lists it, its arguments with what each is, and what renders it."""
 

@@ -5,8 +5,7 @@ The list is short and rarely changes: people choose from it with `@`.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 from urllib.parse import quote, unquote
 
 from mcp_types import Annotations, Resource, ResourceTemplate
@@ -20,6 +19,7 @@ from memory_mcp.domain.record import format_time
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.frozen import frozen
 from memory_mcp.render.outcomes import Readable, render_text
 
 CONTEXT: Final = "memory://context"
@@ -40,15 +40,19 @@ class UnknownResourceError(InvalidRequestError):
         super().__init__(f"No resource {uri[:_TITLE_CHARS_MAX]!r}. Known: {known}.")
 
 
-@dataclass(frozen=True)
-class _ListedEntry:
-    """A resource, or a template of some, as a client lists it."""
+R = TypeVar("R")
+
+
+@frozen
+class _ListedEntry(Generic[R]):
+    """A resource, or a template of some, as a client lists it, and what reads one."""
 
     uri: str
     name: str
     title: str
     description: str
     priority: float
+    read: R
     audience: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     mime_type: str = "text/markdown"
 
@@ -63,18 +67,12 @@ class _ListedEntry:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FixedResource(_ListedEntry):
-    """A resource that there is always."""
-
-    read: Callable[[Workspace], Awaitable[Readable]]
+_FixedResource = _ListedEntry[Callable[[Workspace], Awaitable[Readable]]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ResourceById(_ListedEntry):
+@frozen
+class _ResourceById(_ListedEntry[Callable[[Workspace, str], Awaitable[Readable]]]):
     """Resources that are told apart by an id."""
-
-    read: Callable[[Workspace, str], Awaitable[Readable]]
 
     @property
     def prefix(self) -> str:

@@ -5,7 +5,7 @@ its text again may believe it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -16,6 +16,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Section
 from memory_mcp.render.outcomes import pluralise
 from memory_mcp.render.since import Since
@@ -29,7 +30,7 @@ _IDS_MAX: Final = 12
 """Ids that are named; the others are counted."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Change:
     """The changes of one bank; `hidden` counts what a backtrack took out of view."""
 

@@ -34,7 +34,6 @@ import re
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +53,7 @@ from memory_mcp.domain.nudges import (
     rank_nudges,
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.storage.files.nudges import lock_nudges
 from memory_mcp.storage.threads import run_in_daemon_thread
 
@@ -154,7 +154,7 @@ _LOOK_SECONDS_MAX: Final = 10.0
 """How long `nudge list` and `nudge clear` receive: they are to show all."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _QueuedMessage:
     """A received message: a nudge, no nudge (and `why`), or another user's."""
 

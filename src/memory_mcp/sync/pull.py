@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,6 +16,7 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.storage.supermemory.documents import from_document
 from memory_mcp.sync.push import note_deletes
 
@@ -33,7 +33,7 @@ _RESTARTS_MAX: Final = 3
 """How often a listing that shrank is begun again; the next one is taken as it is."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PullResult:
     """How many records came in, and which documents are no records that could be stored here.
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from memory_mcp.bootstrap.views import render_if_stale
@@ -16,6 +16,7 @@ from memory_mcp.engine.index_sync import Progress
 from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import MemoryMcpError, RemoteError
+from memory_mcp.frozen import frozen
 from memory_mcp.sync.pull import PullResult, pull
 from memory_mcp.sync.push import deliver_claim, drain, note_deletes
 from memory_mcp.trust.erasing import PendingErasure, erase_pending, list_pending_erasures
@@ -33,7 +34,7 @@ _PAUSE_SECONDS_MIN: Final = 0.2
 """Between two looks that found nothing to do: another session may hold what is due."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SyncReport:
     """What is still to be delivered, what was pulled, and why it ended early.
 

@@ -15,7 +15,6 @@ the day where the user is.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
@@ -24,6 +23,7 @@ from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MA
 from memory_mcp.domain.normalise import cut, digest
 from memory_mcp.domain.record import Origin, Record, RecordContext, Scope
 from memory_mcp.domain.sessions import EpisodeSettings, Turn
+from memory_mcp.frozen import frozen
 from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import (
     Chatter,
@@ -117,7 +117,7 @@ _LEFT_OUT: Final[frozenset[ChatterClass]] = frozenset(
 """What an episode leaves out. A request or a question stays: the turn was about it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CleanTurns:
     """Turns without recalled text, each cut to its limit, and the recalled sentences."""
 
@@ -254,7 +254,7 @@ _PARTS_OF_DAY: Final = ("night", "morning", "afternoon", "evening")
 _HOURS_A_PART: Final = 6
 
 
-@dataclass(frozen=True)
+@frozen
 class SessionMoment:
     """Where a session stands: the number of its turns, the time, and whether it ends here.
 
@@ -268,7 +268,7 @@ class SessionMoment:
     mark: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class EpisodeHistory:
     """The session's episodes, or the tombstones of those that were forgotten.
 
@@ -281,7 +281,7 @@ class EpisodeHistory:
     open: Record | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class NewEpisode:
     """A new episode."""
 
@@ -289,7 +289,7 @@ class NewEpisode:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EpisodeMerge:
     """An episode that takes the place of this one, and says what both do."""
 
@@ -298,7 +298,7 @@ class EpisodeMerge:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class NoEpisode:
     """No episode now; `reason` is a sentence."""
 

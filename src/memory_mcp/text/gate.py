@@ -11,11 +11,11 @@ preference, …) is refused only for what no such memory can be.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
 from memory_mcp.domain.record import Kind
+from memory_mcp.frozen import frozen
 from memory_mcp.text.recalled import drop_repeated, separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, load_table
@@ -23,14 +23,14 @@ from memory_mcp.text.tables import load_pattern, load_table
 ChatterClass = Literal["empty", "recalled", "output", "small talk", "question", "passing", "action"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Keep:
     """Worth a memory. `sure`: a rule sentence so; else no rule knew better."""
 
     sure: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Chatter:
     """Not worth one; `reason` is the rest of a sentence that begins with "It"."""
 

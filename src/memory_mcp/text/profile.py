@@ -9,7 +9,6 @@ A fact that expires replaces none that outlasts it: it stands first until it end
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -27,6 +26,7 @@ from memory_mcp.domain.profile import (
     make_profile_key,
 )
 from memory_mcp.domain.record import Kind, Record
+from memory_mcp.frozen import frozen
 from memory_mcp.text.tables import fill
 from memory_mcp.text.user_facts import find_facts, is_plain_goal, parse_values, shared_parts
 
@@ -40,7 +40,7 @@ TAKEN_OUT: Final = "Taken out of the profile: {}."
 PUT_IN: Final = "In the profile now: {}{}."
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredFact:
     """A visible fact with its record. `stands`: all memories it was drawn from are visible."""
 
@@ -49,7 +49,7 @@ class StoredFact:
     stands: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ProfilePlan:
     """New facts with what they supersede, the records that fall, and notes for the caller."""
 

@@ -8,9 +8,9 @@ itself.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from memory_mcp.frozen import frozen
 from memory_mcp.text.sentences import fold_words, split_sentences, strip_mark
 
 _FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
@@ -50,7 +50,7 @@ _ECHO_LINES_MAX: Final = 4
 """Lines over which a repeated sentence may be broken."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SeparatedText:
     """A text without recalled passages (`own`), and the sentences of those passages."""
 

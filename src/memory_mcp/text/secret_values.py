@@ -13,11 +13,11 @@ In tables a name in the header announces the secrets of its column.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from typing import Final, Literal
 
+from memory_mcp.frozen import frozen
 from memory_mcp.text.tables import load_pattern, load_table
 
 pattern = partial(load_pattern, "secrets")
@@ -48,7 +48,7 @@ _HEAD_CHARS: Final = 200
 """How much of a value is judged."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FoundValue:
     """The beginning of a value, and where all of it stands."""
 

@@ -11,13 +11,14 @@ without a form of its own and without a telling name beside it is not known.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Final
 
 from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.outcomes import Redaction
+from memory_mcp.frozen import frozen
 from memory_mcp.text.secret_values import EXTENTS, Extent, find_in_tables, name_hints
 from memory_mcp.text.tables import fill, fill_parts, load_table
 
@@ -32,7 +33,7 @@ _ROUNDS_MAX: Final = 4
 """A removal can lay bare what stood too close to its neighbour; in practice one is enough."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RedactedText:
     """A text without its secrets, and what was removed, in order."""
 
@@ -46,7 +47,7 @@ class RedactedText:
         return markers > 0 and not any(char.isalnum() for char in left)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Span:
     """A span to remove, found by the rule of that rank in the table."""
 
@@ -68,7 +69,7 @@ def redact(text: str) -> RedactedText:
     return RedactedText(_remove_spans(text, removed), redactions)
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretRule:
     """One kind of secret: the name in its marker, and how it is recognised."""
 

@@ -10,12 +10,12 @@ share, `data/profile-<language>.toml` the phrases of one.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final
 
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.profile import MULTI_VALUED, ProfileFact, ProfileField
+from memory_mcp.frozen import frozen
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import fill, fill_parts, load_pattern, load_table
 
@@ -28,7 +28,7 @@ _DENIED: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Phrase:
     """A pattern and the field of its value. `moves`: an earlier place no longer holds."""
 
@@ -43,7 +43,7 @@ class Phrase:
         return _compile(self.pattern)
 
 
-@dataclass(frozen=True)
+@frozen
 class Predicate:
     """What may follow a subject: an opening (a copula, a denial), then one of the phrases."""
 
@@ -53,7 +53,7 @@ class Predicate:
     holds: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Language:
     """How one language speaks of the user.
 

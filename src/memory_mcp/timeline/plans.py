@@ -6,7 +6,6 @@ agrees, so the preview and the move cannot differ. The use cases carry it out.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -19,6 +18,7 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
+from memory_mcp.frozen import frozen
 
 START: Final = "start"
 """The target before the first checkpoint: it leaves everything on the timeline."""
@@ -26,7 +26,7 @@ START: Final = "start"
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@frozen
 class BacktrackPlan:
     """Back to a checkpoint, or without one to the start; hides what came after."""
 
@@ -47,7 +47,7 @@ class BacktrackPlan:
         return self.hides
 
 
-@dataclass(frozen=True)
+@frozen
 class RestorePlan:
     """Back onto a left line: `brings` returns, and `hides` what was done since.
 
@@ -63,7 +63,7 @@ class RestorePlan:
     gives_up: frozenset[SegmentId]
 
 
-@dataclass(frozen=True)
+@frozen
 class PhaseRepetition:
     """The phase in progress is at or below one that this branch has sealed.
 

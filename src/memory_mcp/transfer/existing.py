@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.domain.ids import BranchName, RecordId
@@ -14,6 +13,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
+from memory_mcp.frozen import frozen
 from memory_mcp.timeline.moves import fold_moves
 
 FORGOTTEN: Final = "was forgotten here"
@@ -27,7 +27,7 @@ NO_LIMIT: Final = 1_000_000_000
 """More than any bank holds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Inventory:
     """What exists before the import, seen from the caller's branch; `erased` never comes back."""
 
@@ -44,7 +44,7 @@ class Inventory:
         return self.project_ids | self.user_ids
 
 
-@dataclass(frozen=True)
+@frozen
 class ExistingRecords:
     """The existing records with the same id, or the same statement, as incoming ones.
 
@@ -172,7 +172,7 @@ def summarise_in_line(record: Record) -> str:
     return text if len(text) <= _LINE_CHARS_MAX else f"{text[: _LINE_CHARS_MAX - 1]}\u2026"
 
 
-@dataclass(frozen=True)
+@frozen
 class TouchedMemories:
     """How many existing memories an import erases, hides or replaces, and the first of them."""
 
@@ -180,7 +180,7 @@ class TouchedMemories:
     first: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ImportEffects:
     """What an import does to the memories that exist; each of them counts once."""
 

@@ -4,7 +4,6 @@ The ids are chosen as the export begins. Records are read one by one, so their n
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Skipped
@@ -15,10 +14,11 @@ from memory_mcp.domain.transfer import ExportHeader
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import require_records_folder
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
+from memory_mcp.frozen import frozen
 from memory_mcp.transfer.existing import NO_LIMIT
 
 
-@dataclass(frozen=True)
+@frozen
 class ExportSelection:
     """What an export holds. `last` is a move whose own record is not written yet."""
 

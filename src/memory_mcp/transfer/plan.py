@@ -26,6 +26,7 @@ from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
+from memory_mcp.frozen import frozen
 from memory_mcp.sync.pull import describe_future_date
 from memory_mcp.text.drafts import build_record, check_draft
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
@@ -218,7 +219,7 @@ async def _plan_foreign(
     return plan
 
 
-@dataclass(frozen=True)
+@frozen
 class _CleanedItem:
     """An item of another program as it may be stored: a draft with its id for each piece."""
 

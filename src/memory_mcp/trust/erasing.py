@@ -6,7 +6,6 @@ once, but what it would erase stays on this disk until the user agrees.
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from memory_mcp.bootstrap.views import render_after_removal
@@ -19,6 +18,7 @@ from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
+from memory_mcp.frozen import frozen
 
 _NOTE: Final = (
     "{} that another machine forgot {} hidden here, but still on this disk: the cloud erases "
@@ -26,7 +26,7 @@ _NOTE: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class PendingErasure:
     """A record that a record of the cloud would erase."""
 

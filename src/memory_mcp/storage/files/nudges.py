@@ -20,7 +20,6 @@ import stat
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +41,7 @@ from memory_mcp.domain.nudges import (
     rank_nudges,
 )
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.storage.threads import in_thread
 
 NUDGES_FOLDER: Final = "nudges"
@@ -58,7 +58,7 @@ _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _Stamp = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class _NudgeFile:
     """A nudge in its file, and the file as it was when it was read."""
 

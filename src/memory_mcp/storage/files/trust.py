@@ -23,7 +23,6 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -32,6 +31,7 @@ from pydantic_core import to_json
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.record import Record
+from memory_mcp.frozen import frozen
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 
 TRUST_FILE: Final = "trusted.json"
@@ -234,7 +234,7 @@ class TrustedProjects:
         self.disk.write(self._file.path, data.encode())
 
 
-@dataclass(frozen=True)
+@frozen
 class ProjectOwnership:
     """Tells this machine's own files below a project from those of a stranger.
 

@@ -17,7 +17,6 @@ import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +32,7 @@ from memory_mcp.domain.limits import (
     STATEMENT_SECONDS_MAX,
 )
 from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.storage.threads import run_in_daemon_thread
 
 _DAMAGE: Final = (
@@ -71,7 +71,7 @@ _Identity = tuple[int, int]
 """Device and inode: another file of the same name has another one while this one is open."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DatabaseSpec:
     """How a file of one kind is made, and which errors its users get.
 

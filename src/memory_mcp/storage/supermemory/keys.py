@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast
 
@@ -20,6 +19,7 @@ from pydantic import SecretStr
 
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.frozen import frozen
 
 KEY_CHARS_MAX: Final = 1_024
 """The Windows keyring holds no more than 1,280 characters."""
@@ -35,7 +35,7 @@ _SERVICE: Final = "memory-mcp"
 _INSTEAD: Final = "or set SUPERMEMORY_API_KEY instead"
 
 
-@dataclass(frozen=True)
+@frozen
 class KeySource:
     """Where the cloud's key comes from, and how to get it.
 

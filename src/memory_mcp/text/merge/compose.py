@@ -11,7 +11,6 @@ other parts come back, as one memory again if there are several.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import reduce
 from itertools import pairwise
@@ -23,6 +22,7 @@ from memory_mcp.domain.limits import CONTENT_CHARS_MAX
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
+from memory_mcp.frozen import frozen
 from memory_mcp.text.merge.compare import LESS, compare_if_near
 from memory_mcp.text.merge.reading import Word, read_sentence
 from memory_mcp.text.sentences import fold_words, split_lines, split_sentences, strip_mark
@@ -230,7 +230,7 @@ def _read_words(text: str) -> list[Word]:
     return [word for each in split_sentences(text) for word in read_sentence(each).words]
 
 
-@dataclass(frozen=True)
+@frozen
 class ForgetPlan:
     """What becomes of other memories when one is forgotten.
 

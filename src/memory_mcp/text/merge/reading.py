@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
+from memory_mcp.frozen import frozen
 from memory_mcp.text.sentences import MONTHS, straighten_quotes
 from memory_mcp.text.tables import load_table
 
@@ -161,7 +162,7 @@ class Word(NamedTuple):
     article: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sentence:
     """The words of a sentence, and what its little words say.
 

@@ -9,13 +9,13 @@ two facts no nearness lifts the score, and where it cannot tell the score never 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Final
 
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import fold
+from memory_mcp.frozen import frozen
 from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_sentences
 from memory_mcp.text.merge.reading import read_sentence, words
 from memory_mcp.text.merge.vetoes import compare_titles
@@ -40,7 +40,7 @@ _SHARED_MIN: Final = 3
 _LITTLE_WEIGHT: Final = 0.25
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """A text as stored, and its terms as the search index has them (in order)."""
 

@@ -8,12 +8,12 @@ memory.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import find_code_words, fold
+from memory_mcp.frozen import frozen
 from memory_mcp.text.merge.reading import Sentence, Word, read_sentence, words
 from memory_mcp.text.sentences import straighten_quotes
 from memory_mcp.text.tables import load_pattern
@@ -66,7 +66,7 @@ def _find_vetoes(new: Sentence, old: Sentence, verdict: Verdict, *, less: bool) 
         yield narrowing
 
 
-@dataclass(frozen=True)
+@frozen
 class _SentenceForm:
     """What a sentence holds beside the words that are aligned."""
 

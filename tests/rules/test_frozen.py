@@ -1,0 +1,50 @@
+"""Frozen classes behave as frozen dataclasses do, except for what pyright checks in their place."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from memory_mcp.frozen import frozen
+
+
+@frozen
+class Point:
+    x: int
+    tags: tuple[str, ...] = field(default_factory=tuple)
+
+
+@frozen
+class Place(Point):
+    name: str = ""
+
+
+@frozen
+class Nothing:
+    pass
+
+
+@dataclass(frozen=True)
+class Model:
+    x: int
+    tags: tuple[str, ...] = field(default_factory=tuple)
+
+
+@pytest.mark.parametrize(("x", "tags"), [(1, ()), (1, ("a",)), (-2, ("a", "b"))])
+def test_values_are_equal_and_shown_as_those_of_a_dataclass(x: int, tags: tuple[str, ...]) -> None:
+    assert Point(x, tags) == Point(x, tags)
+    assert hash(Point(x, tags)) == hash(Point(x, tags))
+    assert Point(x, tags) != Point(x + 1, tags)
+    assert Point(x, tags) != Model(x, tags)
+    assert repr(Point(x, tags)) == repr(Model(x, tags)).replace("Model", "Point")
+    assert replace(Point(x, tags), x=7) == Point(7, tags)
+
+
+def test_a_class_is_not_equal_to_the_one_it_is_made_of() -> None:
+    assert Place(1) != Point(1)
+    assert Place(1, (), "here") != Place(1, (), "there")
+    assert {Place(1), Place(1), Point(1)} == {Point(1), Place(1)}
+
+
+def test_a_value_without_fields_is_equal_to_another() -> None:
+    assert Nothing() == Nothing()
+    assert len({Nothing(), Nothing()}) == 1
