@@ -4,6 +4,7 @@ import io
 import os
 import ssl
 import sys
+from collections import Counter
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -46,9 +47,22 @@ def pytest_configure(config: pytest.Config) -> None:
     settings_of_hypothesis.load_profile("nightly" if deep else "taste")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two for each processor: a test waits for threads and processes half of its time."""
+    del config
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what the nightly search runs, before tests are chosen by their markers."""
+    seen = Counter[str]()
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.nightly)
+            seen[test] += 1
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)

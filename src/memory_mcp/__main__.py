@@ -13,15 +13,15 @@ def main() -> int:
     """Run the command line. Threads that it leaves behind delay nobody."""
     try:
         if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv[2:]):
-            from memory_mcp.hooks.run import main as hook  # noqa: PLC0415
+            from memory_mcp.hooks.run import main as hook
 
             return hook(sys.argv[2:])
-        from memory_mcp import shutdown  # noqa: PLC0415
-        from memory_mcp.cli.main import main as command  # noqa: PLC0415
+        from memory_mcp import shutdown
+        from memory_mcp.cli.main import main as command
 
         status = command()
     except KeyboardInterrupt:  # in a hook, or during the imports
-        from memory_mcp.shutdown import INTERRUPTED, describe_interruption, end_now  # noqa: PLC0415
+        from memory_mcp.shutdown import INTERRUPTED, describe_interruption, end_now
 
         end_now(INTERRUPTED, describe_interruption())
     shutdown.end_within(shutdown.ENDING_SECONDS_MAX, status)

@@ -26,12 +26,13 @@ from memory_mcp.domain.deduplication import (
     Updated,
     Verdict,
     choose_band,
+    find_rejection,
     is_comparable,
     makes_superfluous,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
-from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Record
+from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
@@ -100,21 +101,6 @@ async def find_exact_matches(
         records = await load_records(each, ids)
         found += [r for r in records if each is bank or r.kind == "tombstone"]
     return found
-
-
-def find_rejection(matches: Sequence[Record]) -> Record | None:
-    """The newest of these exact matches that says that the user rejected the statement.
-
-    It holds the reason if that was given on a line that is visible from here.
-    """
-    tombstones = [record for record in matches if record.kind == "tombstone"]
-    rejected = next(
-        (record for record in tombstones if record.key.startswith(REJECTED_PREFIX)), None
-    )
-    reason = next((record for record in tombstones if record.key.startswith(REASON_PREFIX)), None)
-    if rejected is None or reason is None:
-        return rejected
-    return rejected.model_copy(update={"content": reason.content})
 
 
 async def decide_duplicate(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from uuid import uuid4
 
 try:
@@ -21,11 +21,13 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-from filelock import FileLock, Timeout
 
 from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that a cut left over is litter, never a record."""
@@ -47,6 +49,27 @@ class Access(NamedTuple):
     mode: int
     owner: int | None = None
     group: int | None = None
+
+
+class LockHeldError(Exception):
+    """Another process has held a lock for as long as was waited."""
+
+
+def acquire_lock(path: Path, seconds_max: float) -> "FileLock":
+    """A lock between processes, held until it is released, by whatever thread.
+
+    Raises:
+        LockHeldError: another process held it all the time.
+        OSError: the file system refused.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # 10 ms that a mere read need not pay
+
+    lock = FileLock(path, timeout=seconds_max, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise LockHeldError from error
+    return lock
 
 
 class Disk:
@@ -169,11 +192,10 @@ class Disk:
     @contextmanager
     def try_lock(self, path: Path) -> Generator[bool]:
         """Hold a lock within the block, and yield whether it was free. Its folder is made."""
-        lock = FileLock(path, timeout=0)
         try:
             self.folder(path.parent)
-            lock.acquire()
-        except Timeout:
+            lock = acquire_lock(path, 0)
+        except LockHeldError:
             yield False
             return
         except OSError as error:

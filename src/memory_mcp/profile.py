@@ -11,7 +11,7 @@ from re import fullmatch
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from memory_mcp.deduplication import find_rejection
+from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.outcomes import Skipped

@@ -44,6 +44,7 @@ def test_errors_are_those_that_the_vendors_client_knows(cloud: Cloud) -> None:
         sdk.documents.get("shop", "mem_gone")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("method", "path", "body", "what"),
     [

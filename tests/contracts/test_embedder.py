@@ -128,6 +128,7 @@ async def test_a_long_text_is_cut_into_chunks_that_overlap(embedder: Embedder) -
         assert sum(len(chunk.tokens) for chunk in chunks) > len(chunks[0].tokens)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 async def test_odd_texts_get_vectors_too(embedder: Embedder, text: str) -> None:
     """One strange memory must not keep a batch from being indexed."""

@@ -97,6 +97,7 @@ FILTERS: dict[str, tuple[Filters, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("filters", "fields"), FILTERS.values(), ids=FILTERS)
 async def test_a_filter_applies_before_the_nearest_are_chosen(
     door: Door, scribe: Scribe, filters: Filters, fields: dict[str, Any]

@@ -35,6 +35,7 @@ AT_ONCE = sorted(set(get_args(Kind)) - {"hang", "lost-hang"})
 CALL = pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", AT_ONCE)
 async def test_every_fault_of_every_call_is_one_of_our_errors(
     cloud: Cloud, remote: Supermemory, kind: Kind
@@ -91,6 +92,7 @@ async def test_what_hangs_is_given_up_in_time(cloud: Cloud, name: str) -> None:
     await remote.aclose()
 
 
+@pytest.mark.sampled(3)
 @CALL
 async def test_closing_ends_what_hangs(cloud: Cloud, call: Call) -> None:
     """A session that leaves does not wait for the cloud, and nothing strange comes of it."""

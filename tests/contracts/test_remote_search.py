@@ -91,6 +91,7 @@ async def three(remote: Supermemory) -> list[RemoteDocument]:
     return documents
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("tests", "expected"),
     [

@@ -111,6 +111,7 @@ async def test_many_writers_at_once_lose_nothing(path: Path, scribe: Scribe) -> 
         await door.aclose()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 async def test_erased_text_is_in_none_of_the_index_files(
     index: SqliteIndex, path: Path, scribe: Scribe, seed: int

@@ -69,6 +69,7 @@ async def test_a_status_code_says_who_has_to_act(status: int, expected: type[Rem
         assert error.refused is (status in (409, 429))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 407, 422, 429, 500, 503])
 @pytest.mark.parametrize(
     "body",

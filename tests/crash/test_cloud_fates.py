@@ -238,6 +238,7 @@ async def test_looks_that_were_not_answered_do_not_make_a_document_count_as_lost
         assert cloud.posted == {record.id: 1}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("turns", range(8))
 async def test_a_claim_stands_whatever_becomes_of_what_is_noted_beside_it(
     turns: int, tmp_path: Path, cloud: Cloud

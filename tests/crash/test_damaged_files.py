@@ -43,10 +43,8 @@ DAMAGES: dict[str, tuple[Damage, type[StoreError], str]] = {
 
 damaged_in_every_way = pytest.mark.parametrize(
     ("damage", "error", "advice"),
-    [
-        pytest.param(*case, id=name, marks=pytest.mark.nightly if number % 5 else ())
-        for number, (name, case) in enumerate(DAMAGES.items())
-    ],
+    DAMAGES.values(),
+    ids=DAMAGES,
 )
 
 
@@ -54,6 +52,7 @@ def _head(root: Path) -> Path:
     return root / "shop" / ".state" / HEAD_FILE
 
 
+@pytest.mark.sampled(5)
 @damaged_in_every_way
 async def test_a_damaged_record_is_named_and_kept_and_hides_no_other(
     damage: Damage, error: type[StoreError], advice: str, tmp_path: Path
@@ -104,6 +103,7 @@ async def test_a_record_under_the_name_of_another_is_not_believed(tmp_path: Path
     assert path.read_bytes() == paths[0].read_bytes()
 
 
+@pytest.mark.sampled(5)
 @damaged_in_every_way
 async def test_a_damaged_head_says_so_and_is_rebuilt_once_it_is_set_aside(
     damage: Damage, error: type[StoreError], advice: str, tmp_path: Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio.lowlevel
 import pytest
-from depth import depth, some_of
+from depth import depth
 from operations import begin, go_back
 from project import add, found, machine_of, opened, see
 
@@ -61,7 +61,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", some_of(3, DAMAGES.values(), DAMAGES))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 async def test_a_damaged_index_is_made_anew_from_the_records(
     damage: Callable[[Path], object], tmp_path: Path
 ) -> None:
@@ -79,7 +80,8 @@ async def test_a_damaged_index_is_made_anew_from_the_records(
         assert await sessions.catch_up(built.workspace) == CatchUpCounts()
 
 
-@pytest.mark.parametrize("damage", some_of(4, DAMAGES.values(), DAMAGES))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 async def test_the_first_call_on_a_damaged_index_may_be_a_write(
     damage: Callable[[Path], object], tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ async def test_an_index_deleted_under_a_running_session_is_made_anew(tmp_path: P
         assert await sessions.catch_up(built.workspace) == CatchUpCounts()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "damage",
     [

@@ -118,13 +118,8 @@ async def test_a_folder_without_the_right_to_write_says_so(tmp_path: Path) -> No
         month.chmod(0o700)
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        pytest.param(operation, id=operation.name, marks=pytest.mark.nightly if number % 3 else ())
-        for number, operation in enumerate(OPERATIONS)
-    ],
-)
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_a_disk_that_is_full_at_any_write_refuses_the_call_or_lets_it_be_whole(
     operation: Operation, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ async def test_a_memory_is_found_by_its_id_or_by_its_words() -> None:
     assert (await complete(workspace, _IDS, "other", "")).values == []
 
 
+@pytest.mark.nightly
 async def test_no_more_is_offered_than_the_protocol_allows() -> None:
     """And it is said that there is more."""
     workspace = fake_workspace(policy=Policy())

@@ -688,6 +688,7 @@ def test_a_reminder_comes_once_in_an_interval_and_else_nothing(project: Path) ->
     assert stops(project, 7) == [False, False, True, False, False, True, False]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("interval", "asked"), [("0", []), ("nonsense", [10]), ("", [10])])
 def test_the_interval_is_the_setting(project: Path, interval: str, asked: list[int]) -> None:
     """Zero is never. What means nothing counts as the usual: the server says that it is wrong."""

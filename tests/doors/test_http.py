@@ -462,6 +462,7 @@ async def test_a_crowd_of_sessions_is_one_line_of_the_log(
     assert caplog.messages[0].startswith("More than 3 sessions over HTTP")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_session_too_many_closes_the_oldest_of_the_real_server(
     project: Path, transport: str
@@ -489,6 +490,7 @@ HALF_A_HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 HALF_A_BODY = HALF_A_HEAD + b"Content-Length: 9\r\n\r\n{"
 
 
+@pytest.mark.nightly
 def test_a_request_that_does_not_come_is_given_up_by_the_real_server(project: Path) -> None:
     """The connection is closed, and everybody else is served meanwhile."""
     sent = {"nothing": b"", "head": HALF_A_HEAD, "body": HALF_A_BODY}

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from client_places import NAMES, PLACES, SAMPLES, file_of, files_in, given, home, linux, servers
 from command_line import Run, as_json, complaint
-from depth import every_nth
 from moving import all_below
 
 from memory_mcp.cli import client_files
@@ -24,9 +23,10 @@ pytestmark = linux
 
 
 __all__ = ["home"]  # a fixture
-_CASES = every_nth(4, product(PLACES, NAMES))
+_CASES = [*product(PLACES, NAMES)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("place", "sample"), _CASES)
 def test_install_and_uninstall_leave_every_sample_byte_for_byte(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str
@@ -54,6 +54,7 @@ def test_install_and_uninstall_leave_every_sample_byte_for_byte(
     assert files_in(path.parent) == [path.name]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("place", "sample"), _CASES)
 def test_what_others_wrote_meanwhile_stays(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str

@@ -173,6 +173,7 @@ _CONTENTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("content", _CONTENTS.values(), ids=_CONTENTS)
 async def test_content_survives_unchanged(
     settings: Settings, era: Era, project: Path, content: str

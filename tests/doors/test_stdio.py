@@ -93,6 +93,7 @@ async def test_what_was_acknowledged_survives_a_kill(project: Path) -> None:
         assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
 
 
+@pytest.mark.nightly
 async def test_the_origin_names_the_client_and_the_session(project: Path, era: Era) -> None:
     """Who taught us this is stamped from the first day."""
     async with Client(process(project, CLAUDE_CODE_SESSION_ID="s-1"), mode=era) as client:
@@ -103,6 +104,7 @@ async def test_the_origin_names_the_client_and_the_session(project: Path, era: E
     assert origin == {"by": "assistant", "client": "mcp/0.1.0", "session": "s-1"}
 
 
+@pytest.mark.nightly
 async def test_serve_takes_toolsets(project: Path, era: Era) -> None:
     """The option of the command switches on the further tools."""
     async with Client(process(project, "serve", "--toolsets", "branches"), mode=era) as client:

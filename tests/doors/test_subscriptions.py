@@ -41,7 +41,6 @@ async def test_what_changes_is_told_and_what_does_not_is_not(settings: Settings,
         assert HISTORY not in await ears.rest()
 
 
-@pytest.mark.protocol
 async def test_a_backtrack_is_told_wherever_it_shows(settings: Settings, era: Era) -> None:
     """What was abandoned must leave a client's cache as well: the list, the head, the memory."""
     async with listener(partial(Client, make_server(settings), mode=era), era) as ears:
@@ -80,7 +79,6 @@ async def test_a_correction_and_a_forget_are_told_of_the_memory(
         await ears.until(f"memory://memory/{second}")
 
 
-@pytest.mark.protocol
 async def test_who_unsubscribes_hears_no_more(settings: Settings, era: Era) -> None:
     """Of the one resource; of the others still."""
     async with listener(partial(Client, make_server(settings), mode=era), era) as ears:

@@ -43,11 +43,12 @@ def launcher() -> Generator[Launcher]:
     launcher.close()
 
 
+@pytest.mark.sampled(33)
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(c, id=c.name, marks=[pytest.mark.nightly] if c.slow or number % 33 else [])
-        for number, c in enumerate(CASES)
+        pytest.param(case, id=case.name, marks=[pytest.mark.nightly] if case.slow else [])
+        for case in CASES
     ],
 )
 def test_a_hostile_repository_does_no_harm(case: Case, tmp_path: Path, launcher: Launcher) -> None:

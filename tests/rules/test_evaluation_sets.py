@@ -44,6 +44,7 @@ def stems(text: str) -> set[str]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_a_set_is_whole(name: str) -> None:
     """A question about a memory that is not there would count as a miss for ever."""

@@ -186,6 +186,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("piece", HOSTILE, ids=ascii)
 def test_hostile_texts_cost_no_more_than_their_length(piece: str) -> None:
     """Four times the text takes about four times as long; what is quadratic takes sixteen times."""

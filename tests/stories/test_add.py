@@ -221,6 +221,7 @@ _REFUSED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("arguments", "said"), _REFUSED.values(), ids=_REFUSED)
 async def test_what_cannot_be_stored_is_refused_with_its_figure(
     settings: Settings, tmp_path: Path, arguments: dict[str, object], said: str

@@ -51,6 +51,7 @@ async def test_a_backtrack_shows_what_it_would_do_before_it_asks(
     assert said["hidden"] == 12
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.protocol
 @pytest.mark.parametrize(
     ("action", "status"),

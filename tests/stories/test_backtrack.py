@@ -55,6 +55,7 @@ async def test_a_backtrack_hides_what_came_after_and_says_what_that_was(
     assert repr(said["line"]) in said["message"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("to", ["1", 1, "phase 1", "Phase-1", "phase1", " 1 "], ids=repr)
 async def test_a_phase_names_its_newest_checkpoint_as_text_or_number(
     settings: Settings, era: Era, to: str | int

@@ -328,6 +328,7 @@ def other_memories(many: int) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "later",
     [pytest.param(False, marks=pytest.mark.nightly, id="one phase"),

@@ -288,6 +288,7 @@ async def test_head_newer(settings: Settings, project: Path) -> None:
     assert path.read_bytes() == data
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

@@ -89,6 +89,7 @@ async def test_adding_and_searching_never_wait_for_a_slow_model(
     assert set(model.encoded.values()) == {1}
 
 
+@pytest.mark.nightly
 async def test_two_sessions_encode_each_record_once(
     tmp_path: Path, workspace: Workspace, model: FakeEmbedder, clock: FakeClock
 ) -> None:
@@ -180,6 +181,7 @@ async def test_a_record_that_cannot_be_read_keeps_no_other_from_being_encoded(
     assert await maintenance.count_unencoded(workspace) == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("refused", ["number 0", "number 7", "number 19"])
 async def test_a_text_that_the_model_refuses_keeps_no_other_from_being_encoded(
     workspace: Workspace, model: FakeEmbedder, refused: str
@@ -236,6 +238,7 @@ async def test_encoding_all_says_what_is_wrong_and_keeps_what_it_did(
     assert set(model.encoded.values()) == {1}
 
 
+@pytest.mark.nightly
 async def test_encoding_ends_in_the_middle_when_the_session_leaves(
     workspace: Workspace, model: FakeEmbedder
 ) -> None:

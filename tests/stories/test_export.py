@@ -237,6 +237,7 @@ def test_a_target_that_cannot_be_is_said(
     assert words in complaint(run, "export", *arguments)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["d/e/", "d/e/x.json", "d/e/../x.json", "x.json", "notes/"])
 @pytest.mark.parametrize("force", [False, True])
 def test_a_link_of_a_repository_is_named_and_not_written_through(

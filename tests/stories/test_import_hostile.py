@@ -74,6 +74,7 @@ HOSTILE: list[tuple[str, Callable[[Fields], None], str]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spoil", "words"), [h[1:] for h in HOSTILE], ids=[h[0] for h in HOSTILE])
 def test_an_export_that_cannot_be_is_refused_whole(
     run: Run, project: Path, spoil: Callable[[Fields], None], words: str

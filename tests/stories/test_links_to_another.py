@@ -81,6 +81,7 @@ def held(*folders: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
     settings: Settings, clone: Path, names: Collection[str]
@@ -97,6 +98,7 @@ def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
     assert machine_dir(clone) != machine_dir(victim)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 async def test_the_server_of_the_clone_tells_and_leaves_the_other_project_nothing(
     settings: Settings, clone: Path, era: Era, names: Collection[str]

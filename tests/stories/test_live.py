@@ -241,6 +241,7 @@ async def test_the_service_speaks_v5(vendor: Vendor, tell: Tell) -> None:
     assert status == 200
 
 
+@pytest.mark.nightly
 async def test_a_memory_goes_to_another_machine_and_is_forgotten_everywhere(
     vendor: Vendor, tell: Tell, tmp_path: Path
 ) -> None:

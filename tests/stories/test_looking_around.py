@@ -48,6 +48,7 @@ def listing(page: int) -> Callable[[str, str], bool]:
     return this
 
 
+@pytest.mark.nightly
 async def test_ones_own_documents_do_not_end_a_look(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:
@@ -119,6 +120,7 @@ async def _broken() -> list[RecordId]:
     raise OSError("in the middle")
 
 
+@pytest.mark.nightly
 async def test_a_line_given_up_for_good_leaves_what_others_wrote_on_it(
     desk: Settings, laptop: Settings
 ) -> None:
@@ -175,6 +177,7 @@ async def test_another_address_knows_nothing_and_a_forget_is_done_at_both(
     assert memory_id not in kept(cloud)
 
 
+@pytest.mark.nightly
 async def test_a_namespace_that_was_emptied_is_filled_again(desk: Settings, cloud: Cloud) -> None:
     """Sending everything asks what is there, instead of believing what was."""
     await many(desk, 5)

@@ -154,6 +154,7 @@ async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_era
     assert await content(laptop)
 
 
+@pytest.mark.nightly
 async def test_a_machine_that_knows_a_forgotten_memory_does_not_send_it_again(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:
@@ -243,6 +244,7 @@ async def test_a_project_that_was_local_so_far_moves_in_whole_and_only_when_told
     assert cloud.appended == []
 
 
+@pytest.mark.nightly
 async def test_sending_everything_again_sends_nothing_twice(desk: Settings, cloud: Cloud) -> None:
     """Also after the outbox, and with it the knowledge of what is there, was lost."""
     async with agent(desk, "auto") as client:
@@ -256,6 +258,7 @@ async def test_sending_everything_again_sends_nothing_twice(desk: Settings, clou
     assert set(cloud.posted.values()) == {1}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("own_ids", [True, False], ids=["own ids", "vendor ids"])
 async def test_it_does_not_matter_what_the_cloud_calls_a_document(
     desk: Settings,

@@ -116,6 +116,7 @@ async def test_forgetting_removes_the_document_and_says_so_there_too(
     assert "4711" not in str(tombstone)
 
 
+@pytest.mark.nightly
 async def test_giving_up_a_line_for_good_removes_its_documents(
     mine: Settings, cloud: Cloud
 ) -> None:
@@ -181,6 +182,7 @@ async def test_a_forget_without_a_key_is_delivered_when_there_is_one_again(
     assert memory_id not in kept(cloud)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("status", ["401", "402", "403"])
 async def test_a_key_that_is_refused_stops_nothing_here(
     mine: Settings, cloud: Cloud, status: str

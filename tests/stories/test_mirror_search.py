@@ -51,6 +51,7 @@ async def test_what_only_the_cloud_finds_is_found(mine: Settings, cloud: Cloud) 
     assert [r["content"] for r in found["results"]] == ["Bestellungen liegen in PostgreSQL."]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", ["reset", "500", "503", "429", "html", "empty", "other-json"])
 async def test_a_cloud_that_fails_leaves_the_local_answer_and_a_word_about_it(
     mine: Settings, cloud: Cloud, fault: str
@@ -105,6 +106,7 @@ async def test_nothing_abandoned_comes_back_from_the_cloud(mine: Settings, era: 
     assert hidden["mode"] == "lexical+supermemory"
 
 
+@pytest.mark.nightly
 async def test_what_was_abandoned_does_not_crowd_out_what_holds(
     mine: Settings, cloud: Cloud
 ) -> None:

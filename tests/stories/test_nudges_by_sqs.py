@@ -116,6 +116,7 @@ async def opened_in_time(workspace: Workspace) -> str:
     return text
 
 
+@pytest.mark.nightly
 async def test_a_slow_deletion_is_waited_for_and_shown(
     settings: Settings, sqs: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ async def test_a_slow_deletion_is_waited_for_and_shown(
     assert "- Tea?" in text
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("times", [1, 2])
 async def test_a_deletion_that_nobody_confirms_is_tried_again_and_then_said(
     settings: Settings, sqs: Queues, monkeypatch: pytest.MonkeyPatch, times: int
@@ -158,6 +160,7 @@ async def test_a_deletion_that_nobody_confirms_is_tried_again_and_then_said(
     assert len(asked) == 2
 
 
+@pytest.mark.nightly
 async def test_messages_that_are_no_nudges_keep_no_nudge_back(
     settings: Settings, sqs: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +229,7 @@ async def test_without_the_library_it_says_how_to_get_it(
     assert "pip install 'backtrack-memory[sqs]'." in text
 
 
+@pytest.mark.nightly
 async def test_without_credentials_nothing_is_sent(
     settings: Settings, sqs: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
-from depth import every_nth
 from doors import files_with, record_file
 from hooked import hook
 
@@ -31,6 +30,7 @@ def state(run: Run, project: Path) -> Path:
     return project / ".state"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", [*_EVERYDAY, ("reindex",)], ids=lambda c: c[0])
 def test_a_folder_in_the_place_of_the_head_is_named(
     run: Run, state: Path, command: tuple[str, ...]
@@ -106,6 +106,7 @@ def test_a_path_that_is_too_long_says_so(
             assert "too long" in out + error
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_DIR", "MEMORY_STATE_DIR"])
 @pytest.mark.parametrize(
     "wrong",
@@ -296,9 +297,8 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("place", "kind"), every_nth(31, product(_PLACES, ("file", "folder", "link", "pipe")))
-)
+@pytest.mark.sampled(31)
+@pytest.mark.parametrize(("place", "kind"), [*product(_PLACES, ("file", "folder", "link", "pipe"))])
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     run: Run, state: Path, project: Path, place: str, kind: str
 ) -> None:
@@ -326,6 +326,7 @@ def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     assert not (project.parent / "nowhere").exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", [".state", ".claude", ".claude/memory", "month", ".git"])
 def test_hooks_go_on_whatever_stands_in_a_place_of_ours(
     run: Run, state: Path, project: Path, place: str

@@ -315,6 +315,7 @@ async def test_a_plain_value_is_taken_however_it_is_put(
     assert line not in shown
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("line", "text"),
     [

@@ -112,6 +112,7 @@ async def test_the_tool_takes_a_prompt_that_looks_like_json(settings: Settings) 
             assert await prompted(client, prompt) == ""
 
 
+@pytest.mark.nightly
 async def test_what_is_shown_never_costs_more_than_its_limit() -> None:
     """However long the memories are, and however many bear on the prompt."""
     more = [f"{REDIS} {'It was measured over and over. ' * 40} Nr {n} of {n}." for n in range(8)]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cloud import Cloud
 from doors import Era, add, agent, call, files_with, read, refused
+from mirrors import mirrored
 
 from memory_mcp.config.settings import Settings
 
@@ -83,7 +84,7 @@ async def test_what_is_stored_is_in_one_spelling(settings: Settings, era: Era) -
 
 async def test_no_secret_leaves_the_machine(settings: Settings, era: Era, cloud: Cloud) -> None:
     """Neither with a memory nor with a question."""
-    settings = replace(settings, base_url=cloud.url, provider="supermemory")
+    settings = mirrored(settings, cloud)
     async with agent(settings, era) as client:
         await add(client, f"The token is {SECRET}.")
         await call(client, "search_memories", query=f"what is {SECRET} for")

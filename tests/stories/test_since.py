@@ -126,6 +126,7 @@ async def test_a_branch_that_was_not_there_yet_hides_nothing(tmp_path: Path) -> 
         assert await changed(story, since) == [f"Nothing changed since {since}."]
 
 
+@pytest.mark.nightly
 async def test_many_changes_keep_the_budget_and_are_counted(tmp_path: Path) -> None:
     """The best of them first; nobody is told that this is all."""
     async with told(tmp_path) as story:

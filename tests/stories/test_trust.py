@@ -9,7 +9,6 @@ from typing import Final
 
 import pytest
 from command_line import Run, as_json
-from depth import some_of
 from doors import (
     Era,
     Json,
@@ -316,7 +315,8 @@ OTHERS: Final[tuple[tuple[str, ...], ...]] = (
 )
 
 
-@pytest.mark.parametrize("addresses", some_of(3, OTHERS, map(" ".join, OTHERS)))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("addresses", OTHERS, ids=map(" ".join, OTHERS))
 async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
     settings: Settings, eve: Settings, repository: Path, addresses: tuple[str, ...]
 ) -> None:

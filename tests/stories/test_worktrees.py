@@ -212,6 +212,7 @@ def _a_repository_that_names_it(folder: Path, tree: Path) -> None:
     (folder / "config").write_text(f"[core]\n\tworktree = {tree.parent / 'shop'}\n", "utf-8")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "forge",
     [

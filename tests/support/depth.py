@@ -1,12 +1,10 @@
 """How deep the searches for faults look: a taste by default, all of it with `pytest -m nightly`."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import pytest
-from _pytest.mark import ParameterSet
 
-__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "every_nth", "parts", "some_of"]
+__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "parts"]
 
 SEARCHES: Final = frozenset({"crash", "hostile", "properties"})
 """Folders whose every test belongs to the nightly search, as does a module that uses `depth`."""
@@ -28,26 +26,6 @@ def depth(taste: int, whole: int) -> int:
 def parts(whole: int) -> pytest.MarkDecorator:
     """Run a search once by default, and so many times nightly: each part ends within minutes."""
     return pytest.mark.parametrize("part", range(depth(1, whole)))
-
-
-def every_nth(n: int, cases: Iterable[tuple[str | tuple[str, ...], ...]]) -> list[ParameterSet]:
-    """Take every n-th of these parameters by default and the others nightly."""
-    return [
-        pytest.param(
-            *case,
-            marks=pytest.mark.nightly if number % n else (),
-            id="-".join(part if isinstance(part, str) else "-".join(part) for part in case),
-        )
-        for number, case in enumerate(cases)
-    ]
-
-
-def some_of(n: int, values: Iterable[object], ids: Iterable[str]) -> list[ParameterSet]:
-    """Take every n-th of these values by default and the others nightly."""
-    return [
-        pytest.param(value, marks=pytest.mark.nightly if number % n else (), id=name)
-        for number, (value, name) in enumerate(zip(values, ids, strict=True))
-    ]
 
 
 def belongs_to_the_search(item: pytest.Item) -> bool:

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import render_views
-from memory_mcp.deduplication import find_exact_matches, find_rejection
+from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
-from memory_mcp.domain.deduplication import makes_superfluous
+from memory_mcp.domain.deduplication import find_rejection, makes_superfluous
 from memory_mcp.domain.ids import (
     BranchName,
     CheckpointId,

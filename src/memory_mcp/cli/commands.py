@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from memory_mcp import bootstrap, sessions, transfer
-from memory_mcp.build import open_workspace
 from memory_mcp.cli.output import (
     Output,
     print_error,
@@ -103,15 +101,29 @@ def _read_settings(args: Namespace) -> Settings:
 async def _run_in_workspace(
     settings: Settings, args: Namespace, handler: WorkspaceHandler
 ) -> Output | Skipped:
+    from memory_mcp.build import open_workspace
+
     args.project_dir = settings.project_dir
     async with open_workspace(settings) as built:
         if lost := built.places.lost:
             print_line(f"memory-mcp: {lost}", to=sys.stderr)
-        if args.command != "doctor":  # which reports an unfinished import, and repairs if asked to
-            with suppress(StoreError):  # the command reports it, if that concerns it
-                await transfer.complete_import(built.workspace)
-        with suppress(MemoryMcpError):  # the inbox waits; the command reports what concerns it
-            await sessions.process_inbox(built.workspace)
+        await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
-        await bootstrap.render_if_stale(built.workspace)  # a session may have ended before it did
+        from memory_mcp.bootstrap.views import render_if_stale
+
+        await render_if_stale(built.workspace)  # a session may have ended before it did
         return outcome
+
+
+async def _complete_what_waits(workspace: Workspace, *, doctor: bool) -> None:
+    """Complete an import that was cut short, and process the inbox, where there is any of it."""
+    if workspace.journal.waiting() and not doctor:  # the doctor reports it, and repairs if asked to
+        from memory_mcp.transfer import complete_import
+
+        with suppress(StoreError):  # the command reports it, if that concerns it
+            await complete_import(workspace)
+    with suppress(MemoryMcpError):  # the inbox waits; the command reports what concerns it
+        if await workspace.inbox.waiting():
+            from memory_mcp.sessions import process_inbox
+
+            await process_inbox(workspace)

@@ -12,7 +12,6 @@ from typing import Final, NoReturn
 
 from memory_mcp import __version__
 from memory_mcp.cli.output import print_json, print_line
-from memory_mcp.hooks.run import main as run_hook
 
 _COMMANDS: Final = (
     ("serve", "serve", "serve MCP clients"),
@@ -88,8 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _WrongUsageError as error:
         return error.report(as_json="--json" in words)
     if args.command == "hook":  # with options before it; else `__main__` has run it already
+        from memory_mcp.hooks.run import main as run_hook
+
         return run_hook([args.event])
-    from memory_mcp.cli.commands import run  # noqa: PLC0415  # see the module's docstring
+    from memory_mcp.cli.commands import run
 
     return run(args)
 
@@ -100,7 +101,10 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Every command, and the options of those that occur among the words of a command line."""
+    """The command that the words begin with; else every command, with the options of those named.
+
+    To make the parser of every command takes longer than most commands.
+    """
     common = _Parser(add_help=False)
     # suppressed, so that an option before the command is not undone by its default after it
     unless = argparse.SUPPRESS
@@ -122,7 +126,8 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"memory-mcp {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, module, summary in _COMMANDS:
+    asked = [each for each in _COMMANDS if [each[0]] == [*words[:1]]]
+    for name, module, summary in asked or _COMMANDS:
         command = commands.add_parser(name, help=summary, description=summary, parents=[common])
         if name == "hook":
             _add_hook_options(command)

@@ -3,7 +3,6 @@
 from argparse import ArgumentParser, Namespace
 from typing import Final, cast, get_args
 
-from memory_mcp import memories
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import parse_time, read_text
 from memory_mcp.cli.output import Output, results_text
@@ -13,11 +12,12 @@ from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.outcomes import render_hits, render_receipt
-from memory_mcp.search import search_memories
 
 
 async def add(workspace: Workspace, args: Namespace) -> Output:
     """Remember one thing."""
+    from memory_mcp.memories.add import add_memory
+
     draft = Draft(
         content=read_text(args.content),
         kind=_parse_kind(args.kind),
@@ -31,7 +31,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
         supersedes=tuple(args.supersedes),
         reach=args.scope,
     )
-    return Output(render_receipt(await memories.add_memory(workspace, draft, gate=args.gate)))
+    return Output(render_receipt(await add_memory(workspace, draft, gate=args.gate)))
 
 
 def _add_add_options(parser: ArgumentParser) -> None:
@@ -51,6 +51,8 @@ def _add_add_options(parser: ArgumentParser) -> None:
 
 async def search(workspace: Workspace, args: Namespace) -> Output:
     """Find what holds."""
+    from memory_mcp.search import search_memories
+
     filters = Filters(
         category=args.category,
         key=args.key.strip(),
@@ -93,7 +95,9 @@ def _add_filter_options(parser: ArgumentParser) -> None:
 
 async def update(workspace: Workspace, args: Namespace) -> Output:
     """Replace what a memory says."""
-    outcome = await memories.update_memory(
+    from memory_mcp.memories.update import update_memory
+
+    outcome = await update_memory(
         workspace, args.memory_id, read_text(args.content), args.title, args.reason
     )
     return Output(render_receipt(outcome))
@@ -108,8 +112,10 @@ def _add_update_options(parser: ArgumentParser) -> None:
 
 async def forget(workspace: Workspace, args: Namespace) -> Output:
     """Erase one memory for good, or hide it."""
+    from memory_mcp.memories.forget import forget_memory
+
     erase = not args.hide
-    outcome = await memories.forget_memory(workspace, args.memory_id, args.reason, erase=erase)
+    outcome = await forget_memory(workspace, args.memory_id, args.reason, erase=erase)
     return Output(render_receipt(outcome))
 
 

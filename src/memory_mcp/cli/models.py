@@ -118,7 +118,7 @@ def _show_download(prefix: str, *, quiet: bool) -> "Generator[ProgressCallback]"
     if not sys.stderr.isatty():
         yield (lambda _what, _done, _size: None) if quiet else _print_lines(prefix)
         return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415  # only there
+    from rich.progress import BarColumn, DownloadColumn, TextColumn  # only there
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with make_progress_bar(*columns) as progress:

@@ -97,7 +97,7 @@ def print_output(output: Output, *, as_json: bool) -> int:
     if output.silent:
         pass
     elif as_json:
-        from memory_mcp.domain.json_input import drop_nulls  # noqa: PLC0415  # imports pydantic
+        from memory_mcp.domain.json_input import drop_nulls  # imports pydantic
 
         print_json(drop_nulls(output.fields))
     else:
@@ -175,8 +175,8 @@ def make_progress_bar(*columns: "ProgressColumn") -> "Progress":
 
     Rich would print what goes to stdout itself: on the screen, wrapped, wherever stdout leads.
     """
-    from rich.console import Console  # noqa: PLC0415  # 50 ms that a pipe need not wait for
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.console import Console  # 50 ms that a pipe need not wait for
+    from rich.progress import Progress
 
     console = Console(file=sys.stderr)
     return Progress(

@@ -13,7 +13,7 @@ def serve(settings: Settings, args: Namespace) -> Output:
     """Serve until the client goes away."""
     settings = add_toolsets(settings, args.toolsets)
     gc.disable()  # imports make much that stays and nothing to collect
-    from memory_mcp.server import main as server  # noqa: PLC0415  # imports the MCP SDK
+    from memory_mcp.server import main as server  # imports the MCP SDK
 
     gc.freeze()
     gc.enable()

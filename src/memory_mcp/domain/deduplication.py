@@ -1,5 +1,6 @@
 """Whether a new memory is the same fact as a known one, and what a language model may say of it."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -7,7 +8,7 @@ from memory_mcp.domain.limits import IMPORTANCE_MIN
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.profile import find_profile_field
-from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Kind, Record
 from memory_mcp.frozen import frozen
 
 MergeMode = Literal["recreate", "update"]
@@ -237,3 +238,18 @@ def choose_band(
     ):
         return "judge"
     return "apart"
+
+
+def find_rejection(matches: Sequence[Record]) -> Record | None:
+    """The newest of these exact matches that says that the user rejected the statement.
+
+    It holds the reason if that was given on a line that is visible from here.
+    """
+    tombstones = [record for record in matches if record.kind == "tombstone"]
+    rejected = next(
+        (record for record in tombstones if record.key.startswith(REJECTED_PREFIX)), None
+    )
+    reason = next((record for record in tombstones if record.key.startswith(REASON_PREFIX)), None)
+    if rejected is None or reason is None:
+        return rejected
+    return rejected.model_copy(update={"content": reason.content})

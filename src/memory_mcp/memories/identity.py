@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.deduplication import find_exact_matches, find_rejection
+from memory_mcp.deduplication import find_exact_matches
+from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,

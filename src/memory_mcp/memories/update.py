@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.bootstrap.views import render_after_removal
-from memory_mcp.deduplication import find_exact_matches, find_rejection
+from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
+from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record

@@ -14,7 +14,7 @@ a table of irregular English forms. It runs over words of every language, on bot
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 _IRREGULAR_FORMS: Final = """
@@ -186,7 +186,7 @@ _UNSPACED: Final = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_HAN: Final = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 
 _LETTERS: Final = rf"\w{_MARKS}{_DEPENDENT}"
 _PIECE: Final = re.compile(
@@ -200,8 +200,6 @@ _JOINT: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"v?\d+(?:[.,:]\d+)+")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
-_RUN: Final = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_UNSPACED_RUN: Final = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHE: Final = re.compile(r"['\u2019]")
 _ELIDED: Final = frozenset({"l", "d", "j", "m", "n", "s", "t", "c", "qu"})
 """What Romance languages put before an apostrophe: l'eau, d'or."""
@@ -281,14 +279,20 @@ def _split_word(word: str) -> Iterator[str]:
     word = "".join(halves)
     if not word:
         return
-    if _UNSPACED_RUN.search(word):
-        for run in _RUN.findall(unicodedata.normalize("NFKC", word)):
-            yield from _split_pairs(fold(run)) if _UNSPACED_RUN.match(run) else _split_word(run)
+    if not word.isascii() and (unspaced := _compile(rf"([{_UNSPACED}]+)")).search(word):
+        for run in filter(None, unspaced.split(unicodedata.normalize("NFKC", word))):
+            yield from _split_pairs(fold(run)) if unspaced.match(run) else _split_word(run)
         return
     yield stem(fold(word))
     parts = _JOINT.split(word)
     if len(parts) > 1:
         yield from (stem(fold(part)) for part in parts)
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    """A pattern of many characters, once a text needs it: it takes as long as all others here."""
+    return re.compile(pattern)
 
 
 def _split_pairs(run: str) -> Iterator[str]:
@@ -298,4 +302,4 @@ def _split_pairs(run: str) -> Iterator[str]:
         return
     for at in range(len(run) - 1):
         yield run[at : at + 2]
-    yield from _HAN.findall(run)
+    yield from _compile(_HAN).findall(run)

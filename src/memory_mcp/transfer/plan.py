@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.deduplication import find_rejection
 from memory_mcp.domain import limits
-from memory_mcp.domain.deduplication import SecretPolicy, makes_superfluous
+from memory_mcp.domain.deduplication import SecretPolicy, find_rejection, makes_superfluous
 from memory_mcp.domain.ids import RecordId, derive_id
 from memory_mcp.domain.record import Draft, Kind, Origin, Reach, Record, RecordContext
 from memory_mcp.domain.transfer import (

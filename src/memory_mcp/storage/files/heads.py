@@ -27,10 +27,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
-
 from memory_mcp.deadlines import waiting_for
-from memory_mcp.disk import LITTER, Disk
+from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.fields import find_cycle
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
 from memory_mcp.domain.json_input import load_json
@@ -351,15 +349,20 @@ class LocalHeads:
         path = self._lock
         try:
             self._disk.folder(path.parent)
-            with FileLock(path, timeout=LOCK_SECONDS_MAX):
-                yield
-        except Timeout as error:
+            lock = acquire_lock(path, LOCK_SECONDS_MAX)
+        except LockHeldError as error:
             raise StoreUnavailableError(
                 f"{path} has been held for {LOCK_SECONDS_MAX:.0f} s by another "
                 "process. End that process and try again; nothing was changed."
             ) from error
         except OSError as error:
             raise self._disk.unavailable(error, path, "store") from error
+        try:
+            yield
+        except OSError as error:
+            raise self._disk.unavailable(error, path, "store") from error
+        finally:
+            lock.release()
 
     def _set_aside(self, why: str) -> None:
         """Move a head that does not count out of the way.

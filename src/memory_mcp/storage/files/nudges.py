@@ -24,9 +24,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
-
-from memory_mcp.disk import LITTER, Disk, list_visible_names, unavailable
+from memory_mcp.disk import (
+    LITTER,
+    Disk,
+    LockHeldError,
+    acquire_lock,
+    list_visible_names,
+    unavailable,
+)
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import is_record_id
 from memory_mcp.domain.nudges import (
@@ -175,15 +180,20 @@ def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]
     lock = folder / ".lock"
     try:
         disk.folder(folder)
-        with FileLock(lock, timeout=seconds_max):
-            yield
-    except Timeout as error:
+        held = acquire_lock(lock, seconds_max)
+    except LockHeldError as error:
         raise StoreUnavailableError(
             f"{lock} has been held for {seconds_max:g} s by another process. End "
             "that process; the nudges wait for the next session."
         ) from error
     except OSError as error:
         raise unavailable(error, lock, "store", "MEMORY_HOME") from error
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(error, lock, "store", "MEMORY_HOME") from error
+    finally:
+        held.release()
 
 
 def _list_names(folder: Path) -> list[str]:

@@ -21,12 +21,10 @@ import json
 from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Final
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
-from memory_mcp.disk import LITTER, Disk
+from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.limits import PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
     GITIGNORE_MARK,
@@ -42,6 +40,9 @@ from memory_mcp.rendered import Watched
 from memory_mcp.safe_files import read_file, refuse_links
 from memory_mcp.storage.files.host import TrackedFiles
 from memory_mcp.storage.threads import in_thread
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _LOCK_FILE: Final = "rendered.lock"
 _REGISTER: Final = "rendered-in"
@@ -85,8 +86,7 @@ class LocalViews:
     async def alone(self) -> AsyncGenerator[None]:
         async with self._here:
             path = self._machine / _LOCK_FILE
-            lock = FileLock(path, timeout=self._wait_seconds, thread_local=False)
-            await asyncio.to_thread(self._acquire, lock, path)
+            lock = await asyncio.to_thread(self._acquire, path)
             try:
                 yield
             finally:
@@ -190,11 +190,11 @@ class LocalViews:
             )
         return found
 
-    def _acquire(self, lock: FileLock, path: Path) -> None:
+    def _acquire(self, path: Path) -> "FileLock":
         try:
             self._disk.folder(path.parent)
-            lock.acquire()
-        except Timeout as error:
+            return acquire_lock(path, self._wait_seconds)
+        except LockHeldError as error:
             raise StoreUnavailableError(
                 f"{path} has been held for {self._wait_seconds:g} s by another process: "
                 "nothing was rendered."
