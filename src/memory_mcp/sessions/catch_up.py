@@ -28,9 +28,11 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
         for bank in workspace.banks:
             await bank.records.remove_litter()
         await log_missing_moves(workspace, await load_moves(workspace))
-    # the rendered files may still show what a forget erased that was cut short
-    for note in await render_if_stale(workspace):
-        _LOG.warning("%s", note)
+    changes = workspace.project.changes
+    if changes.count == changes.shown:  # else all of it is rendered once the writes pause
+        # the rendered files may still show what a forget erased that was cut short
+        for note in await render_if_stale(workspace):
+            _LOG.warning("%s", note)
     return done
 
 
