@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stores_in_memory import MemoryIndex
 
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.ports import SearchIndex
 from memory_mcp.ranking.query import matches_filters
 from memory_mcp.timeline.visibility import select_visible
@@ -39,6 +39,8 @@ async def compare(
         wanted = {r.id for r in seen if matches_filters(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
+        several = [Wanted(filters, 3), Wanted(Filters(), 9, best=True), Wanted(filters, 99)]
+        assert await real.find_each(view, several) == await oracle.find_each(view, several)
         assert await real.count(view, filters) == len(wanted)
         assert await real.visible(ids, view) == await oracle.visible(ids, view)
         for near in [*ids, "", "~"]:

@@ -11,7 +11,7 @@ from index_doors import ELSEWHERE, HERE, matched, seen
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, derive_id
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import REJECTED_PREFIX, Move, Origin, Record
-from memory_mcp.domain.search import Filters
+from memory_mcp.domain.search import Filters, Wanted
 from memory_mcp.ports import SearchIndex
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +54,28 @@ async def test_filters_and_visibility_come_before_the_limit(
     assert await index.find(seen(scribe), Filters(category="c"), 3) == newest_first
     assert await index.find(seen(scribe), Filters(category="c"), 2) == newest_first[:2]
     assert await index.count(seen(scribe), Filters(category="c")) == 3
+
+
+async def test_several_questions_are_answered_in_their_order(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """Each with its own filters, limit and order, whatever the others ask."""
+    old = scribe.record("First.", category="c", importance=5, segment=HERE)
+    middle = scribe.record("Second.", category="c", tags=("t",), segment=HERE)
+    new = scribe.record("Third.", category="d", tags=("t",), segment=HERE)
+    await index.add([old, middle, new, scribe.record("Hidden.", category="c", segment=ELSEWHERE)])
+
+    assert await index.find_each(
+        seen(scribe),
+        [
+            Wanted(Filters(category="c"), 1),
+            Wanted(Filters(category="c"), 2, best=True),
+            Wanted(Filters(category="none"), 9),
+            Wanted(Filters(tags=("t",)), 9),
+            Wanted(Filters(), 9),
+        ],
+    ) == [[middle.id], [old.id, middle.id], [], [new.id, middle.id], [new.id, middle.id, old.id]]
+    assert await index.find_each(seen(scribe), [Wanted(Filters(category="d"), 1)]) == [[new.id]]
 
 
 def spelt(filters: Filters) -> str:

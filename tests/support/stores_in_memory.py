@@ -24,6 +24,7 @@ from memory_mcp.domain.search import (
     Neighbour,
     SearchFields,
     View,
+    Wanted,
 )
 from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
@@ -208,6 +209,9 @@ class MemoryIndex:
     ) -> list[RecordId]:
         worth = {r.id: (best and (r.pinned, r.importance), r.id) for r in self.seen(view, filters)}
         return sorted(worth, key=lambda id_: worth[id_], reverse=True)[:limit]
+
+    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
+        return [await self.find(view, w.filters, w.limit, best=w.best) for w in wanted]
 
     async def count(self, view: View, filters: Filters) -> int:
         return len(self.seen(view, filters))

@@ -11,11 +11,11 @@ from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
-from memory_mcp.engine.records import gather_all, load_newest, require_records_folder
+from memory_mcp.engine.records import gather_all, load_each, require_records_folder
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen
 from memory_mcp.profile import find_time_zone, read_profile
@@ -129,33 +129,39 @@ async def collect_records(
     reach: Reach | None = None,
 ) -> SectionRecords:
     """The records for each section: the pinned, the important and the newest of its kinds."""
-    collected = SectionRecords()
 
-    async def load(limit: int, *kinds: Kind, best: bool = True) -> Sequence[Record]:
+    def want(limit: int, *kinds: Kind, best: bool = True) -> Wanted:
         # durable kinds are never on the timeline: the index need not look through it
         durable = True if kinds and DURABLE_KINDS.issuperset(kinds) else None
-        wanted = Filters(kinds=frozenset(kinds), durable=durable, reach=reach)
-        read = await load_newest(workspace, view, wanted, limit, best=best)
-        collected.unreadable |= read.unreadable
-        return read.records
+        return Wanted(Filters(kinds=frozenset(kinds), durable=durable, reach=reach), limit, best)
 
+    special = {
+        "issues": [("issues", want(_CLOSEOUTS_MAX, "closeout"))],
+        "latest": [("latest", want(_SUMMARIES_MAX, "summary"))],
+        "newest": [("pinned", want(limit)), ("newest", want(2 * limit, best=False))],
+    }
+    wanted: list[tuple[str, Wanted]] = []
     for part in parts:
-        match part.name:
+        if part.name in special:
+            wanted += special[part.name]
+        elif part.kinds:
+            wanted.append((part.name, want(limit, *part.kinds)))
+    reads = await load_each(workspace, view, [each for _, each in wanted])
+    found = {name: read.records for (name, _), read in zip(wanted, reads, strict=True)}
+    pinned = [record for record in found.pop("pinned", ()) if record.pinned]
+    for name, records in found.items():
+        match name:
             case "issues":
-                found = select_open_issues(await load(_CLOSEOUTS_MAX, "closeout"))
+                found[name] = select_open_issues(records)
             case "latest":
-                found = select_latest_consolidation(await load(_SUMMARIES_MAX, "summary"))
+                found[name] = select_latest_consolidation(records)
             case "newest":
-                pinned = [r for r in await load(limit) if r.pinned]
-                late = drop_bookkeeping(await load(2 * limit, best=False))[:limit]
+                late = drop_bookkeeping(records)[:limit]
                 late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)
-                found = [*pinned, *late]
-            case _ if part.kinds:
-                found = await load(limit, *part.kinds)
+                found[name] = [*pinned, *late]
             case _:
-                continue
-        collected.found[part.name] = found
-    return collected
+                pass
+    return SectionRecords(found, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
 
 
 async def note_missing_records(

@@ -62,6 +62,15 @@ class Filters:
 
 
 @frozen
+class Wanted:
+    """The newest records that pass the filters; with `best`, the pinned and important first."""
+
+    filters: Filters
+    limit: int
+    best: bool = False
+
+
+@frozen
 class SelectionOptions:
     """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones."""
 

@@ -10,7 +10,14 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, Neighbour, View
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    Neighbour,
+    View,
+    Wanted,
+)
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
@@ -116,6 +123,9 @@ class SelfHealingIndex:
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
         return await self.run(lambda: self._index.find(view, filters, limit, best=best))
+
+    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
+        return await self.run(lambda: self._index.find_each(view, wanted))
 
     async def count(self, view: View, filters: Filters) -> int:
         return await self.run(lambda: self._index.count(view, filters))

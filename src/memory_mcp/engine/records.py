@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from memory_mcp.domain.ids import RecordId, explain_short_part, parse_id_time
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View
+from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View, Wanted
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.index_sync import RECORDS_GONE
@@ -80,15 +80,25 @@ async def load_newest(
     workspace: Workspace, view: View, filters: Filters, limit: int, *, best: bool = False
 ) -> RecordsRead:
     """The newest visible records that pass the filters; with `best`, pinned and important first."""
+    return (await load_each(workspace, view, [Wanted(filters, limit, best)]))[0]
 
+
+async def load_each(
+    workspace: Workspace, view: View, wanted: Sequence[Wanted]
+) -> list[RecordsRead]:
+    """What `load_newest` returns for each of these, asked for at once. They have one reach."""
+    banks = workspace.banks_of(wanted[0].filters.reach)
+    reads = await gather_all(_load_first(bank, view, wanted) for bank in banks)
+    return [_join(each, parts) for each, *parts in zip(wanted, *reads, strict=True)]
+
+
+def _join(wanted: Wanted, parts: Sequence[RecordsRead]) -> RecordsRead:
     def rank(record: Record) -> tuple[bool, int, RecordId]:
-        return best and record.pinned, best * record.importance, record.id
+        return wanted.best and record.pinned, wanted.best * record.importance, record.id
 
-    banks = workspace.banks_of(filters.reach)
-    reads = await gather_all(_load_first(bank, view, filters, limit, best=best) for bank in banks)
-    records = sorted((r for read in reads for r in read.records), key=rank, reverse=True)
-    unreadable = frozenset[RecordId]().union(*(read.unreadable for read in reads))
-    return RecordsRead(records[:limit], unreadable)
+    records = sorted((r for read in parts for r in read.records), key=rank, reverse=True)
+    unreadable = frozenset[RecordId]().union(*(read.unreadable for read in parts))
+    return RecordsRead(records[: wanted.limit], unreadable)
 
 
 async def load_hits(
@@ -237,17 +247,31 @@ async def describe_line(
             raise ConflictError(_LINE_GIVEN_UP)
 
 
-async def _load_first(
-    bank: MemoryBank, view: View, filters: Filters, limit: int, *, best: bool
-) -> RecordsRead:
-    wanted = limit
+async def _load_first(bank: MemoryBank, view: View, wanted: Sequence[Wanted]) -> list[RecordsRead]:
+    found = await bank.index.find_each(view, wanted)
+    every = {id_: None for ids in found for id_ in ids}
+    there = {record.id: record async for record in bank.records.scan([*every])}
+    reads: list[RecordsRead] = []
+    for each, ids in zip(wanted, found, strict=True):
+        lost = {id_ for id_ in ids if id_ not in there}
+        if lost and len(ids) == each.limit:  # they must not crowd out readable ones
+            reads.append(await _load_more(bank, view, each, len(lost)))
+        else:
+            records = [there[id_] for id_ in ids if id_ not in lost]
+            reads.append(RecordsRead(records, await _find_unreadable(bank, lost, view)))
+    return reads
+
+
+async def _load_more(bank: MemoryBank, view: View, wanted: Wanted, lost_once: int) -> RecordsRead:
+    """Look for more than is wanted, because some of it cannot be read."""
+    limit = wanted.limit + 2 * lost_once
     while True:
-        ids = await bank.index.find(view, filters, wanted, best=best)
+        ids = await bank.index.find(view, wanted.filters, limit, best=wanted.best)
         records = await load_records(bank, ids)
         lost = set(ids) - {record.id for record in records}
-        if len(records) >= limit or len(ids) < wanted or not lost:
+        if len(records) >= wanted.limit or len(ids) < limit:
             return RecordsRead(records, await _find_unreadable(bank, lost, view))
-        wanted = limit + 2 * len(lost)  # unreadable records must not crowd out readable ones
+        limit = wanted.limit + 2 * len(lost)
 
 
 async def _find_unreadable(

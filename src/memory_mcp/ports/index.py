@@ -21,6 +21,7 @@ from memory_mcp.domain.search import (
     PassageVectors,
     StoredVectors,
     View,
+    Wanted,
 )
 
 
@@ -54,7 +55,8 @@ class VisibleRecords(Protocol):
     - Only searchable records are found, and those that `Filters.by_statement` asks for.
       `Filters.reach` is left to the use case, which chooses the bank.
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
-      then the newest. With `Filters.statement` it finds tombstones too. `count` counts the same.
+      then the newest. With `Filters.statement` it finds tombstones too. `find_each` answers several
+      such questions at once, in their order. `count` counts what `find` finds.
     - `visible` returns the ids among these that a search may find.
     - `nearest` returns visible ids close to a mistyped one.
     - `named` returns the memories whose id fits a part (`ids.matches_part`): those visible from the
@@ -64,6 +66,7 @@ class VisibleRecords(Protocol):
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]: ...
+    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]: ...
     async def count(self, view: View, filters: Filters) -> int: ...
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]: ...
     async def nearest(self, record_id: str, view: View) -> list[RecordId]: ...

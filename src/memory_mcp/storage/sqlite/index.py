@@ -38,6 +38,7 @@ from memory_mcp.domain.search import (
     Neighbour,
     SearchFields,
     View,
+    Wanted,
 )
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
@@ -241,6 +242,7 @@ _NEAREST: Final = 4
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
 
+_PARAMETER: Final = re.compile(r":(\w+)")
 _ID_PART: Final = re.compile(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
@@ -375,14 +377,26 @@ class SqliteIndex:
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
-        condition, values = build_filter(filters)
-        order = "r.pinned DESC, r.importance DESC, r.id DESC" if best else "r.id DESC"
-        rows = await self.read(
-            f"{CHAIN} SELECT r.id FROM record r WHERE {condition} AND {VISIBLE} "
-            f"ORDER BY {order} LIMIT :limit",
-            {**view_parameters(view), **values, "limit": limit},
-        )
-        return _ids(rows)
+        return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
+
+    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
+        queries: list[str] = []
+        values = view_parameters(view)
+        for number, each in enumerate(wanted):
+            condition, own = build_filter(each.filters)
+            condition = _PARAMETER.sub(rf":\1_{number}", condition)
+            own["limit"] = each.limit
+            values |= {f"{name}_{number}": value for name, value in own.items()}
+            order = "r.pinned DESC, r.importance DESC, r.id DESC" if each.best else "r.id DESC"
+            queries.append(
+                f"SELECT {number}, id FROM (SELECT r.id FROM record r "
+                f"WHERE {condition} AND {VISIBLE} "
+                f"ORDER BY {order} LIMIT :limit_{number})"
+            )
+        found: list[list[RecordId]] = [[] for _ in wanted]
+        for number, id_ in await self.read(f"{CHAIN} " + " UNION ALL ".join(queries), values):
+            found[int(number)].append(RecordId(id_))
+        return found
 
     async def count(self, view: View, filters: Filters) -> int:
         condition, values = build_filter(filters)
