@@ -15,7 +15,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -460,11 +460,14 @@ def _set_wal(db: sqlite3.Connection) -> None:
             return
 
 
-def _statements(script: str) -> Iterable[str]:
+@cache
+def _statements(script: str) -> Sequence[str]:
     """The statements of a script, one by one: executescript would end the transaction."""
+    found: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
         if sqlite3.complete_statement(pending):
-            yield pending
+            found.append(pending)
             pending = ""
+    return found
