@@ -53,6 +53,7 @@ async def test_the_main_job_over_stdio(project: Path, era: Era) -> None:
         assert "Sessions live in Redis." in await recalled(client)
 
 
+@pytest.mark.nightly
 async def test_two_servers_on_one_project_see_each_other(project: Path, era: Era) -> None:
     """One process a session is how clients work; several are open at once."""
     async with AsyncExitStack() as stack:

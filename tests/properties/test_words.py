@@ -44,6 +44,7 @@ async def found_by(index: SqliteIndex, scribe: Scribe, text: str) -> set[RecordI
     return {candidate.id for candidate in found}
 
 
+@pytest.mark.nightly
 async def test_a_word_with_any_letter_that_folds_is_found_as_it_was_written(
     index: SqliteIndex,
 ) -> None:

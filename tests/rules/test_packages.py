@@ -97,6 +97,7 @@ def _bundle(home: Path, **form: str) -> StdioServerParameters:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 @pytest.mark.parametrize("filled", ["", pytest.param("shop", marks=pytest.mark.nightly)])
 async def test_without_a_project_the_bundle_takes_none(tmp_path: Path, filled: str) -> None:

@@ -44,6 +44,7 @@ async def test_memory_page_is_taken_whole_by_claude_code(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.nightly
 async def test_many_short_memories_stay_below_two_hundred_lines(tmp_path: Path) -> None:
     """Lines end before bytes do."""
     async with told(tmp_path) as story:

@@ -131,6 +131,7 @@ def test_facts_that_changed_are_found_by_words_alone() -> None:
     ] == []
 
 
+@pytest.mark.nightly
 def test_facts_that_changed_are_found_with_the_model(cosine: Cosine) -> None:
     """The bands mean the same with an embedder, so what is found must not depend on one."""
     with_model, without = recall(cosine), recall(None)

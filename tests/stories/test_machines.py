@@ -222,6 +222,7 @@ async def test_a_lost_store_comes_back_from_the_cloud_as_it_was(
         assert "Sessions live in Redis." in await recalled(client)
 
 
+@pytest.mark.nightly
 async def test_a_project_that_was_local_so_far_moves_in_whole_and_only_when_told(
     desk: Settings, cloud: Cloud
 ) -> None:

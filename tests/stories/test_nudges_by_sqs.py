@@ -243,6 +243,7 @@ async def test_without_credentials_nothing_is_sent(
     assert "was not asked (NoCredentialsError). Set AWS_ACCESS_KEY_ID" in text
 
 
+@pytest.mark.nightly
 def test_the_vendors_library_is_imported_by_nobody_who_has_no_queue() -> None:
     """It would double the time that a server takes to start."""
     code = "import sys, memory_mcp.server.main; print(*sys.modules)"

@@ -242,6 +242,7 @@ def _typed(
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="environments there hold text, not bytes")
 def test_bytes_that_are_no_text_are_spelt_out(project: Path) -> None:
     """A login name of an old machine must not keep its user from remembering."""

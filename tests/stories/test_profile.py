@@ -761,6 +761,7 @@ async def test_only_the_last_line_changes_with_the_time(tmp_path: Path) -> None:
     assert [a == b for a, b in zip(one, two, strict=True)].index(False) == len(one) - 2
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_every_budget_is_kept_with_a_full_profile(tmp_path: Path) -> None:
     """Line and time are left out before anything is cut in the middle."""
