@@ -45,6 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=True, database=None, max_examples=10,
     )  # fmt: skip
     settings_of_hypothesis.load_profile("nightly" if deep else "taste")
+    if deep:  # a part of the search takes minutes, and longer on a busy machine
+        config._inicache["faulthandler_timeout"] = 3_600.0  # pyright: ignore[reportPrivateUsage]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
