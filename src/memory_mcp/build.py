@@ -302,8 +302,9 @@ def _warn_without_key(settings: Settings, source: KeySource) -> tuple[str, ...]:
     if settings.enabled and wanted and keyless:
         warning = (
             "MEMORY_PROVIDER is supermemory, but there is no key: memories are kept on this "
-            "machine only. Ask the user to set SUPERMEMORY_API_KEY or to run `memory-mcp login`, "
-            "then to start this server again; MEMORY_PROVIDER=local says that it is meant so."
+            "machine only. Ask the user to set SUPERMEMORY_API_KEY or to run `memory-mcp cloud "
+            "login`, then to start this server again; MEMORY_PROVIDER=local says that it is meant "
+            "so."
         )
         return (warning,)
     return ()

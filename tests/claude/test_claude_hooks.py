@@ -100,13 +100,13 @@ def test_a_session_leaves_an_episode(claude: ClaudeCode) -> None:
         )
         session.ask("Next we have to migrate the old invoices of the warehouse to the new numbers.")
         name = session.id
-    claude.memory("head")  # works the inbox off
+    claude.memory("status")  # works the inbox off
 
     episodes = [r for r in all_records(claude) if r["kind"] == "episode"]
     assert len(episodes) == 1
     assert episodes[0]["origin"]["session"] == name
     assert "invoice" in episodes[0]["content"]
-    claude.memory("head")
+    claude.memory("status")
     assert [r for r in all_records(claude) if r["kind"] == "episode"] == episodes
 
 
@@ -137,7 +137,7 @@ def test_what_a_session_did_not_render_is_caught_up_with(claude: ClaudeCode) -> 
     with claude.session() as session:
         session.ask("Hello", claude.call("add_memory", content=KEPT, kind="decision"))
         session.kill()
-    claude.memory("head")
+    claude.memory("status")
     with claude.session() as session:
         second = session.ask("Hello")
 

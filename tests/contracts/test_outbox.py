@@ -206,7 +206,7 @@ async def test_an_addition_is_not_noted_again_once_delivered_gone_or_being_delet
 
 
 async def test_the_dead_are_kept_and_shown_until_a_new_note_revives_them(outbox: Outbox) -> None:
-    """`memory-mcp sync --push-all` tries once more, with all the patience of a first time."""
+    """`memory-mcp cloud sync --push-all` tries once more, with all the patience of a first time."""
     await note(outbox, A, B)
     claimed = await claim(outbox)
     await settle(outbox, claimed, Vanished(0, "gone"))
@@ -380,7 +380,7 @@ async def test_what_was_claimed_once_is_quiet_no_more(outbox: Outbox) -> None:
 
 
 async def test_hurry_makes_everything_due(outbox: Outbox) -> None:
-    """`memory-mcp sync` waits for nothing that waits, and leaves nothing behind."""
+    """`memory-mcp cloud sync` waits for nothing that waits, and leaves nothing behind."""
     await note(outbox, A, now=100)
     await note(outbox, B, quiet=True, now=100)
     await note(outbox, C)

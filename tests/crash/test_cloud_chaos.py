@@ -191,10 +191,10 @@ def _half_written(root: Path, cloud: Cloud) -> "AbstractContextManager[subproces
 
 
 def _synchronising(root: Path, cloud: Cloud) -> "AbstractContextManager[subprocess.Popen[bytes]]":
-    """`memory-mcp sync`, as a person would type it."""
+    """`memory-mcp cloud sync`, as a person would type it."""
     settings = mirrored_settings(root, cloud.url)
     return _running(
-        *("-m", "memory_mcp", "sync"),
+        *("-m", "memory_mcp", "cloud", "sync"),
         MEMORY_PROJECT_DIR=str(settings.project_dir),
         MEMORY_HOME=str(settings.home),
         MEMORY_USER=settings.user,

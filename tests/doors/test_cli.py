@@ -90,7 +90,7 @@ def test_a_user_memory_is_found_from_another_project(run: Run, tmp_path: Path) -
     run("add", "Only here.")
     other = ("--project", str(tmp_path / "other"))
     assert [r["content"] for r in as_json(run, *other, "search")["results"]] == ["Short commits."]
-    assert "is no folder" in complaint(run, "--project", str(tmp_path / "none"), "head")
+    assert "is no folder" in complaint(run, "--project", str(tmp_path / "none"), "status")
 
 
 def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
     name = sealed["checkpointId"]
     assert sealed["status"] == "approved", "whoever types it is the user"
     run("add", "Sessions live in Redis.")
-    head = as_json(run, "head")
+    head = as_json(run, "status")
     assert head["checkpoints"] == [
         {"id": name, "phase": 1, "status": "valid", "summary": "Storage chosen", "wouldHide": 1}
     ]
@@ -111,11 +111,11 @@ def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
     assert status == 0
     assert out.startswith(f"Back at {name}: 1 memory hidden.")
     assert "\n- Sessions live in Redis.\n" in out
-    text = run("head")[1]
+    text = run("status")[1]
     stands = f"Project {head['project']}, branch main, phase 1 is sealed."
     assert text.startswith(f"{stands} Last checkpoint: {name}.")
     assert f"- {line}: 1 memory" in text
-    assert as_json(run, "head")["lines"] == [{"id": line, "memories": 1}]
+    assert as_json(run, "status")["lines"] == [{"id": line, "memories": 1}]
     assert as_json(run, "backtrack", line, "--mode", "continue")["restored"] == line
     assert head_file(project)["head_checkpoint"] == name
 
@@ -140,12 +140,12 @@ def test_without_a_mode_a_pipe_is_told_what_it_would_do(run: Run) -> None:
 def test_a_pending_checkpoint_is_decided_here_too(run: Run, project: Path) -> None:
     """An agent left it; the person decides at the terminal."""
     name = _left_pending(project)
-    assert as_json(run, "head")["pending"] == [{"id": name, "phase": 1, "summary": "One"}]
+    assert as_json(run, "status")["pending"] == [{"id": name, "phase": 1, "summary": "One"}]
     edited = as_json(
         run, "checkpoint", "--pending", name, "--decision", "edit", "Storage chosen"
     )  # fmt: skip
     assert (edited["checkpointId"], edited["status"]) == (name, "approved")
-    assert "Storage chosen" in run("head")[1]
+    assert "Storage chosen" in run("status")[1]
     skipped = _left_pending(project, 2)
     status, out, _ = run("checkpoint", "--pending", skipped, "--decision", "skip")
     assert (status, out) == (1, f"Skipped: no checkpoint was made.\n{skipped}\n")
@@ -188,7 +188,7 @@ def test_a_decision_needs_the_checkpoint_that_it_is_about(run: Run) -> None:
     status, _, said = run("checkpoint", "--decision", "save", "Summary")
     assert status != 0
     assert "name it with --pending ID" in said
-    assert "none yet" in run("head")[1]
+    assert "none yet" in run("status")[1]
 
 
 def test_branches_from_the_command_line(run: Run) -> None:
@@ -204,8 +204,8 @@ def test_branches_from_the_command_line(run: Run) -> None:
     here = as_json(run, "search")["results"]
     assert [r["content"] for r in there] == ["On the branch.", "Base"]
     assert [r["content"] for r in here] == ["On main.", "Base"]
-    assert "No branch 'tri'. Did you mean 'try'?" in complaint(run, "--branch", "tri", "head")
-    assert "cannot be a name" in complaint(run, "--branch", "../x", "head")
+    assert "No branch 'tri'. Did you mean 'try'?" in complaint(run, "--branch", "tri", "status")
+    assert "cannot be a name" in complaint(run, "--branch", "../x", "status")
     assert as_json(run, "fork", "here")["branch"] == "here"
 
 
@@ -232,8 +232,8 @@ def test_reindex_takes_in_what_another_clone_brought(run: Run, project: Path) ->
         home = project / ".claude" / "memory" / path.parent.name / path.name
         home.parent.mkdir(exist_ok=True, parents=True)
         home.write_bytes(path.read_bytes())
-    assert run("reindex")[1] == "2 records indexed, 0 late forgets completed.\n"
-    assert as_json(run, "reindex")["indexed"] == 2
+    assert run("doctor", "--reindex")[1] == "2 records indexed, 0 late forgets completed.\n"
+    assert as_json(run, "doctor", "--reindex")["indexed"] == 2
     found = [r["content"] for r in as_json(run, "search")["results"]]
     assert found == ["Told in the other clone.", "Told here."]
 
@@ -275,7 +275,7 @@ def test_an_empty_list_is_there_and_empty(run: Run) -> None:
     """`jq '.results[]'` must find nothing, not fail."""
     assert as_json(run, "search", "flamingo")["results"] == []
     assert as_json(run, "doctor")["findings"] == []
-    head = as_json(run, "head")
+    head = as_json(run, "status")
     lists = ("branches", "checkpoints", "invalidated", "pending", "lines", "warnings")
     assert [head[name] for name in lists] == [["main"], [], [], [], [], []]
     assert "phase" not in head, "a null says nothing"
@@ -302,3 +302,75 @@ def test_wrong_usage_is_json_too(run: Run, arguments: tuple[str, ...]) -> None:
     assert (status, out) == (2, "")
     assert error.startswith("usage: memory-mcp")
     assert said["error"] in error
+
+
+def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
+    """With the end of its id, which names it; what a backtrack left is not there."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    old = as_json(run, "add", "Orders live in PostgreSQL.", "--kind", "decision")["memoryId"]
+    new = as_json(run, "add", "Carts live in Redis\nwith a TTL.", "--tag", "carts")["memoryId"]
+
+    lines = run("list")[1].splitlines()
+    assert [line.split(maxsplit=3)[1:] for line in lines[:2]] == [
+        [new[-8:], "fact", "Carts live in Redis with a TTL."],
+        [old[-8:], "decision", "Orders live in PostgreSQL."],
+    ]
+    assert lines[-1] == "3 memories."
+    assert run("list", "--limit", "1")[1].splitlines()[-1] == "1 of 3, newest first."
+    only = as_json(run, "list", "--tag", "carts")
+    assert ([m["memoryId"] for m in only["memories"]], only["total"]) == ([new], 1)
+    assert run("list", "--kind", "lesson")[1] == "No visible memory matches.\n"
+    assert "limit must be 1 to 1,000, not 0" in complaint(run, "list", "--limit", "0")
+
+    run("backtrack", "1", "--mode", "continue")
+    assert "Redis" not in run("list")[1]
+
+
+def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
+    """By any part of its id that names it, or a phase; else the error names the nearest."""
+    added = as_json(run, "add", "Carts live in Redis.", "--importance", "5")["memoryId"]
+    sealed = as_json(run, "checkpoint", "Storage chosen", "--phase", "1")["checkpointId"]
+
+    shown = run("show", added[-8:])[1]
+    assert f"id: {added}\nkind: fact\nimportance: 5\n" in shown
+    assert "\n\nCarts live in Redis.\n" in shown
+    fields = as_json(run, "show", added)
+    assert (fields["memoryId"], fields["content"]) == (added, "Carts live in Redis.")
+    assert f"# Checkpoint {sealed}" in run("show", "1")[1]
+    assert as_json(run, "show", sealed)["checkpointId"] == sealed
+    assert f"Nearest known: {added}" in complaint(run, "show", "ffffffff")
+
+    run("backtrack", "start", "--mode", "continue")
+    assert f"backtrack(to={sealed!r}) would restore" in complaint(run, "show", sealed)
+
+
+def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> None:
+    """Byte for byte; what was written in between is left in its turn, and comes back as well."""
+    assert "was never moved" in complaint(run, "undo")
+    run("add", "Orders live in PostgreSQL.")
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    assert "which hid nothing" in complaint(run, "undo")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    assert "Redis" not in run("list")[1]
+
+    status, out, _ = run("undo")
+    assert (status, "Redis" in run("list")[1]) == (0, True), out
+    assert run("undo")[0] == 0
+    assert "Redis" not in run("list")[1]
+
+    run("add", "Carts live in memory.")
+    as_json(run, "undo")
+    assert "in memory" not in run("list")[1]
+    assert "Redis" in run("list")[1]
+    as_json(run, "undo")
+    assert "in memory" in run("list")[1]
+    assert "Redis" not in run("list")[1]
+
+
+def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "forget")
+
+    assert "erased what it left for good" in complaint(run, "undo")

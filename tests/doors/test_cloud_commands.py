@@ -32,45 +32,45 @@ def test_login_keeps_a_key_that_is_piped_in_and_shows_it_nowhere(
     run: Run, system: MemoryKeyring, tmp_path: Path
 ) -> None:
     """As an argument it would stay in the shell's history."""
-    status, out, error = run("login", stdin=f"{KEY}\r\n")
+    status, out, error = run("cloud", "login", stdin=f"{KEY}\r\n")
 
     assert (status, error) == (0, "")
     assert out == (
         f"The key for {URL} is in the system's keyring (keyrings MemoryKeyring). Sessions that "
-        "start from now on use it; `memory-mcp status` shows how things stand.\n"
+        "start from now on use it; `memory-mcp cloud status` shows how things stand.\n"
     )
     assert system.kept == {("memory-mcp", URL): KEY}
-    shown = [run(*command) for command in (("status",), ("status", "--json"), ("add", "x"))]
+    shown = [run(*command) for command in (("cloud",), ("cloud", "status", "--json"), ("add", "x"))]
     assert KEY not in str(shown)
     assert files_with(tmp_path, "zebra") == []
 
 
 def test_login_and_logout_as_json(run: Run, system: MemoryKeyring) -> None:
     """A program sets machines up."""
-    status, out, error = run("--json", "login", stdin=KEY)
+    status, out, error = run("--json", "cloud", "login", stdin=KEY)
     assert (status, error) == (0, "")
     said = json.loads(out)
     assert said.pop("message").startswith(f"The key for {URL} is in")
     assert said == {"success": True, "baseUrl": URL, "keyring": "keyrings MemoryKeyring"}
 
-    removed = as_json(run, "logout")
+    removed = as_json(run, "cloud", "logout")
     assert removed["removed"] is True
     assert system.kept == {}
-    assert as_json(run, "logout")["removed"] is False
+    assert as_json(run, "cloud", "logout")["removed"] is False
 
 
 def test_logout_says_whether_there_was_a_key(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nothing of a login stays behind, and what is still in use is said."""
-    run("login", stdin=KEY)
-    assert run("logout")[:2] == (
+    run("cloud", "login", stdin=KEY)
+    assert run("cloud", "logout")[:2] == (
         0, f"The key for {URL} is removed. Sessions that are running keep it until they end.\n"
     )  # fmt: skip
-    assert run("logout")[:2] == (0, f"There was no key for {URL}.\n")
+    assert run("cloud", "logout")[:2] == (0, f"There was no key for {URL}.\n")
     assert "keyring.json" not in names_in(tmp_path)
     monkeypatch.setenv("SUPERMEMORY_API_KEY", KEY)
-    assert run("logout")[1].endswith(" SUPERMEMORY_API_KEY is still set.\n")
+    assert run("cloud", "logout")[1].endswith(" SUPERMEMORY_API_KEY is still set.\n")
 
 
 def test_a_key_is_kept_for_the_address_that_is_set(
@@ -78,19 +78,19 @@ def test_a_key_is_kept_for_the_address_that_is_set(
 ) -> None:
     """A key sent to another address is a key given away."""
     monkeypatch.setenv("SUPERMEMORY_BASE_URL", "https://memory.example")
-    run("login", stdin=KEY)
+    run("cloud", "login", stdin=KEY)
     assert system.kept == {("memory-mcp", "https://memory.example"): KEY}
-    assert as_json(run, "status")["key"] == "keyring"
+    assert as_json(run, "cloud", "status")["key"] == "keyring"
 
     monkeypatch.delenv("SUPERMEMORY_BASE_URL")
-    assert as_json(run, "status")["key"] == "none"
+    assert as_json(run, "cloud", "status")["key"] == "none"
 
 
 @pytest.mark.parametrize("given", ["", " \n"], ids=["nothing", "blank"])
 def test_no_key_is_no_login(run: Run, system: MemoryKeyring, given: str) -> None:
     """An empty file or variable must not replace a key that works."""
-    run("login", stdin=KEY)
-    status, out, error = run("login", stdin=given)
+    run("cloud", "login", stdin=KEY)
+    status, out, error = run("cloud", "login", stdin=given)
 
     assert (status, out) == (1, "")
     assert error.startswith("memory-mcp: No key was given, so nothing was changed.")
@@ -104,7 +104,7 @@ def test_what_is_no_key_is_refused_and_not_repeated(
     run: Run, system: MemoryKeyring, given: str | bytes
 ) -> None:
     """The wrong file was piped in; it may hold other secrets."""
-    status, out, error = run("login", stdin=given)
+    status, out, error = run("cloud", "login", stdin=given)
 
     assert (status, out) == (1, "")
     assert error.startswith("memory-mcp: The key cannot be used (not shown here); it must be ASCII")
@@ -117,12 +117,12 @@ def test_login_without_a_keyring_says_what_to_do(
 ) -> None:
     """The library is an extra that nobody has by chance."""
     monkeypatch.setitem(sys.modules, "keyring", None)
-    status, out, error = run("login", stdin=KEY)
+    status, out, error = run("cloud", "login", stdin=KEY)
 
     assert (status, out) == (1, "")
     assert "pip install 'backtrack-memory[keyring]', or set SUPERMEMORY_API_KEY instead" in error
     assert "keyring.json" not in names_in(tmp_path)
-    assert run("logout")[:2] == (0, f"There was no key for {URL}.\n")
+    assert run("cloud", "logout")[:2] == (0, f"There was no key for {URL}.\n")
 
 
 def test_a_terminal_that_would_show_the_key_is_not_asked(
@@ -140,7 +140,9 @@ def test_a_terminal_that_would_show_the_key_is_not_asked(
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(getpass, "getpass", with_echo)
-    assert complaint(run, "login").startswith("This terminal would show the key. Pipe it in")
+    assert complaint(run, "cloud", "login").startswith(
+        "This terminal would show the key. Pipe it in"
+    )
 
 
 _LOGIN_SAYS = {
@@ -156,16 +158,16 @@ def test_login_says_when_the_key_will_not_be_used(
     """Else one waits for memories that never arrive."""
     monkeypatch.setenv(*setting.split("="))
 
-    assert run("login", stdin=KEY)[1].endswith(f" {_LOGIN_SAYS[setting]}\n")
+    assert run("cloud", "login", stdin=KEY)[1].endswith(f" {_LOGIN_SAYS[setting]}\n")
 
 
 def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first question when nothing arrives in the cloud, or when it should not."""
-    status, out, error = run("status")
+    status, out, error = run("cloud", "status")
     assert (status, error) == (0, "")
     assert out == (
         "Provider:   local (there is no key for the cloud; to use it, set SUPERMEMORY_API_KEY or "
-        "run `memory-mcp login`)\n"
+        "run `memory-mcp cloud login`)\n"
         f"Key:        none\nAddress:    {URL}\nContainer:  one for each user and project\n"
         "Extraction: off\nTimeout:    4 s\n"
         "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
@@ -174,14 +176,14 @@ def test_status_tells_everything_that_decides(run: Run, monkeypatch: pytest.Monk
     monkeypatch.setenv("SUPERMEMORY_EXTRACTION", "on")
     monkeypatch.setenv("SUPERMEMORY_TIMEOUT", "2.5")
     monkeypatch.setenv("SUPERMEMORY_CONTAINER_TAG", "repo_shop:1")
-    assert run("status")[1] == (
+    assert run("cloud", "status")[1] == (
         "Provider:   supermemory (there is a key)\nKey:        from SUPERMEMORY_API_KEY\n"
         f"Address:    {URL}\n"
         "Container:  repo_shop:1, for the project's memories (SUPERMEMORY_CONTAINER_TAG)\n"
         "Extraction: on\nTimeout:    2.5 s\n"
         "Judge:      rules (MEMORY_LLM_MODEL is not set)\n"
     )
-    assert as_json(run, "status") == {
+    assert as_json(run, "cloud", "status") == {
         "success": True,
         "provider": "supermemory",
         "setting": "auto",
@@ -210,13 +212,13 @@ def test_status_names_the_setting_that_keeps_everything_here(
     run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, system: MemoryKeyring
 ) -> None:
     """Whoever is told of MEMORY_PROVIDER looks in the wrong place."""
-    run("login", stdin=KEY)
+    run("cloud", "login", stdin=KEY)
     monkeypatch.setenv(name, value)
-    said = json.loads(run("--json", "status")[1])
+    said = json.loads(run("--json", "cloud", "status")[1])
 
     assert said["provider"] == "local"
     assert said["why"] == f"{name} is wrong: nothing is sent until it is corrected"
-    again = run("login", stdin="sm_other")
+    again = run("cloud", "login", stdin="sm_other")
     if name.endswith("_URL"):
         assert (again[0], set(system.kept.values())) == (1, {KEY})
     else:
@@ -229,8 +231,8 @@ def test_status_says_which_model_judges(run: Run, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("MEMORY_LLM_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("MEMORY_LLM_API_KEY", KEY)
 
-    told = run("status")[1]
-    said = as_json(run, "status")
+    told = run("cloud", "status")[1]
+    said = as_json(run, "cloud", "status")
 
     assert "Judge:      qwen3:8b at http://127.0.0.1:1/v1; rules, when it fails\n" in told
     assert {name: said[name] for name in said if name.startswith("judge")} == {
@@ -241,7 +243,7 @@ def test_status_says_which_model_judges(run: Run, monkeypatch: pytest.MonkeyPatc
     assert KEY not in f"{told} {said}"
 
 
-_HOW = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
+_HOW = "set SUPERMEMORY_API_KEY or run `memory-mcp cloud login`"
 _CHOSEN = {
     ("local", "SUPERMEMORY_API_KEY=sm_x"): ("local", "MEMORY_PROVIDER is local: nothing is sent"),
     ("supermemory", "SUPERMEMORY_API_KEY=sm_x"): ("supermemory", "MEMORY_PROVIDER is supermemory"),
@@ -267,7 +269,7 @@ def test_status_says_why_in_plain_words(
     """Three settings and a keyring decide; nobody should have to work it out."""
     monkeypatch.setenv("MEMORY_PROVIDER", provider)
     monkeypatch.setenv(*setting.split("=", 1))
-    said = as_json(run, "status")
+    said = as_json(run, "cloud", "status")
 
     assert (said["provider"], said["why"]) == _CHOSEN[provider, setting]
     assert said["setting"] == provider
@@ -275,7 +277,10 @@ def test_status_says_why_in_plain_words(
 
 def test_status_does_not_wake_the_keyring(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be locked, and would ask for a password."""
-    run("login", stdin=KEY)
+    run("cloud", "login", stdin=KEY)
     monkeypatch.setitem(sys.modules, "keyring", None)
 
-    assert "Key:        from the system's keyring (memory-mcp login)" in run("status")[1]
+    assert (
+        "Key:        from the system's keyring (memory-mcp cloud login)"
+        in run("cloud", "status")[1]
+    )

@@ -37,9 +37,10 @@ def test_a_mistake_is_one_sentence_on_stderr(
 
 
 _EVERY: dict[str, tuple[str, ...]] = {
-    "add": ("x",), "search": (), "update": ("x", "y"), "forget": ("x",), "head": (),
-    "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "context": (), "profile": (),
-    "reindex": (), "doctor": (), "login": (), "logout": (), "status": (),
+    "add": ("x",), "search": (), "update": ("x", "y"), "forget": ("x",), "status": (),
+    "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "undo": (), "context": (),
+    "profile": (), "list": (), "show": ("x",), "doctor": (), "doctor --reindex": (),
+    "cloud": (), "cloud login": (), "cloud logout": (), "cloud sync": (),
 }  # fmt: skip
 
 
@@ -49,20 +50,22 @@ def test_memory_that_is_off_touches_nothing(
 ) -> None:
     """Off means off, whoever asks."""
     monkeypatch.setenv("MEMORY_ENABLED", "false")
-    status, out, error = run(command, *_EVERY[command])
+    status, out, error = run(*command.split(), *_EVERY[command])
 
     assert (status, error) == (1, "")
     assert out == "Memory is off (MEMORY_ENABLED=false): go on without it.\n"
     assert names_in(tmp_path) == [".git", "shop"]
 
 
-@pytest.mark.parametrize("command", ["add", "update", "forget", "checkpoint", "backtrack", "fork"])
+@pytest.mark.parametrize(
+    "command", ["add", "update", "forget", "checkpoint", "backtrack", "undo", "fork"]
+)
 def test_a_meta_session_writes_nothing_from_the_command_line_either(
     run: Run, monkeypatch: pytest.MonkeyPatch, project: Path, command: str
 ) -> None:
     """The mode is the session's, whichever door is used."""
     monkeypatch.setenv("MEMORY_MODE", "meta")
-    status, out, _ = run(command, *_EVERY[command])
+    status, out, _ = run(*command.split(), *_EVERY[command])
 
     assert status == 1
     assert "meta session (MEMORY_MODE=meta)" in out
@@ -75,7 +78,7 @@ def test_a_work_tree_that_lost_its_main_one_is_named_by_every_command(
     """What is stored in it would be found by nobody once git is repaired."""
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path}/gone/.git/worktrees/tree\n")
-    for command, status in (("add", 1), ("search", 0), ("head", 0), ("context", 0)):
+    for command, status in (("add", 1), ("search", 0), ("status", 0), ("context", 0)):
         found, out, error = run("--project", str(tmp_path / "tree"), command, *_EVERY[command])
         assert found == status
         assert "git worktree repair" in error
@@ -113,7 +116,7 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     Nor the keyring to find nothing: it takes longer to load than a search, and may wake a daemon.
     """
     run("add", "x")
-    commands = (("search", "x"), ("head",), ("context",), ("doctor",), ("status",))
+    commands = (("search", "x"), ("status",), ("context",), ("doctor",), ("cloud",))
     for command, loaded in zip(commands, modules_of(*commands), strict=True):
         assert "pydantic" in loaded
         assert not {"mcp", "mcp_types", "starlette", "rich", "keyring"} & loaded, command
@@ -127,9 +130,9 @@ def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = capsys.readouterr().out
-    for command in ("serve", "demo", *_EVERY):
+    for command in ("serve", "demo", *(name.split()[0] for name in _EVERY)):
         assert re.search(rf"^ +{command} ", shown, re.MULTILINE), command
-    assert "rebuild" not in shown
+    assert not re.search(r"^ +(hook|episode)\b", shown, re.MULTILINE), "only programs call these"
 
 
 def demo(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -187,7 +190,7 @@ def test_demo_as_json_tells_what_was_recalled_at_each_step() -> None:
 def test_progress_is_silent_in_a_pipe(run: Run) -> None:
     """stderr of a pipe is a log."""
     run("add", "x")
-    assert run("reindex")[2] == ""
+    assert run("doctor", "--reindex")[2] == ""
 
 
 def test_a_reader_that_left_is_no_error_worth_a_traceback(run: Run) -> None:

@@ -141,7 +141,7 @@ def test_the_words_of_a_memory_are_printed_as_they_are(run: Run) -> None:
 @pytest.mark.usefixtures("left")
 def test_a_long_job_shows_its_progress_and_tidies_it_up() -> None:
     """The bar is for the one who waits, not for the log."""
-    status, screen = on_a_terminal("reindex")
+    status, screen = on_a_terminal("doctor", "--reindex")
 
     assert status == 0
     assert "Indexing" in screen
@@ -201,7 +201,7 @@ def test_a_key_is_typed_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal is looked at, scrolled back and shared."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.MemoryKeyring")
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
-    status, screen = on_a_terminal("login", answer="sm_zebra\n", question=_KEY_WANTED)
+    status, screen = on_a_terminal("cloud", "login", answer="sm_zebra\n", question=_KEY_WANTED)
 
     assert status == 0
     assert "is in the system's keyring (keyrings MemoryKeyring)" in _STYLE.sub("", screen)
@@ -218,7 +218,7 @@ def test_leaving_the_key_out_changes_nothing(
 ) -> None:
     """Whoever thinks better of it is not asked again, and an older key stays."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    status, screen = on_a_terminal("login", answer=answer, question=_KEY_WANTED)
+    status, screen = on_a_terminal("cloud", "login", answer=answer, question=_KEY_WANTED)
 
     assert status == (130 if answer is SIGINT else 1)
     assert "Traceback" not in screen

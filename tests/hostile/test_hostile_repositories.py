@@ -59,11 +59,11 @@ def test_a_hostile_repository_does_no_harm(case: Case, tmp_path: Path, launcher:
 
 
 EVERY_COMMAND: tuple[tuple[str, ...], ...] = (
-    ("head",),
+    ("status",),
     ("search", "evil build log", "--why"),
     ("profile",),
-    ("status",),
-    ("sync", "--status"),
+    ("cloud",),
+    ("cloud", "sync", "--status"),
     ("trust", "--list"),
     ("trust",),
     ("nudge", "list"),
@@ -76,7 +76,7 @@ EVERY_COMMAND: tuple[tuple[str, ...], ...] = (
     ("backtrack", "start", "--mode", "forget"),
     ("doctor",),
     ("doctor", "--repair"),
-    ("reindex",),
+    ("doctor", "--reindex"),
     ("export",),
     ("export", "--history"),
     ("import", "import.json"),

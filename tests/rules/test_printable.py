@@ -72,10 +72,11 @@ def test_no_command_prints_what_others_wrote_into_the_files(run: Run, project: P
     record = json.loads(path.read_bytes())
     record |= {"content": f"tap {_HARM}", "title": f"T{_HARM}", "tags": [_HARM]}
     path.write_text(json.dumps(record))
-    run("reindex")
+    run("doctor", "--reindex")
     for arguments in (
-        ("search", "tap"), ("search",), ("context",), ("head",), ("doctor",), ("export",),
-        ("search", "--json"), ("context", "--json"), ("forget", _HARM), ("--branch", _HARM, "head"),
+        ("search", "tap"), ("search",), ("context",), ("status",), ("doctor",), ("export",),
+        ("search", "--json"), ("context", "--json"), ("forget", _HARM),
+        ("--branch", _HARM, "status"), ("list",), ("show", _HARM),
         ("import", f"./{_HARM}"), (_HARM,), ("search", f"--{_HARM}"), ("nudge", "list"),
     ):  # fmt: skip
         _, out, error = run(*arguments)

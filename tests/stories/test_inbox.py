@@ -283,7 +283,7 @@ def test_what_was_moved_aside_is_named_by_the_doctor(run: Run, project: Path) ->
     inbox = machine_dir(project) / "inbox"
     inbox.mkdir(parents=True)
     (inbox / "strange.json").write_text("{", "utf-8")
-    assert run("head")[0] == 0
+    assert run("status")[0] == 0
     _, out, _ = run("doctor")
 
     assert "1 file(s) in the inbox are no events of ours, 'strange.json' among them." in out

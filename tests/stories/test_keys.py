@@ -165,7 +165,9 @@ def test_a_key_that_was_changed_behind_our_back_is_not_used(
     with pytest.raises(StoreUnavailableError) as caught:
         keys.read(URL)
 
-    assert f"no usable key for {URL} any more. Run `memory-mcp login` again" in str(caught.value)
+    assert f"no usable key for {URL} any more. Run `memory-mcp cloud login` again" in str(
+        caught.value
+    )
     assert "zebra" not in str(caught.value)
 
 

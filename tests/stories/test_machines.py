@@ -47,7 +47,7 @@ def folder(settings: Settings) -> Path:
 
 
 async def erased_by_the_user(settings: Settings) -> sync.SyncReport:
-    """As `memory-mcp sync --erase` does it."""
+    """As `memory-mcp cloud sync --erase` does it."""
     async with open_workspace(settings) as built:
         return await sync.erase_forgotten_elsewhere(built.workspace)
 
@@ -144,7 +144,7 @@ async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_era
 
     assert [waiting.id for waiting in waits] == [memory_id]
     assert "1 memory that another machine forgot is hidden here" in head
-    assert "memory-mcp sync --erase" in head
+    assert "memory-mcp cloud sync --erase" in head
     assert codes == ["erasing-waits"]
     assert still
     assert [gone.id for gone in erased.erased] == [memory_id]

@@ -19,7 +19,7 @@ from memory_mcp.config.settings import read_settings
 from memory_mcp.disk import Disk
 from memory_mcp.hooks.place import find_place
 
-_EVERYDAY = (("search", "x"), ("add", "more"), ("head",), ("checkpoint", "s"), ("context",))
+_EVERYDAY = (("search", "x"), ("add", "more"), ("status",), ("checkpoint", "s"), ("context",))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def state(run: Run, project: Path) -> Path:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("command", [*_EVERYDAY, ("reindex",)], ids=lambda c: c[0])
+@pytest.mark.parametrize("command", [*_EVERYDAY, ("doctor", "--reindex")], ids=lambda c: c[0])
 def test_a_folder_in_the_place_of_the_head_is_named(
     run: Run, state: Path, command: tuple[str, ...]
 ) -> None:
@@ -52,10 +52,10 @@ def test_a_folder_in_the_place_of_the_history_stops_nothing(run: Run, state: Pat
     path = state / "history.jsonl"
     path.unlink()
     path.mkdir()
-    for command in (*_EVERYDAY, ("reindex",)):
+    for command in (*_EVERYDAY, ("doctor", "--reindex")):
         as_json(run, *command)
     (state / "memory-head.json").unlink()
-    as_json(run, "head")
+    as_json(run, "status")
 
     status, out, error = run("doctor")
     assert (status, error) == (0, "")
@@ -70,7 +70,7 @@ def test_a_folder_in_the_place_of_a_record_is_a_damaged_record(run: Run, project
     path.mkdir()
 
     assert len(as_json(run, "search", "sessions")["results"]) == 1
-    as_json(run, "reindex")
+    as_json(run, "doctor", "--reindex")
     status, out, error = run("doctor")
     assert (status, error) == (1, "")
     assert f"Cannot read {path}: a folder stands where a file must be" in out
@@ -127,7 +127,7 @@ def test_a_folder_that_cannot_be_one_is_named_and_costs_no_read(
     value, why = (text.replace("{file}", str(file)) for text in wrong)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(name, value)
-    for command in (("search", "orders"), ("head",), ("context",), ("add", "Sessions expire.")):
+    for command in (("search", "orders"), ("status",), ("context",), ("add", "Sessions expire.")):
         _, _, said = run(*command)
         assert said.startswith(f"memory-mcp: {name} is ")
         assert why in said
@@ -228,7 +228,7 @@ def test_a_remote_that_is_no_address_is_no_identity(run: Run, project: Path) -> 
     """A typing error in git's config must not stop the memory."""
     (project / ".git" / "config").write_text('[remote "origin"]\n\turl = https://[bad/x.git\n')
     as_json(run, "add", "x")
-    assert as_json(run, "head")["project"].startswith("shop-")
+    assert as_json(run, "status")["project"].startswith("shop-")
 
 
 def _typed(
@@ -292,7 +292,8 @@ _PLACES = (
     "month", "record",
 )  # fmt: skip
 _COMMANDS = (
-    *_EVERYDAY, ("reindex",), ("doctor",), ("doctor", "--repair"), ("trust",), ("trust", "--list"),
+    *_EVERYDAY, ("doctor", "--reindex"), ("doctor",), ("doctor", "--repair"), ("trust",),
+    ("trust", "--list"), ("list",), ("show", "x"),
     ("backtrack", "start"), ("export", "notes/"), ("import", "CLAUDE.md"), ("profile",),
     ("install", "claude-code", "--scope", "project"), ("install", "cursor", "--scope", "project"),
 )  # fmt: skip

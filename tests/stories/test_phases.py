@@ -28,7 +28,7 @@ def test_a_project_moves_from_phase_to_phase(run: Run, project: Path) -> None:
     assert (one["kind"], one["phase"], one["key"]) == ("event", 1, two["key"])
     assert one["key"].endswith(":phase")
     assert two["content"] == "The project moved from phase 1 to phase 2."
-    assert "branch main, working on phase 2." in run("head")[1]
+    assert "branch main, working on phase 2." in run("status")[1]
     shown = as_json(run, "phase")
     assert (shown["phase"], shown["by"]) == (2, "transition")
     assert [step["phase"] for step in shown["history"]] == [1, 2]
@@ -49,7 +49,7 @@ def test_what_is_written_belongs_to_the_phase_that_is_worked_on(run: Run, projec
     assert [r.get("phase") for r in records(project)] == [1, 1, 1, 2, None]
     shown = as_json(run, "phase")
     assert (shown["phase"], shown["by"]) == (2, "checkpoint")
-    assert "branch main, phase 2 is sealed." in run("head")[1]
+    assert "branch main, phase 2 is sealed." in run("status")[1]
     assert f"phase 2 sealed by {other['checkpointId']}" in run("phase")[1]
 
 

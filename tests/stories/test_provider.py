@@ -62,7 +62,7 @@ async def test_the_cloud_without_a_key_works_here_and_every_answer_says_so(
     (note,) = {answer["note"] for answer in answers}
     assert note in head
     assert "SUPERMEMORY_API_KEY" in note
-    assert "memory-mcp login" in note
+    assert "memory-mcp cloud login" in note
 
 
 async def test_two_projects_and_the_user_have_a_namespace_each(

@@ -435,7 +435,7 @@ def test_the_command_shows_what_waits_and_changes_nothing_unasked(
     assert THEIRS in said["first"]
     assert run("trust", "--list")[1] == "No project is trusted.\n"
     assert as_json(run, "trust", "--list")["projects"] == []
-    assert as_json(run, "head")["memories"] == 1
+    assert as_json(run, "status")["memories"] == 1
 
 
 async def test_what_would_be_erased_is_said_before(
@@ -474,14 +474,14 @@ def test_the_command_trusts_lists_and_revokes(run: Run, eve: Settings, project: 
         {"records": folder, "name": "git.example.org/acme/shop"}
     ]
     assert "trusted already" in as_json(run, "trust")["message"]
-    assert "Gates are painted" in run("head")[1]
+    assert "Gates are painted" in run("status")[1]
     assert THEIRS in run("export")[1]
     assert THEIRS in page(project)
 
     assert as_json(run, "trust", "--revoke")["trusted"] is False
     assert "was not trusted" in run("trust", "--revoke")[1]
     assert run("trust", "--list")[1] == "No project is trusted.\n"
-    assert "Gates are painted" not in run("head")[1]
+    assert "Gates are painted" not in run("status")[1]
     exported = run("export")[1]
     assert OURS in exported
     assert "gate" not in exported

@@ -40,7 +40,7 @@ def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:
 
 
 async def synced(settings: Settings, **how: bool) -> sync.SyncReport:
-    """Everything delivered that can be, as `memory-mcp sync` does it.
+    """Everything delivered that can be, as `memory-mcp cloud sync` does it.
 
     What the server under test holds just then is its own to deliver: it is waited for.
     """

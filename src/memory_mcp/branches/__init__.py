@@ -9,6 +9,7 @@ from memory_mcp.branches.checkpoint import (
     switch_branch,
 )
 from memory_mcp.branches.report import report_head
+from memory_mcp.branches.undo import undo_last_move
 
 __all__ = [
     "Choice",
@@ -20,4 +21,5 @@ __all__ = [
     "preview_backtrack",
     "report_head",
     "switch_branch",
+    "undo_last_move",
 ]

@@ -1,4 +1,4 @@
-"""`memory-mcp head`, `checkpoint`, `backtrack` and `fork`."""
+"""`memory-mcp status`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Final, Literal
@@ -28,7 +28,7 @@ from memory_mcp.server.forms import CloseoutForm, make_closeout
 _CHOICES: Final[tuple[branches.Choice, ...]] = ("continue", "forget", "abort")
 
 
-async def head(workspace: Workspace, _args: Namespace) -> Output | Skipped:
+async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
     """Show where the project stands."""
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
@@ -41,7 +41,8 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
     if args.decision and not args.pending:
         raise InvalidRequestError(
             f"--decision {args.decision} is about a checkpoint that is pending: name it with "
-            "--pending ID (memory-mcp head lists them), or leave --decision out to seal a new one."
+            "--pending ID (memory-mcp status lists them), or leave --decision out to seal a new "
+            "one."
         )
     if args.pending:
         decided = await branches.decide_checkpoint(
@@ -110,6 +111,11 @@ def _add_backtrack_options(parser: ArgumentParser) -> None:
     parser.add_argument("--confirm", default="", metavar="TOKEN", help="only if nothing changed")
 
 
+async def undo(workspace: Workspace, _args: Namespace) -> Output:
+    """Undo the last move. It can be undone itself, so nobody is asked."""
+    return Output(render_receipt(await branches.undo_last_move(workspace)))
+
+
 async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Begin a branch, here or at a checkpoint."""
     match await branches.fork_branch(workspace, args.name, args.at):
@@ -126,8 +132,9 @@ def _add_fork_options(parser: ArgumentParser) -> None:
 
 
 COMMANDS: Final = {
-    "head": Subcommand(in_workspace(head)),
+    "status": Subcommand(in_workspace(status)),
     "checkpoint": Subcommand(in_workspace(checkpoint), _add_checkpoint_options),
     "backtrack": Subcommand(in_workspace(backtrack), _add_backtrack_options),
+    "undo": Subcommand(in_workspace(undo)),
     "fork": Subcommand(in_workspace(fork), _add_fork_options),
 }

@@ -14,39 +14,40 @@ from memory_mcp import __version__
 from memory_mcp.cli.output import print_json, print_line
 
 _COMMANDS: Final = (
-    ("serve", "serve", "serve MCP clients"),
     ("add", "memories", "remember one thing"),
     ("search", "memories", "find what holds"),
+    ("list", "memories", "what holds, newest first"),
+    ("show", "memories", "one memory or checkpoint, whole"),
     ("update", "memories", "replace what a memory says"),
     ("forget", "memories", "erase one memory for good, or hide it from here on"),
-    ("head", "branches", "where the project stands: checkpoints, pending approvals, left lines"),
+    ("status", "branches", "where the project stands: checkpoints, pending approvals, left lines"),
     ("checkpoint", "branches", "seal a restore point, or decide a pending one"),
     ("backtrack", "branches", "go back to a checkpoint, or restore what was left"),
+    ("undo", "branches", "undo the last move: what a backtrack or a restore left is back"),
     ("fork", "branches", "begin a branch, here or at a checkpoint"),
     ("context", "sessions", "the block that opens a session or goes with a task"),
     ("profile", "sessions", "what is known of the user, and which memories it rests on"),
-    ("episode", "sessions", "write down what the last turns of a session were about"),
-    ("consolidate", "sessions", "hand on what a later session needs"),
-    ("phase", "sessions", "in which phase the project is, or move it to another"),
     ("identity", "sessions", "what the project is, or say it anew"),
+    ("phase", "sessions", "in which phase the project is, or move it to another"),
+    ("consolidate", "sessions", "hand on what a later session needs"),
+    ("nudge", "nudges", "what a session brings up once: add, list, clear"),
     ("import", "transfer", "take in what another program remembers, or an export"),
     ("export", "transfer", "write what holds to a file or folder; all with --history"),
-    ("reindex", "maintenance", "make the index anew and take in records of another clone"),
-    ("doctor", "maintenance", "check every invariant of the files and the index"),
     ("trust", "maintenance", "let what came with this repository count, or no longer"),
-    ("sync", "sync", "deliver to the cloud and take in what is new there, now"),
-    ("login", "sync",
-     "keep a Supermemory key in the system's keyring; it is asked for, or piped in"),
-    ("logout", "sync", "remove that key"),
-    ("status", "sync", "which provider is chosen and why; no network, no keyring"),
+    ("doctor", "maintenance", "check every invariant of files and index, mend or rebuild them"),
     ("models", "models", "the models for recall by meaning: list, add, remove"),
-    ("nudge", "nudges", "what a session brings up once: add, list, clear"),
+    ("cloud", "cloud", "the provider of memories: status, login, logout, sync"),
     ("install", "clients", "tell a client of it, in the client's own configuration"),
     ("uninstall", "clients", "take it out of there again"),
-    ("hook", "", "what Claude Code runs at a session's turning points"),
+    ("serve", "serve", "serve MCP clients"),
     ("demo", "demo", "see it work: a real server, a real client, a small project"),
+    ("episode", "sessions", ""),
+    ("hook", "", ""),
 )  # fmt: skip
-"""Each command, the module with its `COMMANDS` entry, and what it does."""
+"""Each command, the module with its `COMMANDS` entry, and what it does.
+
+Those that only programs call say nothing of themselves, and are not listed.
+"""
 
 _EPILOG: Final = (
     "Settings are environment variables (MEMORY_PHASE, MEMORY_HOME, …): see the README."
@@ -128,7 +129,11 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     asked = [each for each in _COMMANDS if [each[0]] == [*words[:1]]]
     for name, module, summary in asked or _COMMANDS:
-        command = commands.add_parser(name, help=summary, description=summary, parents=[common])
+        command = (
+            commands.add_parser(name, help=summary, description=summary, parents=[common])
+            if summary
+            else commands.add_parser(name, parents=[common])  # without help it is not listed
+        )
         if name == "hook":
             _add_hook_options(command)
         elif name in words:

@@ -1,4 +1,4 @@
-"""`memory-mcp reindex`, `doctor` and `trust`: rebuild, check, and trust what came along."""
+"""`memory-mcp doctor` and `trust`: check and rebuild, and trust what came along."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
@@ -23,10 +23,8 @@ _REVOKED: Final = (
 )
 
 
-async def reindex(workspace: Workspace, _args: Namespace) -> Output | Skipped:
+async def _reindex(workspace: Workspace) -> Output:
     """Rebuild the index from the records, with its vectors."""
-    if skipped := engine.refuse_reads(workspace):
-        return skipped
     with show_progress("Indexing") as advance:
         done = await sessions.reindex(workspace, advance)
     messages = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
@@ -43,9 +41,11 @@ async def reindex(workspace: Workspace, _args: Namespace) -> Output | Skipped:
 
 
 async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """Check every invariant, and prove how memories are found."""
+    """Check every invariant, and prove how memories are found; or rebuild the index."""
     if skipped := engine.refuse_reads(workspace):
         return skipped
+    if args.reindex:
+        return await _reindex(workspace)
     findings = await maintenance.run_doctor(workspace, repair=args.repair)
     probe = await maintenance.probe_recall(workspace)
     findings += probe.findings
@@ -77,7 +77,13 @@ def _findings_text(fields: Fields) -> str:
 
 
 def _add_doctor_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--repair", action="store_true", help="mend what can be mended")
+    only.add_argument(
+        "--reindex",
+        action="store_true",
+        help="make the index anew with its vectors, and take in records of another clone",
+    )
 
 
 def trust(settings: Settings, args: Namespace) -> Output | Skipped:
@@ -145,7 +151,6 @@ def _add_trust_options(parser: ArgumentParser) -> None:
 
 
 COMMANDS: Final = {
-    "reindex": Subcommand(in_workspace(reindex)),
     "doctor": Subcommand(in_workspace(doctor), _add_doctor_options),
     "trust": Subcommand(trust, _add_trust_options),
 }

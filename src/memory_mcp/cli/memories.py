@@ -1,17 +1,29 @@
-"""`memory-mcp add`, `search`, `update` and `forget`."""
+"""`memory-mcp add`, `search`, `list`, `show`, `update` and `forget`."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Final, cast, get_args
 
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import parse_time, read_text
-from memory_mcp.cli.output import Output, results_text
+from memory_mcp.cli.output import Fields, Output, results_text
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.record import Draft, Kind
+from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
+from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.outcomes import render_hits, render_receipt
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError, UnknownTargetError
+from memory_mcp.render.outcomes import (
+    render_hits,
+    render_list,
+    render_receipt,
+    render_record,
+    render_text,
+)
+
+_ID_CHARS: Final = 8
+"""The end of an id, which names it: beginnings are times, and alike."""
+_LINE_CHARS_MAX: Final = 100
 
 
 async def add(workspace: Workspace, args: Namespace) -> Output:
@@ -93,6 +105,63 @@ def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--phase", type=int)
 
 
+async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """List what holds, a line each."""
+    from memory_mcp.search import list_memories
+
+    filters = Filters(
+        category=args.category,
+        tags=tuple(args.tags),
+        kinds=frozenset({_parse_kind(args.kind)} if args.kind else ()),
+        phase=args.phase,
+        reach=args.scope,
+    )
+    listed = await list_memories(workspace, filters, args.limit)
+    return listed if isinstance(listed, Skipped) else Output(render_list(listed), _list_text)
+
+
+def _list_text(fields: Fields) -> str:
+    lines = [
+        f"{memory['createdAt'][:10]}  {memory['memoryId'][-_ID_CHARS:]}  {memory['kind']:<12}"
+        f"{cut(' '.join((memory.get('title') or memory['content']).split()), _LINE_CHARS_MAX)}"
+        for memory in fields["memories"]
+    ]
+    return "\n".join([*lines, fields["message"]])
+
+
+def _add_list_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=20, help="default 20")
+    parser.add_argument("--kind", default="")
+    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
+    _add_filter_options(parser)
+
+
+async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Show a memory or a checkpoint with all that is known of it."""
+    from memory_mcp.branches.get import get_checkpoint, get_memory
+
+    found: Record | CheckpointDetails | Skipped
+    try:
+        found = await get_memory(workspace, args.id)
+    except UnknownMemoryError as unknown:
+        try:
+            found = await get_checkpoint(workspace, args.id)
+        except UnknownTargetError:
+            raise unknown from None
+    match found:
+        case Skipped():
+            return found
+        case Record():
+            fields = render_record(found)
+        case CheckpointDetails(checkpoint):
+            fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
+    return Output({"success": True, **fields}, lambda _: render_text(found))
+
+
+def _add_show_options(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="of a memory or checkpoint, or a phase")
+
+
 async def update(workspace: Workspace, args: Namespace) -> Output:
     """Replace what a memory says."""
     from memory_mcp.memories.update import update_memory
@@ -134,6 +203,8 @@ def _parse_kind(text: str) -> Kind:
 COMMANDS: Final = {
     "add": Subcommand(in_workspace(add), _add_add_options),
     "search": Subcommand(in_workspace(search), _add_search_options),
+    "list": Subcommand(in_workspace(list_newest), _add_list_options),
+    "show": Subcommand(in_workspace(show), _add_show_options),
     "update": Subcommand(in_workspace(update), _add_update_options),
     "forget": Subcommand(in_workspace(forget), _add_forget_options),
 }

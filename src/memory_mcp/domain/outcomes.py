@@ -338,6 +338,15 @@ class TrustReport:
 
 
 @frozen
+class MemoryList:
+    """The newest memories of those asked for, how many there are, and how many cannot be read."""
+
+    records: tuple[Record, ...]
+    total: int
+    unreadable: int
+
+
+@frozen
 class HeadReport:
     """Where the project stands, seen from this session's branch.
 

@@ -8,7 +8,7 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 
 _NOT_PULLED: Final = (
-    "What other machines wrote to Supermemory may not be here yet (memory-mcp sync --pull)."
+    "What other machines wrote to Supermemory may not be here yet (memory-mcp cloud sync --pull)."
 )
 _UNTRUSTED: Final = (
     "Nothing that other machines wrote to the cloud at {} comes in here until the user has run "

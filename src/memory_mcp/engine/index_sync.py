@@ -24,7 +24,8 @@ from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
 
 RECORDS_GONE: Final = (
     "The index knows memories, but there is not one record: their folder was renamed or removed, "
-    "or is not mounted. Bring it back and repeat; or, if this is meant, run `memory-mcp reindex`."
+    "or is not mounted. Bring it back and repeat; or, if this is meant, run `memory-mcp doctor "
+    "--reindex`."
 )
 
 T = TypeVar("T")
@@ -238,7 +239,7 @@ class SelfHealingIndex:
             raise IndexBusyError(
                 "The index is being made anew from the records, which takes longer than "
                 f"{INDEX_CATCH_UP_SECONDS_MAX:.0f} s. Nothing is lost; try again in a moment, or "
-                "run `memory-mcp reindex` to watch it."
+                "run `memory-mcp doctor --reindex` to watch it."
             ) from error
         return await call()
 

@@ -13,7 +13,8 @@ from memory_mcp.errors import StoreError
 from memory_mcp.ports import Clock, CloudTrust, Outbox, Remote
 
 _NOT_QUEUED: Final = (
-    "It is not queued for Supermemory: {} When that is mended, run `memory-mcp sync --push-all`."
+    "It is not queued for Supermemory: {} When that is mended, run `memory-mcp cloud sync "
+    "--push-all`."
 )
 
 

@@ -34,7 +34,7 @@ _RESTORE_MOVES: Final = (
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     "orphans": ("should", "{} record(s) are not in the index.", _MENDS),
     "index-ghosts": ("should", "{} row(s) of the index have no readable record.", _MENDS),
-    "index-unusable": ("should", "{}", "Run `memory-mcp reindex`."),
+    "index-unusable": ("should", "{}", "Run `memory-mcp doctor --reindex`."),
     "forget-unfinished": ("must", "{}: the forget was cut short.", _MENDS),
     "erasing-waits": ("should", "{}", "Nothing is recalled of them."),
     "move-unwritten": ("must", "The last move {} has no record of its own yet.", _MENDS),

@@ -72,11 +72,13 @@ async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
         asked = " ".join(wanted.content.split()[:_QUERY_WORDS_MAX])
         found = await find_local(workspace, asked, view, Filters())
     except MemoryMcpError as error:
-        return "", [Finding("search-failed", "must", str(error), "Run `memory-mcp reindex`.")]
+        return "", [
+            Finding("search-failed", "must", str(error), "Run `memory-mcp doctor --reindex`.")
+        ]
     if not found.terms or wanted.id in found.home:
         return "By words: the newest memory is found by its own.", []
     what = f"The newest memory {wanted.id} is not found by its own words."
-    return "", [Finding("probe-failed", "must", what, "Run `memory-mcp reindex`.")]
+    return "", [Finding("probe-failed", "must", what, "Run `memory-mcp doctor --reindex`.")]
 
 
 async def _prove_by_meaning(meaning: SemanticIndex) -> str:
@@ -101,4 +103,4 @@ async def _check_vectors(bank: MemoryBank) -> list[Finding]:
     if not damaged:
         return []
     what = f"{damaged} row(s) of vectors are damaged and left out of searches by meaning."
-    return [Finding("vectors-damaged", "should", what, "Run `memory-mcp reindex`.")]
+    return [Finding("vectors-damaged", "should", what, "Run `memory-mcp doctor --reindex`.")]

@@ -31,6 +31,7 @@ from memory_mcp.domain.outcomes import (
     MemoryAdded,
     MemoryDeclined,
     MemoryForgotten,
+    MemoryList,
     MemoryRejected,
     MoveAborted,
     MovePreview,
@@ -377,6 +378,26 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
     }
 
 
+def render_list(listed: MemoryList) -> Fields:
+    """A list of memories, for a program; the message says how many more there are."""
+    notes = [describe_unreadable(listed.unreadable)] if listed.unreadable else []
+    if not listed.records:
+        notes.append("No visible memory matches.")
+    elif listed.total > len(listed.records):
+        notes.append(f"{len(listed.records)} of {listed.total:,}, newest first.")
+    return _answer(
+        " ".join(notes) or f"{pluralise(listed.total)}.",
+        memories=[render_record(record) for record in listed.records],
+        total=listed.total,
+    )
+
+
+def render_record(record: Record) -> Fields:
+    """A memory as it is stored, for a program, under the names that tools use."""
+    fields = record.as_json()
+    return {"memoryId": fields.pop("id"), "createdAt": fields.pop("created_at"), **fields}
+
+
 def describe_unreadable(number: int) -> str:
     """The note on memories that match and cannot be shown."""
     return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
@@ -612,7 +633,7 @@ def _render_checkpoint_line(state: CheckpointState) -> str:
 
 def _render_sync(tally: OutboxCounts) -> str:
     state = f"sync pending ({tally.pending})" if tally.pending else "nothing is pending"
-    dead = f", {tally.dead} refused (memory-mcp sync --status)" if tally.dead else ""
+    dead = f", {tally.dead} refused (memory-mcp cloud sync --status)" if tally.dead else ""
     why = f" {tally.circuit.reason}" if tally.circuit.reason else ""
     return f"Supermemory: {state}{dead}.{why}"
 

@@ -1,5 +1,6 @@
 """Searches here, in the cloud, and among untrusted records of the repository."""
 
+from memory_mcp.search.listing import list_memories
 from memory_mcp.search.search import search_memories
 
-__all__ = ["search_memories"]
+__all__ = ["list_memories", "search_memories"]

@@ -38,7 +38,7 @@ from memory_mcp.trust.strangers import (
 
 _UNPLACED = (
     "{} matching memories of another machine are not shown: they, or the line they were written "
-    "on, are not here yet. Repeat in a moment, or run `memory-mcp sync --pull`."
+    "on, are not here yet. Repeat in a moment, or run `memory-mcp cloud sync --pull`."
 )
 _UNTRUSTED = "{} matching memories of another machine are not shown. {}"
 

@@ -22,7 +22,7 @@ from memory_mcp.frozen import frozen
 
 _NOTE: Final = (
     "{} that another machine forgot {} hidden here, but still on this disk: the cloud erases "
-    "nothing. Ask the user; `memory-mcp sync --erase` erases {}."
+    "nothing. Ask the user; `memory-mcp cloud sync --erase` erases {}."
 )
 
 

@@ -40,7 +40,7 @@ _LINK: Final = (
 )
 _AGAIN: Final = (
     "This project is trusted since this session began: the next one sends it to the cloud, and "
-    "`memory-mcp sync --push-all` what was written until then."
+    "`memory-mcp cloud sync --push-all` what was written until then."
 )
 _NAME: Final = (
     "Nothing of this project goes to the cloud or comes from it: only the repository says that it "

@@ -232,7 +232,7 @@ class Database:
             except OSError as error:
                 raise StoreUnavailableError(
                     f"{self.path} is damaged and cannot be replaced ({error.strerror}). Close the "
-                    "other sessions of this project, then run `memory-mcp reindex`."
+                    "other sessions of this project, then run `memory-mcp doctor --reindex`."
                 ) from error
 
     def _translate(self, error: sqlite3.Error) -> Exception:

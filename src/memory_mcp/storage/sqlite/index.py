@@ -529,7 +529,7 @@ class SqliteIndex:
         return [
             Finding(
                 "index-damaged", "should", f"{self.path}: {verdict}",
-                "It is a derivative: `memory-mcp reindex` makes it anew.", repaired=repair,
+                "It is a derivative: `memory-mcp doctor --reindex` makes it anew.", repaired=repair,
             )
         ]  # fmt: skip
 

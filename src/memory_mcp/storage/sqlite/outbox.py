@@ -303,7 +303,7 @@ class SqliteOutbox:
         found = [
             Finding(
                 "undelivered", "should", f"{dead.op} of {dead.record} was refused: {dead.error}",
-                "The memory is safe here. `memory-mcp sync --push-all` tries once more.",
+                "The memory is safe here. `memory-mcp cloud sync --push-all` tries once more.",
             )
             for dead in counts.dead_letters
         ]  # fmt: skip
@@ -313,7 +313,7 @@ class SqliteOutbox:
             found.append(
                 Finding(
                     "outbox-damaged", "should", f"{self.path}: {verdict}",
-                    "`memory-mcp doctor --repair` begins it anew; then `memory-mcp sync "
+                    "`memory-mcp doctor --repair` begins it anew; then `memory-mcp cloud sync "
                     "--push-all` finds out what the cloud lacks.", repaired=repair,
                 )
             )  # fmt: skip

@@ -50,7 +50,7 @@ _BUSY_SECONDS: Final = 10.0
 """How long to wait after a conflict (409): the service is still at work on the document."""
 
 _REMEDIES: Final[dict[int, str]] = {
-    HTTPStatus.UNAUTHORIZED: "Check the key: SUPERMEMORY_API_KEY, or `memory-mcp login`.",
+    HTTPStatus.UNAUTHORIZED: "Check the key: SUPERMEMORY_API_KEY, or `memory-mcp cloud login`.",
     HTTPStatus.PAYMENT_REQUIRED: "The account is out of credit.",
     HTTPStatus.FORBIDDEN: "The key or the plan does not allow it.",
 }

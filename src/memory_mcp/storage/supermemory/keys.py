@@ -82,7 +82,7 @@ class SystemKeyring:
         if stored is None or not KEY.fullmatch(stored):
             raise StoreUnavailableError(
                 f"The keyring holds no usable key for {base_url} any more. "
-                f"Run `memory-mcp login` again, {_INSTEAD}."
+                f"Run `memory-mcp cloud login` again, {_INSTEAD}."
             )
         return SecretStr(stored)
 

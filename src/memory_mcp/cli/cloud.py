@@ -1,4 +1,4 @@
-"""`memory-mcp login`, `logout`, `status` and `sync`: the key of the cloud, and delivery to it.
+"""`memory-mcp cloud`: which provider is chosen, the key of the cloud, and delivery to it.
 
 A key comes from a prompt without echo or through a pipe: as an argument it would stay in the
 shell's history and be seen in the list of processes. `status` uses neither network nor keyring.
@@ -13,7 +13,7 @@ from typing import Final
 
 from memory_mcp import engine, sync, trust
 from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
-from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.output import Fields, Output, show_progress
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
@@ -24,18 +24,31 @@ from memory_mcp.render.outcomes import pluralise
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
 
-_REMEDY: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp login`"
+_REMEDY: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp cloud login`"
 _ORIGINS: Final[dict[KeyOrigin, str]] = {
     "environment": "from SUPERMEMORY_API_KEY",
-    "keyring": "from the system's keyring (memory-mcp login)",
+    "keyring": "from the system's keyring (memory-mcp cloud login)",
     "none": "none",
 }
 
 
-def login(settings: Settings, _args: Namespace) -> Output | Skipped:
-    """Store the key that is typed or piped in, and say what happens next."""
+def cloud(settings: Settings, args: Namespace) -> Output | Skipped:
+    """Carry out the action after `cloud`; without one: status."""
+    if args.action == "sync":
+        return in_workspace(_run_sync)(settings, args)
     if not settings.enabled:
         return Skipped(MEMORY_OFF)
+    match args.action:
+        case "login":
+            return _log_in(settings)
+        case "logout":
+            return _log_out(settings)
+        case _:
+            return _show_status(settings)
+
+
+def _log_in(settings: Settings) -> Output:
+    """Store the key that is typed or piped in, and say what happens next."""
     url = settings.base_url
     if settings.cloud_off.endswith("_URL"):  # the key would be kept for another address
         raise InvalidRequestError(f"{settings.cloud_off} is wrong. Correct it, and log in then.")
@@ -43,7 +56,7 @@ def login(settings: Settings, _args: Namespace) -> Output | Skipped:
     if key is None:
         raise InvalidRequestError(
             "No key was given, so nothing was changed. Type it at the prompt, or pipe it in: "
-            "memory-mcp login < FILE."
+            "memory-mcp cloud login < FILE."
         )
     keyring = build_keyring(settings).store(url, key)
     message = f"The key for {url} is in the system's keyring ({keyring}). {_key_message(settings)}"
@@ -58,7 +71,9 @@ def _key_message(settings: Settings) -> str:
         return "MEMORY_PROVIDER is local, so it is not used until that changes."
     if source.origin == "environment":
         return "SUPERMEMORY_API_KEY is set too, and comes first."
-    return "Sessions that start from now on use it; `memory-mcp status` shows how things stand."
+    return (
+        "Sessions that start from now on use it; `memory-mcp cloud status` shows how things stand."
+    )
 
 
 def _ask_for_key(url: str) -> str:
@@ -71,16 +86,14 @@ def _ask_for_key(url: str) -> str:
                 return getpass.getpass(f"Key for {url} (not shown): ")
     except getpass.GetPassWarning:
         raise InvalidRequestError(
-            "This terminal would show the key. Pipe it in: memory-mcp login < FILE."
+            "This terminal would show the key. Pipe it in: memory-mcp cloud login < FILE."
         ) from None
     except EOFError:
         return ""
 
 
-def logout(settings: Settings, _args: Namespace) -> Output | Skipped:
+def _log_out(settings: Settings) -> Output:
     """Remove the key from the keyring; that there was none is fine, and said."""
-    if not settings.enabled:
-        return Skipped(MEMORY_OFF)
     url = settings.base_url
     removed = build_keyring(settings).remove(url)
     message = f"The key for {url} is removed." if removed else f"There was no key for {url}."
@@ -91,10 +104,8 @@ def logout(settings: Settings, _args: Namespace) -> Output | Skipped:
     return Output({"success": True, "baseUrl": url, "removed": removed, "message": message})
 
 
-def status(settings: Settings, _args: Namespace) -> Output | Skipped:
+def _show_status(settings: Settings) -> Output:
     """Show which provider is chosen and why, and what judges; of the key, only its origin."""
-    if not settings.enabled:
-        return Skipped(MEMORY_OFF)
     source = find_cloud_key(settings)
     judge = settings.language
     fields = {
@@ -153,7 +164,7 @@ def _status_text(fields: Fields) -> str:
     return "\n".join(f"{name + ':':12}{value}" for name, value in lines.items())
 
 
-async def run_sync(workspace: Workspace, args: Namespace) -> Output | Skipped:
+async def _run_sync(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what the outboxes hold, or empty them."""
     refuse = engine.refuse_reads if args.status else engine.refuse_writes
     if skipped := refuse(workspace):
@@ -161,7 +172,10 @@ async def run_sync(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if args.erase:  # what came from a cloud may wait here long after it was left
         done = await sync.erase_forgotten_elsewhere(workspace)
     elif not workspace.mirrored:
-        why = " ".join(await trust.describe_strangers(workspace)) or "`memory-mcp status` says why."
+        why = (
+            " ".join(await trust.describe_strangers(workspace))
+            or "`memory-mcp cloud status` says why."
+        )
         return Skipped(f"Nothing is mirrored. {why}")
     elif args.status:
         done = await sync.report_sync(workspace)
@@ -212,7 +226,7 @@ def _sync_lines(fields: Fields) -> Iterator[str]:
         waiting = fields["waitingToBeErased"]
         yield (
             f"{_count_records(len(waiting))} that another machine forgot, hidden here and still on "
-            "this disk. `memory-mcp sync --erase` erases:"
+            "this disk. `memory-mcp cloud sync --erase` erases:"
         )
         yield from (f"- {each['memoryId']}: {each['title']}" for each in waiting)
     if fields["keptOut"]:
@@ -232,7 +246,7 @@ def _sync_lines(fields: Fields) -> Iterator[str]:
     if fields["unmirrored"]:
         yield (
             f"{_count_records(fields['unmirrored'])} written without the cloud stay here only: "
-            "`memory-mcp sync --push-all` sends them too."
+            "`memory-mcp cloud sync --push-all` sends them too."
         )
     if fields["stopped"] or fields["blocked"]:
         yield f"Stopped: {fields['stopped'] or fields['blocked']}"
@@ -242,8 +256,13 @@ def _count_records(number: int) -> str:
     return pluralise(number, "record", "records")
 
 
-def _add_sync_options(parser: ArgumentParser) -> None:
-    only = parser.add_mutually_exclusive_group()
+def _add_cloud_options(parser: ArgumentParser) -> None:
+    action = add_actions(parser)
+    action("status", "which provider is chosen and why; no network, no keyring (the default)")
+    action("login", "keep a Supermemory key in the system's keyring; it is asked for, or piped in")
+    action("logout", "remove that key")
+    sync = action("sync", "deliver to the cloud and take in what is new there, now")
+    only = sync.add_mutually_exclusive_group()
     only.add_argument("--status", action="store_true", help="show it, deliver nothing")
     only.add_argument("--push-all", action="store_true",
                       help="also what was written while there was no cloud")  # fmt: skip
@@ -254,9 +273,4 @@ def _add_sync_options(parser: ArgumentParser) -> None:
                       help="erase what another machine forgot; no network")  # fmt: skip
 
 
-COMMANDS: Final = {
-    "sync": Subcommand(in_workspace(run_sync), _add_sync_options),
-    "login": Subcommand(login),
-    "logout": Subcommand(logout),
-    "status": Subcommand(status),
-}
+COMMANDS: Final = {"cloud": Subcommand(cloud, _add_cloud_options)}

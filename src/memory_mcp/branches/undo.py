@@ -1,0 +1,60 @@
+"""Undoes the last move of a branch: a backtrack or a restore."""
+
+from typing import Final
+
+from memory_mcp.branches.backtrack import backtrack
+from memory_mcp.domain.outcomes import BacktrackOutcome
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.head import load_head
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import Workspace, refuse_writes
+from memory_mcp.errors import InvalidRequestError
+
+_AT_ONCE: Final = 20
+
+
+async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
+    """Restore the line that the last move left. It is a move itself, so a second one redoes it.
+
+    Raises:
+        InvalidRequestError: there is none, or it left nothing that could be restored; says why.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    branch = workspace.caller.branch
+    head = await load_head(workspace)
+    last = await _load_last_move(workspace, head)
+    if last is None or last.move is None:
+        raise InvalidRequestError(f"Nothing to undo: branch {branch} was never moved.")
+    move = last.move
+    if move.act in ("checkpoint", "decide"):
+        raise InvalidRequestError(
+            f"The last move on branch {branch} sealed {move.checkpoint or 'a checkpoint'}, which "
+            "hid nothing: there is nothing to undo. `memory-mcp status` lists the lines that were "
+            "left before; `memory-mcp backtrack LINE` restores one."
+        )
+    if move.forgets:
+        raise InvalidRequestError(
+            "The last move erased what it left for good: it cannot be undone."
+        )
+    lines = [line.id for line in head.timeline.left_lines() if line.move == last.id]
+    if not lines:
+        raise InvalidRequestError(
+            f"The last move on branch {branch} left nothing behind: there is nothing to undo."
+        )
+    return await backtrack(workspace, lines[0], "continue")
+
+
+async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
+    """The newest move of the caller's branch that is no fork."""
+    ids = sorted(head.timeline.moves, reverse=True)
+    for start in range(0, len(ids), _AT_ONCE):
+        found = await load_records(workspace.project, ids[start : start + _AT_ONCE])
+        if head.last is not None and start == 0:  # its own file may not be written yet
+            found = [head.last, *found]
+        for record in sorted(found, key=lambda record: record.id, reverse=True):
+            move = record.move
+            if move and move.act != "fork" and move.branch == workspace.caller.branch:
+                return record
+    return None

@@ -1,0 +1,26 @@
+"""Lists what holds, newest first."""
+
+from memory_mcp.domain.limits import LISTED_MEMORIES_MAX
+from memory_mcp.domain.outcomes import MemoryList, Skipped
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import gather_all, load_newest
+from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.errors import InvalidRequestError
+
+
+async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> MemoryList | Skipped:
+    """The newest visible memories that pass the filters, and how many there are in all.
+
+    Raises:
+        InvalidRequestError: `limit` is out of range.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    if not 1 <= limit <= LISTED_MEMORIES_MAX:
+        raise InvalidRequestError(f"limit must be 1 to {LISTED_MEMORIES_MAX:,}, not {limit}.")
+    view = await load_view(workspace)
+    read = await load_newest(workspace, view, filters, limit)
+    banks = workspace.banks_of(filters.reach)
+    total = sum(await gather_all(bank.index.count(view, filters) for bank in banks))
+    return MemoryList(tuple(read.records), total, len(read.unreadable))
