@@ -4,10 +4,11 @@ import io
 import os
 import ssl
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -58,13 +59,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what the nightly search runs, before tests are chosen by their markers."""
-    seen = Counter[str]()
+    cases = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if sampled := item.get_closest_marker("sampled"):
-            test = item.nodeid.partition("[")[0]
-            if seen[test] % sampled.args[0]:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("nightly"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for test, known in cases.items():
+        (n,) = known[0].iter_markers("sampled")
+        # drawn, not counted off: each n-th might have the same value of one parameter
+        drawn = Random(test).sample(known, -(-len(known) // n.args[0]))  # noqa: S311  # no secret
+        for item in known:
+            if item not in drawn:
                 item.add_marker(pytest.mark.nightly)
-            seen[test] += 1
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)

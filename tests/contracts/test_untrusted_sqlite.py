@@ -4,6 +4,7 @@ Nothing of such a file may be run, followed, waited for or deleted. The index is
 records, the outbox says that it is damaged.
 """
 
+import asyncio
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ from typing import Final
 import pytest
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
@@ -251,3 +253,22 @@ async def test_no_statement_runs_for_longer_than_it_may(
     monkeypatch.undo()
     assert await file.rows("SELECT 1") == [(1,)]
     await file.aclose()
+
+
+async def test_a_cancelled_opening_is_over_at_once_whatever_becomes_of_the_file(
+    tmp_path: Path,
+) -> None:
+    """It waits for no lock of another process, and no failure takes the place of the cancel."""
+    path = await made(tmp_path / "index.sqlite3")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    index = SqliteIndex(path, extract_fields, lambda: None)
+    waiting = asyncio.create_task(index.ids())
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waiting, INDEX_BUSY_SECONDS_MAX / 2)
+    other.close()
+
+    assert await index.ids() == set()
+    await index.aclose()

@@ -39,7 +39,7 @@ STRIDE = depth(25, 1)
 """By default every so many steps one is cut, and of the operations every fourth one is told."""
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "forgetful",
     [

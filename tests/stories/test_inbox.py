@@ -289,6 +289,19 @@ def test_what_was_moved_aside_is_named_by_the_doctor(run: Run, project: Path) ->
     assert "1 file(s) in the inbox are no events of ours, 'strange.json' among them." in out
 
 
+def test_a_meta_session_moves_nothing_aside(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only reads; the next other command looks at it."""
+    inbox = machine_dir(project) / "inbox"
+    inbox.mkdir(parents=True)
+    (inbox / "strange.json").write_text("{", "utf-8")
+    monkeypatch.setenv("MEMORY_MODE", "meta")
+    assert run("search", "anything")[0] == 0
+
+    assert [path.name for path in inbox.iterdir()] == ["strange.json"]
+
+
 # What waits in the inbox while something newer happens must not take its place.
 
 

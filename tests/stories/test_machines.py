@@ -154,7 +154,6 @@ async def test_what_one_machine_forgot_is_hidden_on_the_other_until_the_user_era
     assert await content(laptop)
 
 
-@pytest.mark.nightly
 async def test_a_machine_that_knows_a_forgotten_memory_does_not_send_it_again(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:

@@ -229,7 +229,6 @@ async def test_without_the_library_it_says_how_to_get_it(
     assert "pip install 'backtrack-memory[sqs]'." in text
 
 
-@pytest.mark.nightly
 async def test_without_credentials_nothing_is_sent(
     settings: Settings, sqs: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:

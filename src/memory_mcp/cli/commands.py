@@ -20,7 +20,7 @@ from memory_mcp.cli.output import (
 from memory_mcp.config.settings import Settings, read_settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
@@ -117,6 +117,8 @@ async def _run_in_workspace(
 
 async def _complete_what_waits(workspace: Workspace, *, doctor: bool) -> None:
     """Complete an import that was cut short, and process the inbox, where there is any of it."""
+    if refuse_writes(workspace):
+        return
     if workspace.journal.waiting() and not doctor:  # the doctor reports it, and repairs if asked to
         from memory_mcp.transfer import complete_import
 

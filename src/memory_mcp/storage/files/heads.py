@@ -350,6 +350,10 @@ class LocalHeads:
         try:
             self._disk.folder(path.parent)
             lock = acquire_lock(path, LOCK_SECONDS_MAX)
+            try:
+                yield
+            finally:
+                lock.release()
         except LockHeldError as error:
             raise StoreUnavailableError(
                 f"{path} has been held for {LOCK_SECONDS_MAX:.0f} s by another "
@@ -357,12 +361,6 @@ class LocalHeads:
             ) from error
         except OSError as error:
             raise self._disk.unavailable(error, path, "store") from error
-        try:
-            yield
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
-        finally:
-            lock.release()
 
     def _set_aside(self, why: str) -> None:
         """Move a head that does not count out of the way.

@@ -181,6 +181,10 @@ def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]
     try:
         disk.folder(folder)
         held = acquire_lock(lock, seconds_max)
+        try:
+            yield
+        finally:
+            held.release()
     except LockHeldError as error:
         raise StoreUnavailableError(
             f"{lock} has been held for {seconds_max:g} s by another process. End "
@@ -188,12 +192,6 @@ def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]
         ) from error
     except OSError as error:
         raise unavailable(error, lock, "store", "MEMORY_HOME") from error
-    try:
-        yield
-    except OSError as error:
-        raise unavailable(error, lock, "store", "MEMORY_HOME") from error
-    finally:
-        held.release()
 
 
 def _list_names(folder: Path) -> list[str]:

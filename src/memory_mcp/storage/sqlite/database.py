@@ -317,20 +317,33 @@ class BoundedConnection(sqlite3.Connection):
 
 
 async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> aiosqlite.Connection:
-    """Open a file that has our tables, made now if it is new, in one visit to a thread.
+    """Open a file that has our tables, made now if it is new.
 
-    A cancelled call waits for the connection and closes it. SQLite opens the file before aiosqlite
-    does: the thread of a connection that cannot be opened would run on and answer to an event loop
-    that may be closed by then.
+    A cancelled call does not wait, for another process may hold the file: what it began is closed
+    once it is there.
     """
-    opening = asyncio.ensure_future(
-        run_in_daemon_thread(lambda: _open_file(path, spec, values))  # it may wait for a lock
-    )
+    opening = asyncio.ensure_future(_connect(path, spec, values))
     try:
-        opened = await asyncio.shield(opening)
+        return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        (await opening).close()
+        opening.add_done_callback(_close_unwanted)
         raise
+
+
+def _close_unwanted(opening: "asyncio.Future[aiosqlite.Connection]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().stop()  # pyright: ignore[reportUnknownMemberType]
+
+
+async def _connect(
+    path: Path, spec: DatabaseSpec, values: Mapping[str, str]
+) -> aiosqlite.Connection:
+    """Open the file in one visit to a thread.
+
+    SQLite opens it before aiosqlite does: the thread of a connection that cannot be opened would
+    run on and answer to an event loop that may be closed by then.
+    """
+    opened = await run_in_daemon_thread(lambda: _open_file(path, spec, values))
     connection = aiosqlite.Connection(lambda: opened, iter_chunk_size=_ROWS_AT_ONCE)
     # else a connection that nobody closed would keep the process alive
     connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
