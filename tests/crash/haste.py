@@ -12,8 +12,8 @@ from memory_mcp.domain import limits
 __all__ = ["is_in_force"]
 
 _SHORTENED: Final = {
-    "PAUSE_SECONDS_MIN": 0.02,
-    "PAUSE_SECONDS_MAX": 0.1,
+    "REMOTE_PAUSE_SECONDS_MIN": 0.02,
+    "REMOTE_PAUSE_SECONDS_MAX": 0.1,
     "REMOTE_DELIVERY_SECONDS_MAX": 0.5,
     "LEASE_SECONDS": 3.0,
     "CONFIRM_SECONDS": (0.05, 0.1, 0.2),

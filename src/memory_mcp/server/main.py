@@ -165,7 +165,11 @@ async def _catch_up(workspace: Workspace, leaving: asyncio.Event) -> None:
 
     if workspace.policy.enabled:
         try:
-            await sessions.catch_up(workspace, stop_between_batches)
+            await sessions.catch_up(workspace, stop_between_batches, render=False)
+            changes = workspace.project.changes
+            if changes.count == changes.shown:  # else all of it is rendered once the writes pause
+                for note in await bootstrap.render_if_stale(workspace):
+                    _LOG.warning("%s", note)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
         except _LeavingError:

@@ -15,8 +15,13 @@ from memory_mcp.transfer.import_memories import complete_import
 _LOG: Final = logging.getLogger("memory_mcp")
 
 
-async def catch_up(workspace: Workspace, progress: Progress | None = None) -> CatchUpCounts:
-    """Adopt records that others left in the folders, and complete what was cut short."""
+async def catch_up(
+    workspace: Workspace, progress: Progress | None = None, *, render: bool = True
+) -> CatchUpCounts:
+    """Adopt records that others left in the folders, and complete what was cut short.
+
+    With `render` the files that show it are rendered as well.
+    """
     done = CatchUpCounts()
     with suppress(StoreError):  # the journal stays; the doctor names it
         await complete_import(workspace)
@@ -28,11 +33,9 @@ async def catch_up(workspace: Workspace, progress: Progress | None = None) -> Ca
         for bank in workspace.banks:
             await bank.records.remove_litter()
         await log_missing_moves(workspace, await load_moves(workspace))
-    changes = workspace.project.changes
-    if changes.count == changes.shown:  # else all of it is rendered once the writes pause
-        # the rendered files may still show what a forget erased that was cut short
-        for note in await render_if_stale(workspace):
-            _LOG.warning("%s", note)
+    # the rendered files may still show what a forget erased that was cut short
+    for note in await render_if_stale(workspace) if render else ():
+        _LOG.warning("%s", note)
     return done
 
 
