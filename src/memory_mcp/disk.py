@@ -72,6 +72,16 @@ def acquire_lock(path: Path, seconds_max: float) -> "FileLock":
     return lock
 
 
+@contextmanager
+def hold_lock(path: Path, seconds_max: float) -> Generator[None]:
+    """Hold a lock between processes within the block; raises as `acquire_lock` does."""
+    lock = acquire_lock(path, seconds_max)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class Disk:
     """Writes durably. Tests override `step`.
 

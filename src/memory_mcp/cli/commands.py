@@ -101,6 +101,7 @@ def _read_settings(args: Namespace) -> Settings:
 async def _run_in_workspace(
     settings: Settings, args: Namespace, handler: WorkspaceHandler
 ) -> Output | Skipped:
+    from memory_mcp.bootstrap import render_if_stale
     from memory_mcp.build import open_workspace
 
     args.project_dir = settings.project_dir
@@ -109,8 +110,6 @@ async def _run_in_workspace(
             print_line(f"memory-mcp: {lost}", to=sys.stderr)
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
-        from memory_mcp.bootstrap.views import render_if_stale
-
         await render_if_stale(built.workspace)  # a session may have ended before it did
         return outcome
 

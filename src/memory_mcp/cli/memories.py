@@ -28,7 +28,7 @@ _LINE_CHARS_MAX: Final = 100
 
 async def add(workspace: Workspace, args: Namespace) -> Output:
     """Remember one thing."""
-    from memory_mcp.memories.add import add_memory
+    from memory_mcp.memories import add_memory
 
     draft = Draft(
         content=read_text(args.content),
@@ -164,7 +164,7 @@ def _add_show_options(parser: ArgumentParser) -> None:
 
 async def update(workspace: Workspace, args: Namespace) -> Output:
     """Replace what a memory says."""
-    from memory_mcp.memories.update import update_memory
+    from memory_mcp.memories import update_memory
 
     outcome = await update_memory(
         workspace, args.memory_id, read_text(args.content), args.title, args.reason
@@ -181,7 +181,7 @@ def _add_update_options(parser: ArgumentParser) -> None:
 
 async def forget(workspace: Workspace, args: Namespace) -> Output:
     """Erase one memory for good, or hide it."""
-    from memory_mcp.memories.forget import forget_memory
+    from memory_mcp.memories import forget_memory
 
     erase = not args.hide
     outcome = await forget_memory(workspace, args.memory_id, args.reason, erase=erase)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.deadlines import waiting_for
-from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
+from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
 from memory_mcp.domain.fields import find_cycle
 from memory_mcp.domain.ids import MAIN, ROOT, BranchName
 from memory_mcp.domain.json_input import load_json
@@ -349,11 +349,8 @@ class LocalHeads:
         path = self._lock
         try:
             self._disk.folder(path.parent)
-            lock = acquire_lock(path, LOCK_SECONDS_MAX)
-            try:
+            with hold_lock(path, LOCK_SECONDS_MAX):
                 yield
-            finally:
-                lock.release()
         except LockHeldError as error:
             raise StoreUnavailableError(
                 f"{path} has been held for {LOCK_SECONDS_MAX:.0f} s by another "

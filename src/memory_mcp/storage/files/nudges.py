@@ -28,7 +28,7 @@ from memory_mcp.disk import (
     LITTER,
     Disk,
     LockHeldError,
-    acquire_lock,
+    hold_lock,
     list_visible_names,
     unavailable,
 )
@@ -180,11 +180,8 @@ def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]
     lock = folder / ".lock"
     try:
         disk.folder(folder)
-        held = acquire_lock(lock, seconds_max)
-        try:
+        with hold_lock(lock, seconds_max):
             yield
-        finally:
-            held.release()
     except LockHeldError as error:
         raise StoreUnavailableError(
             f"{lock} has been held for {seconds_max:g} s by another process. End "
