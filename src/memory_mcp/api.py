@@ -13,14 +13,14 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from typing import get_args
 
 from memory_mcp import bootstrap, branches, memories, search, sessions
 from memory_mcp.build import open_workspace
-from memory_mcp.config.settings import SETTINGS, parse_settings, read_settings
+from memory_mcp.config.load import load_settings
+from memory_mcp.config.settings import SETTINGS, parse_settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
@@ -82,8 +82,8 @@ class Memory:
         project = resolve_folder("folder", os.fspath(folder))
         if not project.is_dir():
             raise InvalidRequestError(f"{str(folder)!r} is no folder. Name one that exists.")
-        values = replace(read_settings(overrides=settings), project_dir=project)
-        async with open_workspace(values) as built:
+        loaded = load_settings(overrides=settings, project=project)
+        async with open_workspace(loaded.settings) as built:
             closed = asyncio.Event()
             rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, closed))
             try:

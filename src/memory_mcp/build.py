@@ -29,7 +29,6 @@ from memory_mcp.engine.workspace import (
 )
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import resolve_path
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.minilm import NO_EXTRA, MiniLm, is_extra_installed, read_manifest
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue
@@ -133,7 +132,7 @@ def build_workspace(
     workspace = Workspace(
         project=banks[0],
         user=banks[1],
-        strangers=_build_strangers(places, folder, owned, writer),
+        strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
         heads=heads,
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, writer),
@@ -237,7 +236,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
         places.machine_dir,
         ledger,
         projects,
-        records=resolve_path(str(places.memory_dir), str(places.project_dir)),
+        records=places.records,
         address=GitRemote(places.project_dir).address,
         name=places.remote,
         project=str(places.project_dir),
@@ -251,14 +250,19 @@ def _build_index(path: Path, disk: Disk) -> SqliteIndex:
 
 
 def _build_strangers(
-    places: ProjectFolders, folder: RecordFolder, owned: ProjectOwnership | None, disk: Disk
+    places: ProjectFolders,
+    folder: RecordFolder,
+    owned: ProjectOwnership | None,
+    settings: tuple[str, ...],
+    disk: Disk,
 ) -> Strangers | None:
     """What came with the repository, silent until the user trusts the project."""
     if owned is None:
         return None
     records = LocalRecords(folder, disk, owned, strangers=True)
     index = _build_index(places.machine_dir / STRANGERS_FILE, disk)
-    return Strangers(MemoryBank(records, SelfHealingIndex(index, records, obeys=False)), owned)
+    bank = MemoryBank(records, SelfHealingIndex(index, records, obeys=False))
+    return Strangers(bank, owned, settings)
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

@@ -61,9 +61,9 @@ def test_no_other_module_reads_the_environment() -> None:
         if reading.search(path.read_text("utf-8")) and path.name != "settings.py"
     ]
 
-    # one tells numpy to use one thread, one hands its environment to the server that it starts;
-    # a hook is done before `settings` could be imported, and reads some of the same variables
-    assert sorted(found) == ["build.py", "demo.py", "run.py"]
+    # one tells numpy to use one thread, one hands its environment to the server that it starts, one
+    # hands it to `settings` with the files; a hook is done before `settings` could be imported
+    assert sorted(found) == ["build.py", "demo.py", "load.py", "run.py"]
 
 
 @pytest.mark.parametrize("link", dict.fromkeys(re.findall(r"\]\(([^)#:]+)\)", README)))

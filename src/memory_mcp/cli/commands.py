@@ -17,7 +17,8 @@ from memory_mcp.cli.output import (
     silence_closed_pipe,
     use_utf8,
 )
-from memory_mcp.config.settings import Settings, read_settings
+from memory_mcp.config.load import load_settings
+from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -85,16 +86,12 @@ def run(args: Namespace) -> int:
 
 
 def _read_settings(args: Namespace) -> Settings:
-    settings = read_settings()
+    folder = resolve_folder("--project", args.project) if args.project else None
+    if folder and not folder.is_dir():
+        raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
+    settings = load_settings(project=folder).settings
     for warning in settings.warnings:
         print_line(f"memory-mcp: {warning}", to=sys.stderr)
-    if args.project:
-        folder = resolve_folder("--project", args.project)
-        if not folder.is_dir():
-            raise InvalidRequestError(
-                f"--project {args.project!r} is no folder. Name one that exists."
-            )
-        settings = replace(settings, project_dir=folder)
     return settings if args.branch is None else replace(settings, branch=args.branch)
 
 

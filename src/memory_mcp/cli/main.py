@@ -35,6 +35,7 @@ _COMMANDS: Final = (
     ("export", "transfer", "write what holds to a file or folder; all with --history"),
     ("trust", "maintenance", "let what came with this repository count, or no longer"),
     ("doctor", "maintenance", "check every invariant of files and index, mend or rebuild them"),
+    ("config", "config", "what is set, by whom, and what each setting is for"),
     ("models", "models", "the models for recall by meaning: list, add, remove"),
     ("cloud", "cloud", "the provider of memories: status, login, logout, sync"),
     ("install", "clients", "tell a client of it, in the client's own configuration"),
@@ -50,7 +51,7 @@ Those that only programs call say nothing of themselves, and are not listed.
 """
 
 _EPILOG: Final = (
-    "Settings are environment variables (MEMORY_PHASE, MEMORY_HOME, …): see the README."
+    "Settings are environment variables or stand in a file: `memory-mcp config` lists them."
 )
 
 

@@ -18,6 +18,7 @@ from memory_mcp.locations import (
     find_machine_folder,
     find_main_work_tree,
     find_work_tree,
+    resolve_path,
 )
 from memory_mcp.storage.files.host import read_remote_name
 
@@ -47,6 +48,11 @@ class ProjectFolders:
     user_memory_dir: Path
     settings: tuple[tuple[Path, str], ...] = ()
     lost: str = ""
+
+    @property
+    def records(self) -> str:
+        """The plain path of the folder of records, by which a project is trusted."""
+        return resolve_path(str(self.memory_dir), str(self.project_dir or ""))
 
 
 def find_project_folders(settings: Settings, start: Path | None = None) -> ProjectFolders:

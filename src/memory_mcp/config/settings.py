@@ -1,13 +1,13 @@
 """Every setting in one table. No other module reads the environment.
 
-A row names the variable, the field of `Settings` that it fills, its parser, and the fallback while
-its value is wrong. The defaults stand in `Settings` and the values in it; what each setting is for
-stands in the README, which is checked against the table.
+A row names the variable, the field of `Settings` that it fills, its parser, the fallback while its
+value is wrong, and the files that may set it. The environment goes before a project's file, and
+that before the user's. The defaults stand in `Settings` and the values in it.
 """
 
 import getpass
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 from itertools import pairwise
@@ -18,7 +18,8 @@ from platformdirs import user_data_path
 from pydantic import SecretStr
 
 from memory_mcp.config import values as v
-from memory_mcp.config.values import EnvironmentVariable, Parser
+from memory_mcp.config.values import GivenSetting, Parser
+from memory_mcp.config_files import name_key, name_setting
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
@@ -44,8 +45,10 @@ TOOLSETS: Final = ("branches", "session", "hooks")
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
 EmbedderName = Literal["auto", "none", "minilm", "openai", "ollama"]
-Variables = Mapping[str, EnvironmentVariable]
-"""The variables that are set, each by the name of its setting."""
+AllGiven = Mapping[str, GivenSetting]
+"""What is set, each by the name of its setting."""
+Whose = Literal["user", "project"]
+"""Whose file of settings it is."""
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _OLLAMA: Final = "http://127.0.0.1:11434"
@@ -86,6 +89,7 @@ class Settings:
 
     - `lost`: a wrong setting leaves open where the memory is, so it is only read.
     - `project_missing`: the project was named and is not there; no other takes its place.
+    - `untrusted`: keys of a settings file that came with a project which the user does not trust.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
     - `warnings`: what is wrong with single settings, what applies instead, and what to do.
     """
@@ -120,6 +124,7 @@ class Settings:
     episode_settings: EpisodeSettings = EpisodeSettings()
     nudge_queue: str = ""
     opening: ContextSettings = ContextSettings()
+    untrusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -142,6 +147,7 @@ _DEFAULT: Final = SettingFallback("Until then it counts as not set.")
 _OFF: Final = SettingFallback(
     "Until then memory is off, because it may be meant so.", {"enabled": False}
 )
+_IGNORED: Final = SettingFallback("Until then it sets nothing.")
 _META: Final = SettingFallback(
     "Until then nothing is written (meta), as it may be meant so.", {"meta": True}
 )
@@ -175,11 +181,21 @@ class Setting:
     leads_elsewhere: bool = False
 
 
-def _parse_meta(variable: EnvironmentVariable) -> bool:
+@frozen
+class ConfigFile:
+    """A file of settings. `error` says why it could not be read."""
+
+    path: str
+    whose: Whose
+    values: Mapping[str, str]
+    error: str = ""
+
+
+def _parse_meta(variable: GivenSetting) -> bool:
     return v.parse_choice("normal", "meta")(variable) == "meta"
 
 
-def _parse_cloud_key(variable: EnvironmentVariable) -> SecretStr | None:
+def _parse_cloud_key(variable: GivenSetting) -> SecretStr | None:
     return v.parse_key(variable.name, variable.value)
 
 
@@ -250,26 +266,54 @@ _TABLE: Final = (
 SETTINGS: Final[Mapping[str, Setting]] = {row.name: row for row in _TABLE}
 """Every setting by its name. Each `MEMORY_X` is also read from `ATOMIC_MEMORY_X`."""
 
+_NOT_IN_FILES: Final = (
+    "MEMORY_PHASE", "ATOMIC_PHASE", "MEMORY_BRANCH", "MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR",
+    "MEMORY_STATE_DIR", "MEMORY_DIR", "MEMORY_HOME", "CLAUDE_CODE_SESSION_ID",
+    "SUPERMEMORY_CONTAINER_TAG",
+)  # fmt: skip
+"""What belongs to one session or one project, and folders: files are looked for in them."""
+
+_IN_PROJECT_FILES: Final = (
+    "MEMORY_TOOLSETS", "MEMORY_RERANK_WEIGHTS", "MEMORY_BOOTSTRAP_TOKENS", "MEMORY_CONTEXT_",
+    "MEMORY_MERGE_", "MEMORY_SEMANTIC_MIN_IMPORTANCE", "EPISODIC_",
+)  # fmt: skip
+"""What others who work on a project may set (names, or how they begin).
+
+None of it moves, sends, reveals or erases anything, or takes a question from the user.
+"""
+
 _TOGETHER: Final = ("MEMORY_EMBEDDER", "MEMORY_LLM")
 """Prefixes of settings that are read together: a wrong one makes all of them wrong."""
 
 _PREFIXES: Final = ("MEMORY_", "ATOMIC_MEMORY_", "EPISODIC_", "SUPERMEMORY_")
 
 
+def may_stand_in(setting: str, whose: Whose) -> bool:
+    """Whether a file of that kind may set it."""
+    if whose == "project":
+        return setting.startswith(_IN_PROJECT_FILES)
+    return setting not in _NOT_IN_FILES
+
+
 def read_settings(
-    environment: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+    environment: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str] | None = None,
+    files: Sequence[ConfigFile] = (),
 ) -> Settings:
-    """The settings of this process. A wrong one falls back by itself, and leaves a warning."""
+    """The settings of this process. A wrong one falls back by itself, and leaves a warning.
+
+    `files` are the files of settings, the one that counts least first.
+    """
     environment = {**(os.environ if environment is None else environment), **(overrides or {})}
     warnings: list[str] = []
     fields: dict[str, Any] = {}
     skip: set[str] = set()
     while True:
-        variables = _select_variables(environment, skip)
+        given = select_given(environment, files, skip)
         try:
-            settings = _read_all(variables)
+            settings = _read_all(given)
         except SettingError as error:
-            wrong = _find_wrong(error, variables)
+            wrong = _find_wrong(error, given)
             fallback = SETTINGS[wrong[0]].fallback
             warnings.append(f"{error} {fallback.message}")
             fields |= fallback.fields or {}
@@ -278,17 +322,36 @@ def read_settings(
             skip.update(wrong)
         else:
             break
-    settings = replace(settings, **fields)
-    if settings.enabled or warnings:
-        for name, guess in _find_misspelt(environment):
-            hint = f"{name} is no setting. Did you mean {guess}?"
-            meant = guess.removeprefix("ATOMIC_")
-            if meant in SETTINGS and SETTINGS[meant].leads_elsewhere and meant not in variables:
-                settings = replace(settings, cloud_off=settings.cloud_off or name)
-                warnings.append(f"{hint} Correct or remove it and start again. {_LOCAL.message}")
-            else:
-                warnings.append(f"{hint} It is ignored.")
-    return replace(settings, warnings=tuple(warnings))
+    for file in files:
+        if file.error:
+            fallback = _OFF if file.whose == "user" else _IGNORED
+            warnings.append(f"{file.path} cannot be read: {file.error}. {fallback.message}")
+            fields |= fallback.fields or {}
+    settings = replace(settings, warnings=tuple(warnings), **fields)
+    if not settings.enabled and not warnings:
+        return settings
+    return _warn_of_strange_names(settings, given, environment, files)
+
+
+def _warn_of_strange_names(
+    settings: Settings,
+    given: AllGiven,
+    environment: Mapping[str, str],
+    files: Sequence[ConfigFile],
+) -> Settings:
+    """The settings with a warning for each name that does nothing where it stands."""
+    warnings = [*settings.warnings]
+    cloud_off = settings.cloud_off
+    for name, guess in (*_find_misspelt(environment), *_find_unknown_keys(files)):
+        hint = f"{name} is no setting." + (f" Did you mean {guess}?" if guess else "")
+        meant = guess.removeprefix("ATOMIC_") if guess.isupper() else name_setting(guess)
+        if meant in SETTINGS and SETTINGS[meant].leads_elsewhere and meant not in given:
+            cloud_off = cloud_off or name
+            warnings.append(f"{hint} Correct or remove it and start again. {_LOCAL.message}")
+        else:
+            warnings.append(f"{hint} It is ignored.")
+    warnings += _find_misplaced(files)
+    return replace(settings, cloud_off=cloud_off, warnings=tuple(warnings))
 
 
 def parse_settings(environment: Mapping[str, str]) -> Settings:
@@ -297,15 +360,16 @@ def parse_settings(environment: Mapping[str, str]) -> Settings:
     Raises:
         SettingError: a value is wrong; the message names the setting and the choices.
     """
-    return _read_all(_select_variables(environment))
+    return _read_all(select_given(environment))
 
 
-def _find_wrong(error: SettingError, variables: Variables) -> list[str]:
+def _find_wrong(error: SettingError, given: AllGiven) -> list[str]:
     """The settings that an error is about, the one it names first."""
-    named = [name for name, variable in variables.items() if error.name in (name, variable.name)]
+    named = [name for name, setting in given.items() if error.name in (name, setting.name)]
+    about = named[0] if named else error.name
     for prefix in _TOGETHER:
-        if error.name.removeprefix("ATOMIC_").startswith(prefix):
-            named += [name for name in variables if name.startswith(prefix)]
+        if about.startswith(prefix):
+            named += [name for name in given if name.startswith(prefix)]
     if not named:
         raise error
     return named
@@ -327,23 +391,58 @@ def _drop_prefix(name: str) -> str:
     return name.removeprefix("ATOMIC_").partition("_")[2]
 
 
-def _select_variables(environment: Mapping[str, str], skip: Collection[str] = ()) -> Variables:
-    """The variables that are set, without those to skip."""
-    variables: dict[str, EnvironmentVariable] = {}
+def _find_unknown_keys(files: Sequence[ConfigFile]) -> Iterator[tuple[str, str]]:
+    """Each key of a file that is no setting, and the one that may be meant, or ''."""
+    for file in files:
+        keys = [name_key(name) for name in SETTINGS if may_stand_in(name, file.whose)]
+        for key in file.values:
+            if name_setting(key) not in SETTINGS or key != key.lower():
+                guess = get_close_matches(key.lower(), keys, n=1, cutoff=_SIMILARITY_MIN)
+                yield _name_in_file(key, file), "".join(guess)
+
+
+def _find_misplaced(files: Sequence[ConfigFile]) -> Iterator[str]:
+    """A sentence for each setting that may not stand in the file in which it stands."""
+    for file in files:
+        for key in file.values:
+            name = name_setting(key)
+            if name not in SETTINGS or may_stand_in(name, file.whose) or key != key.lower():
+                continue
+            where = "in the environment"
+            if file.whose == "project" and may_stand_in(name, "user"):
+                where = "in your own file (`memory-mcp config` names it) or the environment"
+            yield f"{_name_in_file(key, file)} is ignored there. Set {name} {where}."
+
+
+def _name_in_file(key: str, file: ConfigFile) -> str:
+    return f"{v.escape_name(key)} in {file.path}"
+
+
+def select_given(
+    environment: Mapping[str, str], files: Sequence[ConfigFile] = (), skip: Collection[str] = ()
+) -> AllGiven:
+    """What is set, and where, without what is to be skipped."""
+    given: dict[str, GivenSetting] = {}
     project = ""
     if "CLAUDE_PROJECT_DIR" not in skip:
         project = environment.get("CLAUDE_PROJECT_DIR", "").strip()
     for setting in SETTINGS:
+        if setting in skip:
+            continue
+        for file in files:
+            key = name_key(setting)
+            value = file.values.get(key, "").strip()
+            if value and may_stand_in(setting, file.whose):
+                given[setting] = GivenSetting(_name_in_file(key, file), value)
         own = "" if setting == "CLAUDE_PROJECT_DIR" else project
         names = [setting, f"ATOMIC_{setting}"] if setting.startswith("MEMORY_") else [setting]
         for name in reversed(names):  # the setting's own name has the last word
-            value = environment.get(name, "").strip()
-            if value and setting not in skip:
-                variables[setting] = EnvironmentVariable(name, value, own)
-    return variables
+            if value := environment.get(name, "").strip():
+                given[setting] = GivenSetting(name, value, own)
+    return given
 
 
-def _read_all(variables: Variables) -> Settings:
+def _read_all(given: AllGiven) -> Settings:
     """The settings of these variables, with the default of every other one.
 
     Raises:
@@ -351,8 +450,8 @@ def _read_all(variables: Variables) -> Settings:
     """
     fields: dict[str, object] = {}
     for row in _TABLE:
-        if row.parse and row.name in variables and row.field not in fields:
-            fields[row.field] = row.parse(variables[row.name])
+        if row.parse and row.name in given and row.field not in fields:
+            fields[row.field] = row.parse(given[row.name])
             if fields == {"enabled": False}:
                 return Settings(enabled=False)
     own: dict[str, Any] = {"user": _find_login()}
@@ -363,24 +462,24 @@ def _read_all(variables: Variables) -> Settings:
             (groups.setdefault(group, {}) if group else own)[field] = value
     for group, changed in groups.items():
         own[group] = replace(getattr(Settings, group), **changed)
-    found = Settings(embedder=_read_embedder(variables), language=_read_language(variables), **own)
-    _require_order(found.merging, variables)
+    found = Settings(embedder=_read_embedder(given), language=_read_language(given), **own)
+    _require_order(found.merging, given)
     return found
 
 
-def _read_embedder(variables: Variables) -> EmbedderSettings:
+def _read_embedder(given: AllGiven) -> EmbedderSettings:
     """The embedder that was chosen."""
-    chosen = variables.get("MEMORY_EMBEDDER", EnvironmentVariable("MEMORY_EMBEDDER", "auto"))
+    chosen = given.get("MEMORY_EMBEDDER", GivenSetting("MEMORY_EMBEDDER", "auto"))
     name = cast("EmbedderName", v.parse_choice(*get_args(EmbedderName))(chosen))
-    model = _value(variables, "MEMORY_EMBEDDER_MODEL")
-    api_key = v.parse_key("MEMORY_EMBEDDER_API_KEY", _value(variables, "MEMORY_EMBEDDER_API_KEY"))
-    url = variables.get("MEMORY_EMBEDDER_URL")
+    model = _value(given, "MEMORY_EMBEDDER_MODEL")
+    api_key = v.parse_key("MEMORY_EMBEDDER_API_KEY", _value(given, "MEMORY_EMBEDDER_API_KEY"))
+    url = given.get("MEMORY_EMBEDDER_URL")
     match name:
         case "none":
             return EmbedderSettings(name)
         case "auto" | "minilm":
             for setting in ("URL", "MODEL", "API_KEY"):
-                if found := variables.get(f"MEMORY_EMBEDDER_{setting}"):
+                if found := given.get(f"MEMORY_EMBEDDER_{setting}"):
                     why = f"openai or ollama, because {found.name} is set (or none)"
                     raise SettingError("MEMORY_EMBEDDER", name, why)
             return EmbedderSettings(name)
@@ -397,14 +496,14 @@ def _read_embedder(variables: Variables) -> EmbedderSettings:
             return EmbedderSettings(name, where, model, api_key)
 
 
-def _read_language(variables: Variables) -> LanguageSettings | None:
+def _read_language(given: AllGiven) -> LanguageSettings | None:
     """The language model, if one was chosen. Only its name must be set."""
-    model = _value(variables, "MEMORY_LLM_MODEL")
-    api_key = v.parse_key("MEMORY_LLM_API_KEY", _value(variables, "MEMORY_LLM_API_KEY"))
-    url = variables.get("MEMORY_LLM_BASE_URL")
+    model = _value(given, "MEMORY_LLM_MODEL")
+    api_key = v.parse_key("MEMORY_LLM_API_KEY", _value(given, "MEMORY_LLM_API_KEY"))
+    url = given.get("MEMORY_LLM_BASE_URL")
     if not model:
         for setting in ("BASE_URL", "API_KEY"):
-            if found := variables.get(f"MEMORY_LLM_{setting}"):
+            if found := given.get(f"MEMORY_LLM_{setting}"):
                 what = f"the name of a chat model, because {found.name} is set"
                 raise SettingError("MEMORY_LLM_MODEL", "", what)
         return None
@@ -413,11 +512,11 @@ def _read_language(variables: Variables) -> LanguageSettings | None:
     return LanguageSettings(v.parse_endpoint(url, _OPENAI, private=api_key is None), model, api_key)
 
 
-def _value(variables: Variables, setting: str) -> str:
-    return variables[setting].value if setting in variables else ""
+def _value(given: AllGiven, setting: str) -> str:
+    return given[setting].value if setting in given else ""
 
 
-def _require_order(merging: MergePolicy, variables: Variables) -> None:
+def _require_order(merging: MergePolicy, given: AllGiven) -> None:
     """Refuse thresholds in the wrong order; the error names the one that was set."""
     levels = (
         ("FALLBACK_LOW", merging.fallback_low),
@@ -427,9 +526,9 @@ def _require_order(merging: MergePolicy, variables: Variables) -> None:
     for (low, least), (high, most) in pairwise(levels):
         if least > most:
             lower, upper = f"MEMORY_MERGE_{low}", f"MEMORY_MERGE_{high}"
-            if lower in variables:
-                raise variables[lower].error(f"at most {upper} ({most:g})")
-            raise variables[upper].error(f"at least {lower} ({least:g})")
+            if lower in given:
+                raise given[lower].error(f"at most {upper} ({most:g})")
+            raise given[upper].error(f"at least {lower} ({least:g})")
 
 
 def read_client_variables(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
@@ -454,7 +553,7 @@ def add_toolsets(settings: Settings, names: str) -> Settings:
     Raises:
         SettingError: a toolset that does not exist.
     """
-    more = v.parse_choices(*TOOLSETS)(EnvironmentVariable("--toolsets", names))
+    more = v.parse_choices(*TOOLSETS)(GivenSetting("--toolsets", names))
     return replace(settings, toolsets=tuple(dict.fromkeys((*settings.toolsets, *more))))
 
 

@@ -48,8 +48,11 @@ _WEIGHT_MAX: Final = 10
 
 
 @frozen
-class EnvironmentVariable:
-    """A variable that is set; errors name it. A relative folder is in `project`, if that is set."""
+class GivenSetting:
+    """The text of a setting, and where it stands, as errors name it.
+
+    A relative folder is in `project`, if that is set.
+    """
 
     name: str
     value: str
@@ -60,10 +63,10 @@ class EnvironmentVariable:
         return SettingError(self.name, self.value if shown else None, must)
 
 
-Parser = Callable[[EnvironmentVariable], object]
+Parser = Callable[[GivenSetting], object]
 
 
-def parse_text(variable: EnvironmentVariable) -> str:
+def parse_text(variable: GivenSetting) -> str:
     """Any name that can be stored."""
     return escape_name(variable.value)
 
@@ -73,10 +76,10 @@ def escape_name(value: str) -> str:
     return escape_unprintable(value.encode(errors="backslashreplace").decode(), NAME_CHARS_MAX - 1)
 
 
-def parse_choice(*choices: str) -> Callable[[EnvironmentVariable], str]:
+def parse_choice(*choices: str) -> Callable[[GivenSetting], str]:
     """One of these, in any case."""
 
-    def parse(variable: EnvironmentVariable) -> str:
+    def parse(variable: GivenSetting) -> str:
         for known in choices:
             if variable.value.casefold() == known.casefold():
                 return known
@@ -85,10 +88,10 @@ def parse_choice(*choices: str) -> Callable[[EnvironmentVariable], str]:
     return parse
 
 
-def parse_flag(words: str) -> Callable[[EnvironmentVariable], bool]:
+def parse_flag(words: str) -> Callable[[GivenSetting], bool]:
     """Yes or no. `words` are the two that an error suggests."""
 
-    def parse(variable: EnvironmentVariable) -> bool:
+    def parse(variable: GivenSetting) -> bool:
         match variable.value.casefold():
             case "1" | "true" | "yes" | "on":
                 return True
@@ -100,10 +103,10 @@ def parse_flag(words: str) -> Callable[[EnvironmentVariable], bool]:
     return parse
 
 
-def parse_number(least: float, most: float) -> Callable[[EnvironmentVariable], float]:
+def parse_number(least: float, most: float) -> Callable[[GivenSetting], float]:
     """A number between two others."""
 
-    def parse(variable: EnvironmentVariable) -> float:
+    def parse(variable: GivenSetting) -> float:
         found = _parse_float(variable.value)
         if not least <= found <= most:  # true of no nan either
             raise variable.error(f"a number from {least:g} to {most:g}")
@@ -112,10 +115,10 @@ def parse_number(least: float, most: float) -> Callable[[EnvironmentVariable], f
     return parse
 
 
-def parse_integer(least: int, most: int) -> Callable[[EnvironmentVariable], int]:
+def parse_integer(least: int, most: int) -> Callable[[GivenSetting], int]:
     """A whole number between two others."""
 
-    def parse(variable: EnvironmentVariable) -> int:
+    def parse(variable: GivenSetting) -> int:
         found = parse_number(least, most)(variable)
         if not _WHOLE.fullmatch(variable.value):  # as hooks read it
             raise variable.error(f"a whole number from {least} to {most}")
@@ -124,10 +127,10 @@ def parse_integer(least: int, most: int) -> Callable[[EnvironmentVariable], int]
     return parse
 
 
-def parse_seconds(most: float) -> Callable[[EnvironmentVariable], float]:
+def parse_seconds(most: float) -> Callable[[GivenSetting], float]:
     """A time to wait."""
 
-    def parse(variable: EnvironmentVariable) -> float:
+    def parse(variable: GivenSetting) -> float:
         found = _parse_float(variable.value)
         if not 0 < found <= most:  # true of no nan either
             raise variable.error(f"seconds, more than 0 and at most {most:g}")
@@ -143,16 +146,16 @@ def _parse_float(value: str) -> float:
         return math.nan
 
 
-def parse_names(variable: EnvironmentVariable) -> tuple[str, ...]:
+def parse_names(variable: GivenSetting) -> tuple[str, ...]:
     """Names with commas between them, each once."""
     parts = (part.strip() for part in variable.value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def parse_choices(*choices: str) -> Callable[[EnvironmentVariable], tuple[str, ...]]:
+def parse_choices(*choices: str) -> Callable[[GivenSetting], tuple[str, ...]]:
     """Some of these, with commas between them."""
 
-    def parse(variable: EnvironmentVariable) -> tuple[str, ...]:
+    def parse(variable: GivenSetting) -> tuple[str, ...]:
         found = parse_names(variable)
         for name in found:
             if name not in choices:
@@ -162,7 +165,7 @@ def parse_choices(*choices: str) -> Callable[[EnvironmentVariable], tuple[str, .
     return parse
 
 
-def parse_phase(variable: EnvironmentVariable) -> int:
+def parse_phase(variable: GivenSetting) -> int:
     """The number of a pipeline's phase."""
     found = _PHASE.fullmatch(variable.value)
     if found is None:
@@ -170,7 +173,7 @@ def parse_phase(variable: EnvironmentVariable) -> int:
     return int(found.group(1))
 
 
-def parse_branch(variable: EnvironmentVariable) -> str:
+def parse_branch(variable: GivenSetting) -> str:
     """The name of a branch."""
     try:
         return check_branch(variable.value)
@@ -194,14 +197,14 @@ def parse_key(name: str, value: str) -> SecretStr | None:
     return SecretStr(key)
 
 
-def parse_container(variable: EnvironmentVariable) -> str:
+def parse_container(variable: GivenSetting) -> str:
     """The name of a container (a namespace in v5)."""
     if not _CONTAINER.fullmatch(variable.value):
         raise variable.error("1 to 100 ASCII letters, digits, `_`, `-` and `:`")
     return variable.value
 
 
-def parse_origin(variable: EnvironmentVariable) -> str:
+def parse_origin(variable: GivenSetting) -> str:
     """An address without a path, to which a key may be sent."""
     what = "https://host or https://host:port, without user, path or query"
     url = _parse_address(variable, what)
@@ -210,7 +213,7 @@ def parse_origin(variable: EnvironmentVariable) -> str:
     return url
 
 
-def parse_queue(variable: EnvironmentVariable) -> str:
+def parse_queue(variable: GivenSetting) -> str:
     """The address of an Amazon SQS queue."""
     url = parse_endpoint(variable)
     if not urlsplit(url).path:
@@ -220,7 +223,7 @@ def parse_queue(variable: EnvironmentVariable) -> str:
 
 
 def parse_endpoint(
-    variable: EnvironmentVariable | None, default: str = "", *, private: bool = False
+    variable: GivenSetting | None, default: str = "", *, private: bool = False
 ) -> str:
     """An address with or without a path; `private` allows http in a private network."""
     if variable is None:
@@ -229,7 +232,7 @@ def parse_endpoint(
     return _parse_address(variable, what, private=private)
 
 
-def _parse_address(variable: EnvironmentVariable, what: str, *, private: bool = False) -> str:
+def _parse_address(variable: GivenSetting, what: str, *, private: bool = False) -> str:
     found = _ADDRESS.fullmatch(variable.value)
     if found is None or not 0 < int(found.group(3) or 443) < 1 << 16:
         raise variable.error(what, shown=False)  # it may hold a password, or be the key itself
@@ -248,7 +251,7 @@ def is_on_this_machine(base_url: str) -> bool:
     return is_loopback(urlsplit(base_url).hostname or "")
 
 
-def parse_folder(variable: EnvironmentVariable) -> Path:
+def parse_folder(variable: GivenSetting) -> Path:
     """A folder that may not exist yet.
 
     A relative one is in the client's project, because hooks run in other folders than the server.
@@ -259,7 +262,7 @@ def parse_folder(variable: EnvironmentVariable) -> Path:
     return resolve_folder(variable.name, value)
 
 
-def parse_own_folder(variable: EnvironmentVariable) -> Path:
+def parse_own_folder(variable: GivenSetting) -> Path:
     """A folder that is there, or can be made."""
     found = parse_folder(variable)
     if must := explain_unusable_folder(variable.value, str(found)):
@@ -267,7 +270,7 @@ def parse_own_folder(variable: EnvironmentVariable) -> Path:
     return found
 
 
-def parse_existing_folder(variable: EnvironmentVariable) -> Path:
+def parse_existing_folder(variable: GivenSetting) -> Path:
     """A folder that must exist: a misspelt one would begin an empty memory elsewhere."""
     found = parse_folder(variable)
     if not os.path.isdir(found):  # noqa: PTH112  # never raises
@@ -291,7 +294,7 @@ def resolve_folder(name: str, value: str) -> Path:
         ) from error
 
 
-def parse_weights(variable: EnvironmentVariable) -> RerankWeights:
+def parse_weights(variable: GivenSetting) -> RerankWeights:
     """The weights of ranking: names with figures; the rest keep their defaults."""
     defaults = RerankWeights()
     known = [each.name for each in fields(defaults)]

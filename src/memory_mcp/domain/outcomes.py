@@ -326,6 +326,7 @@ class TrustReport:
     - `titles`: the first of the `waiting` memories that came with the project.
     - `erases`: this machine's own memories that would be erased.
     - `cloud`: the address that other machines' memories would come from, if not trusted yet.
+    - `settings`: the keys of the project's settings file that would count.
     """
 
     trusted: bool
@@ -335,6 +336,7 @@ class TrustReport:
     before: str | None = None
     erases: tuple[str, ...] = ()
     cloud: str = ""
+    settings: tuple[str, ...] = ()
 
 
 @frozen

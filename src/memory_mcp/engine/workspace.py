@@ -308,14 +308,16 @@ class MemoryBank:
 
 @dataclass
 class Strangers:
-    """The records that came with the repository, before the user trusts the project.
+    """What came with the repository, before the user trusts the project.
 
-    `timeline` and `count` (of visible memories) are as of the last look. Too many of them are not
-    `searchable`; then all are counted.
+    `settings` are the keys of its settings file that would count. `timeline` and `count` (of
+    visible memories) are as of the last look. Too many of them are not `searchable`; then all are
+    counted.
     """
 
     bank: MemoryBank
     trust: ProjectTrust
+    settings: tuple[str, ...] = ()
     timeline: Timeline = field(default_factory=Timeline)
     count: int = 0
     searchable: bool = False

@@ -1,7 +1,8 @@
 """Find the project's memory for a hook, and whether the hook may write there.
 
 Gives the same answers as `config`, which takes longer to import than a hook may run. The server
-reports invalid values; here they count as absent.
+reports invalid values; here they count as absent. A project's file of settings sets nothing that a
+hook asks for, so only the user's is read.
 """
 
 import os
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from memory_mcp.config_files import ConfigFileError, find_user_file, name_key, read_config_file
 from memory_mcp.locations import (
     STATE_FOLDER,
     explain_unusable_folder,
@@ -22,6 +24,8 @@ INTERVAL_USUAL: Final = 10
 _INTERVAL_MAX: Final = 1_000
 _YES: Final = ("", "1", "true", "yes", "on")
 """Any other word counts as no, for a misspelt one may mean it."""
+_IN_FILE: Final = ("MEMORY_ENABLED", "MEMORY_MODE", "MEMORY_USER", "MEMORY_CHECKPOINT_INTERVAL")
+"""Of what a hook asks for, what the user's file may set."""
 _BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 
 
@@ -57,11 +61,14 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
     """The memory of the project that the session works on.
 
     Raises:
-        ValueError: a folder that is set does not exist, or cannot be made.
+        ValueError: a folder that is set does not exist, or cannot be made; or the user's file of
+            settings cannot be read.
     """
+    file = _read_user_file(environment)
 
     def get(name: str) -> str:
-        return (environment.get(name, "").strip()) or environment.get(f"ATOMIC_{name}", "").strip()
+        own = environment.get(name, "").strip() or environment.get(f"ATOMIC_{name}", "").strip()
+        return own or (file.get(name_key(name), "").strip() if name in _IN_FILE else "")
 
     enabled = get("MEMORY_ENABLED").casefold() in _YES
     home = get("MEMORY_HOME")
@@ -87,6 +94,15 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         project=project,
         client=_full_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
     )
+
+
+def _read_user_file(environment: Mapping[str, str]) -> Mapping[str, str]:
+    path = find_user_file(environment)
+    try:
+        return read_config_file(path)
+    except (ConfigFileError, OSError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"{path} cannot be read: {why}") from error
 
 
 def _find_work_tree(

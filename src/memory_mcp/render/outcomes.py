@@ -498,6 +498,9 @@ def render_trust_report(report: TrustReport) -> str:
     if report.erases:
         erases = f"They ERASE {len(report.erases)} of your own memories, files and all"
         lines += _render_titled(erases, report.erases[:_TITLES_MAX], len(report.erases))
+    if report.settings:
+        keys = ", ".join(report.settings)
+        lines.append(f"Its .claude/memory.toml will set: {keys}. Look at it first.")
     if report.cloud:
         lines.append(f"What other machines left in the cloud at {report.cloud} will come in.")
     return "\n".join([*lines, "Trust this project?"])

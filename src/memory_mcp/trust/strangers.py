@@ -34,6 +34,10 @@ _MANY: Final = (
     "This repository brought {} that this machine did not write here. They are too many to be "
     "searched before the user has run `memory-mcp trust`, and count for nothing until then."
 )
+_SETTINGS: Final = (
+    "This repository brought settings in .claude/memory.toml ({}), which count for nothing until "
+    "the user has looked at them and run `memory-mcp trust`."
+)
 _LINK: Final = (
     "{} is a link, which is not followed: what belongs there is neither read nor kept. The user "
     "moves it away, or names the folder that is meant by MEMORY_DIR or MEMORY_STATE_DIR."
@@ -93,6 +97,8 @@ async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
     if strangers is None:
         return ()
     notes = [_LINK.format(link) for link in strangers.trust.find_links()]
+    if strangers.settings:
+        notes.append(_SETTINGS.format(", ".join(strangers.settings)))
     if await find_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
@@ -141,6 +147,7 @@ async def report_trust(workspace: Workspace) -> TrustReport:
         None if trusted else trust.trusted_remote(),
         tuple(await _find_erased_titles(workspace, strangers)),
         cloud,
+        () if trusted else strangers.settings,
     )
 
 

@@ -1,0 +1,138 @@
+"""`memory-mcp config`: what is set, by whom, and what each setting is for.
+
+Of a key only that it is set is shown.
+"""
+
+from argparse import ArgumentParser, Namespace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.output import Fields, Output
+from memory_mcp.config.descriptions import SettingDescription, load_descriptions
+from memory_mcp.config.load import LoadedSettings, load_settings
+from memory_mcp.config.settings import SETTINGS, ConfigFile, Settings, may_stand_in
+from memory_mcp.config.values import GivenSetting
+from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
+from memory_mcp.errors import InvalidRequestError
+
+_HIDDEN: Final = "set, and not shown"
+
+
+def config(settings: Settings, args: Namespace) -> Output:
+    """Show what is set and by whom; with a name all about one setting; with --all every one."""
+    loaded = load_settings(project=settings.project_dir)
+    rows = {
+        name: _describe_setting(about, loaded.given.get(name))
+        for name, about in load_descriptions().items()
+    }
+    if args.name:
+        row = rows[_find_name(args.name)]
+        return Output({"success": True, **row}, _setting_text)
+    shown = [row for row in rows.values() if args.all or row["setBy"]]
+    fields = {
+        "success": True,
+        "files": _describe_files(loaded, settings),
+        "settings": shown,
+        "warnings": list(settings.warnings),
+        "others": len(rows) - len(shown),
+    }
+    return Output(fields, _settings_text)
+
+
+def _describe_setting(about: SettingDescription, given: GivenSetting | None) -> dict[str, Any]:
+    """A setting as fields: its value as it is written, who set it, and all about it."""
+    name = about.name
+    files = [whose for whose in ("project", "user") if may_stand_in(name, whose)]
+    value = given and (_HIDDEN if name.endswith("_API_KEY") else given.value)
+    return {
+        "name": name,
+        "value": value,
+        "setBy": given and given.name,
+        "default": about.default.replace("`", ""),
+        "what": about.what.replace("`", ""),
+        "key": name_key(name) if files else None,
+        "files": files,
+    }
+
+
+def _find_name(word: str) -> str:
+    """The setting of that name, or of that key in a file.
+
+    Raises:
+        InvalidRequestError: there is none; the message names the nearest.
+    """
+    for name in (word.upper(), name_setting(word.lower())):
+        if name in SETTINGS:
+            return name
+    near = get_close_matches(name_setting(word.lower()), SETTINGS, n=3, cutoff=0.5)
+    raise InvalidRequestError(
+        f"{word!r} is no setting. "
+        + (f"Nearest: {', '.join(near)}. " if near else "")
+        + "`memory-mcp config --all` lists them."
+    )
+
+
+def _describe_files(loaded: LoadedSettings, settings: Settings) -> list[dict[str, str]]:
+    """The user's file, and the project's, with what is the matter with each."""
+    files = [*loaded.files, *([loaded.untrusted] if loaded.untrusted else [])]
+    described = [
+        {"whose": file.whose, "path": file.path, "state": _describe_state(file, loaded)}
+        for file in files
+    ]
+    if settings.project_dir and len(files) == 1:
+        path = str(Path(settings.project_dir) / PROJECT_FILE)
+        described.append({"whose": "project", "path": path, "state": "there is none"})
+    return described
+
+
+def _describe_state(file: ConfigFile, loaded: LoadedSettings) -> str:
+    if file.error:
+        return f"cannot be read: {file.error}"
+    if file is loaded.untrusted:
+        return "not trusted: sets nothing until you look at it and run `memory-mcp trust`"
+    number = len(file.values)
+    if not number:
+        return "sets nothing" if Path(file.path).is_file() else "there is none"
+    return f"{number} key{'s' if number > 1 else ''}"
+
+
+def _settings_text(fields: Fields) -> str:
+    titles = {"user": "Your file", "project": "The project's file"}
+    lines = [f"{titles[f['whose']]}: {f['path']} ({f['state']})" for f in fields["files"]]
+    rows = [
+        (row["name"], str(row["value"] or row["default"]), row["setBy"] or "default")
+        for row in fields["settings"]
+    ]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
+    lines.append("")
+    for name, value, source in rows:
+        by = "the environment" if source in (name, f"ATOMIC_{name}") else source
+        by = by.partition(" in ")[2] or by
+        lines.append(f"{name:{widths[0]}}  {value:{min(widths[1], 40)}}  {by}".rstrip())
+    if others := fields["others"]:
+        first = f"{others} other settings have" if rows else "Every setting has"
+        lines.append(f"{first} the default: memory-mcp config --all")
+    return "\n".join(lines)
+
+
+def _setting_text(row: Fields) -> str:
+    """All about one setting."""
+    where = {"project": "the project's file", "user": "your file"}
+    files = " or ".join(where[whose] for whose in row["files"])
+    value = f"{row['value']!s}, set by {row['setBy']}" if row["setBy"] else "not set"
+    return "\n".join([
+        f"{row['name']}: {value}",
+        row["what"],
+        f"Default: {row['default']}",
+        f"In a file: {row['key']}, in {files}" if files else "It stands in the environment alone.",
+    ])  # fmt: skip
+
+
+def _add_config_options(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="", help="all about one setting")
+    parser.add_argument("--all", action="store_true", help="also what has its default")
+
+
+COMMANDS: Final = {"config": Subcommand(config, _add_config_options)}

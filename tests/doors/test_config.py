@@ -1,0 +1,269 @@
+"""Files of settings: who may set what, and how `memory-mcp config` shows it."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from command_line import Run, as_json, complaint
+from hooked import hook
+
+from memory_mcp.api import Memory
+from memory_mcp.config.descriptions import load_descriptions
+from memory_mcp.config.load import load_settings
+from memory_mcp.config.settings import SETTINGS, Settings, may_stand_in
+from memory_mcp.config_files import find_user_file, name_key, name_setting
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    """The user's file, not there yet."""
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home" / "config.toml"
+
+
+@pytest.fixture
+def theirs(project: Path) -> Path:
+    """The project's file, not there yet."""
+    (project / ".claude").mkdir()
+    return project / ".claude" / "memory.toml"
+
+
+def read(project: Path, **environment: str) -> Settings:
+    """The settings of a process in that project."""
+    home = {"MEMORY_HOME": os.environ["MEMORY_HOME"]}
+    return load_settings({**home, **environment}, project=project).settings
+
+
+def test_the_environment_goes_before_the_projects_file_and_that_before_the_users(
+    run: Run, project: Path, own_file: Path, theirs: Path
+) -> None:
+    """The nearer to the session, the more it counts."""
+    own_file.write_text("bootstrap_tokens = 700\ncontext_topn = 7\nmerge_topk = 7\n", "utf-8")
+    theirs.write_text("context_topn = 8\nmerge_topk = 8\n", "utf-8")
+    assert run("trust", "--yes")[0] == 0
+    settings = read(project, ATOMIC_MEMORY_MERGE_TOPK="9")
+
+    assert settings.warnings == ()
+    assert settings.opening.bootstrap_tokens == 700
+    assert settings.opening.topn == 8
+    assert settings.merging.topk == 9
+
+
+def test_a_value_may_be_text_number_flag_list_or_table(project: Path, own_file: Path) -> None:
+    """As one writes it in TOML; it means what the same text means in the environment."""
+    own_file.write_text(
+        "\ufefftoolsets = ['branches', 'session']\nmerge_fallback_enabled = false\n"
+        "rerank_weights = {recency = 2, pinned = 0.5}\nsupermemory_timeout = 2.5\n"
+        "episodic_max_per_day = 3\nuser = 'ada'\nmode = ''\n",
+        "utf-8",
+    )
+    settings = read(project)
+
+    assert settings.warnings == ()
+    assert settings.toolsets == ("branches", "session")
+    assert settings.merging.fallback_enabled is False
+    assert (settings.weights.recency, settings.weights.pinned) == (2, 0.5)
+    assert settings.remote_timeout == 2.5
+    assert settings.episode_settings.per_day == 3
+    assert (settings.user, settings.meta) == ("ada", False)
+
+
+def test_a_projects_file_counts_only_where_the_user_trusts_the_project(
+    run: Run, project: Path, theirs: Path
+) -> None:
+    """It came with the repository, from whoever wrote that."""
+    theirs.write_text("bootstrap_tokens = 800\nprovider = 'supermemory'\n", "utf-8")
+    assert read(project).opening.bootstrap_tokens == 500
+    noted = as_json(run, "status")["warnings"]
+    assert len(noted) == 1
+    assert noted[0].startswith("This repository brought settings in .claude/memory.toml (bootst")
+    asked = run("trust", "--json")[1]
+    assert "Its .claude/memory.toml will set: bootstrap_tokens." in asked
+
+    assert run("trust", "--yes")[0] == 0
+    assert read(project).opening.bootstrap_tokens == 800
+    assert run("trust", "--revoke")[0] == 0
+    assert read(project).opening.bootstrap_tokens == 500
+
+
+@pytest.mark.parametrize("name", [n for n in SETTINGS if not may_stand_in(n, "project")])
+def test_a_projects_file_moves_sends_and_reveals_nothing(
+    run: Run, project: Path, theirs: Path, name: str
+) -> None:
+    """Even in a trusted project: a pull brings a new one."""
+    usual = read(project)
+    theirs.write_text(f"{name_key(name)} = 'auto'\n", "utf-8")
+    assert run("trust", "--yes")[0] == 0
+    settings = read(project)
+
+    assert vars(settings) | {"warnings": ()} == vars(usual)
+    (warning,) = settings.warnings
+    assert f"is ignored there. Set {name} " in warning or "is no setting." in warning
+
+
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_what_is_no_setting_is_named_with_the_nearest(
+    run: Run, project: Path, own_file: Path, theirs: Path, whose: str
+) -> None:
+    """A misspelt key that does nothing would look as if it did."""
+    file = own_file if whose == "user" else theirs
+    file.write_text("merge_topc = 3\nweather = 'fine'\n[merge]\ntopk = 3\n", "utf-8")
+    assert run("trust", "--yes")[0] == 0
+
+    assert read(project).warnings == (
+        f"merge_topc in {file} is no setting. Did you mean merge_topk? It is ignored.",
+        f"weather in {file} is no setting. It is ignored.",
+        f"merge in {file} is no setting. It is ignored.",
+    )
+
+
+def test_a_misspelt_provider_sends_nothing(project: Path, own_file: Path) -> None:
+    """As in the environment: it may have been meant to keep all on this machine."""
+    own_file.write_text("provder = 'local'\n", "utf-8")
+    settings = read(project, SUPERMEMORY_API_KEY="sm_zebra")
+
+    assert settings.cloud_off == f"provder in {own_file}"
+    assert "Did you mean provider?" in settings.warnings[0]
+
+
+def test_a_wrong_value_names_its_file_and_costs_that_setting_alone(
+    project: Path, own_file: Path
+) -> None:
+    """The same choices as for a variable."""
+    own_file.write_text("merge_topk = 99\nmerge_mode = 2026-11-23\ncontext_topn = 6\n", "utf-8")
+    settings = read(project)
+
+    assert settings.opening.topn == 6
+    merge_topk, merge_mode = settings.warnings
+    assert merge_topk.startswith(f"merge_topk in {own_file} is '99'; it must be a number from 0 ")
+    assert f"in {own_file} is '2026-11-23'; it must be one of recreate, update." in merge_mode
+
+
+@pytest.mark.parametrize(
+    "text", [b"mode = ", b"\xff", b"a = 1\na = 2", b"[" * 5_000, b"x" * 70_000], ids=range(5)
+)
+def test_a_broken_file_of_the_user_keeps_memory_off(
+    run: Run, project: Path, own_file: Path, text: bytes
+) -> None:
+    """It may say so; in a project's file nothing of the kind can stand."""
+    own_file.write_bytes(text)
+    settings = read(project)
+
+    assert not settings.enabled
+    assert settings.warnings[0].startswith(f"{own_file} cannot be read: ")
+    assert settings.warnings[0].endswith("Until then memory is off, because it may be meant so.")
+    assert run("add", "x")[0] == 1
+    answer = hook("session-start", {"source": "startup"}, project)
+    assert f"{own_file} cannot be read: " in answer["systemMessage"]
+
+
+def test_a_broken_file_of_the_project_sets_nothing(run: Run, project: Path, theirs: Path) -> None:
+    """And nothing else comes to a stop for it."""
+    theirs.write_bytes(b"mode = ")
+    assert run("trust", "--yes")[0] == 0
+    settings = read(project)
+
+    assert settings.enabled
+    assert len(settings.warnings) == 1
+    assert settings.warnings[0].startswith(f"{theirs} cannot be read: it is no TOML in UTF-8: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there that tests do not have")
+def test_a_projects_file_is_no_link(run: Run, project: Path, theirs: Path, tmp_path: Path) -> None:
+    """It would read a file of the user's, and its errors would quote it."""
+    (tmp_path / "secret.toml").write_text("bootstrap_tokens = 800\n", "utf-8")
+    theirs.symlink_to(tmp_path / "secret.toml")
+    assert run("trust", "--yes")[0] == 0
+
+    assert read(project).opening.bootstrap_tokens == 500
+    assert "it is a link, which is not followed" in read(project).warnings[0]
+
+
+def test_hooks_obey_the_users_file(project: Path, own_file: Path) -> None:
+    """A hook and the server of one session see the same settings."""
+    own_file.write_text("enabled = false\n", "utf-8")
+    assert hook("session-start", {"source": "startup"}, project) == {}
+    own_file.write_text("checkpoint_interval = 1\n", "utf-8")
+    assert "consolidate" in str(hook("stop", {}, project))
+    own_file.write_text("checkpoint_interval = 0\n", "utf-8")
+    assert hook("stop", {}, project) == {}
+
+
+@pytest.mark.anyio
+async def test_the_python_api_obeys_them(project: Path, own_file: Path) -> None:
+    """A program is a client like any other."""
+    own_file.write_text("mode = 'meta'\n", "utf-8")  # noqa: ASYNC240  # before anything runs
+    async with Memory.open(project) as memory:
+        assert "meta" in str(vars(await memory.add_memory("Orders live in PostgreSQL.")))
+    async with Memory.open(project, {"MEMORY_MODE": "normal"}) as memory:
+        assert "meta" not in str(vars(await memory.add_memory("Orders live in PostgreSQL.")))
+
+
+def test_config_shows_what_is_set_and_by_whom(
+    run: Run, own_file: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no key."""
+    own_file.write_text("llm_model = 'qwen3'\nllm_api_key = 'sk-zebra'\n", "utf-8")
+    theirs.write_text("context_topn = 8\n", "utf-8")
+    monkeypatch.setenv("MEMORY_CONTEXT_TOPK", "30")
+    monkeypatch.delenv("MEMORY_HOME")
+    monkeypatch.setenv("ATOMIC_MEMORY_HOME", str(own_file.parent))
+    assert run("trust", "--yes")[0] == 0
+    status, out, error = run("config")
+    lines = [tuple(re.split(r" {2,}", line)) for line in out.splitlines()]
+
+    assert (status, error) == (0, "")
+    assert lines == [
+        (f"Your file: {own_file} (2 keys)",),
+        (f"The project's file: {theirs} (1 key)",),
+        ("",),
+        ("MEMORY_HOME", str(own_file.parent), "the environment"),
+        ("MEMORY_CONTEXT_TOPK", "30", "the environment"),
+        ("MEMORY_CONTEXT_TOPN", "8", str(theirs)),
+        ("MEMORY_LLM_MODEL", "qwen3", str(own_file)),
+        ("MEMORY_LLM_API_KEY", "set, and not shown", str(own_file)),
+        ("46 other settings have the default: memory-mcp config --all",),
+    ]
+    assert "zebra" not in str([run("config", "--all"), run("config", "--json")])
+
+
+def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:
+    """Named as a variable or as a key."""
+    own_file.write_text("merge_topk = 7\n", "utf-8")
+    expected = (
+        f"MEMORY_MERGE_TOPK: 7, set by merge_topk in {own_file}\n"
+        "How many of the most similar memories are compared with a new one, up to 10. 0: none.\n"
+        "Default: 5\n"
+        "In a file: merge_topk, in the project's file or your file\n"
+    )
+    assert run("config", "merge_topk")[1] == expected
+    assert run("config", "MEMORY_MERGE_TOPK")[1] == expected
+    assert as_json(run, "config", "merge_topk")["value"] == "7"
+    assert run("config", "home")[1].endswith("It stands in the environment alone.\n")
+    assert complaint(run, "config", "topkk").startswith("'topkk' is no setting. Nearest: ")
+
+
+def test_each_setting_is_described_and_has_a_key_of_its_own() -> None:
+    """`config` and the documentation list the same."""
+    assert set(load_descriptions()) == set(SETTINGS)
+    for name in SETTINGS:
+        if may_stand_in(name, "user"):
+            assert name_setting(name_key(name)) == name
+
+
+def test_the_users_file_is_where_its_system_keeps_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless MEMORY_HOME moves all that is the user's."""
+    monkeypatch.setattr("sys.platform", "linux")
+    assert find_user_file({"XDG_CONFIG_HOME": "/c"}).replace("\\", "/") == (
+        "/c/memory-mcp/config.toml"
+    )
+    monkeypatch.setattr("sys.platform", "win32")
+    assert find_user_file({"APPDATA": "/r"}).replace("\\", "/") == "/r/memory-mcp/config.toml"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert "Application Support/memory-mcp" in find_user_file({}).replace("\\", "/")
+    assert (
+        find_user_file({"MEMORY_HOME": "h", "CLAUDE_PROJECT_DIR": "/p"})
+        .replace("\\", "/")
+        .endswith("/p/h/config.toml")
+    )
