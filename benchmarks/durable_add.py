@@ -17,7 +17,7 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 
-__all__ = ["measure_adds"]
+__all__ = ["measure_adds", "write_bare"]
 
 _ADDS: Final = 200
 _UNCOMPARED: Final = MergePolicy(topk=0, fallback_enabled=False)
@@ -70,7 +70,7 @@ async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], lis
         path = owner.path(added.record.id)
         data = path.read_bytes()
         begin = time.perf_counter()
-        _bare(path.with_suffix(".bare"), data)
+        write_bare(path.with_suffix(".bare"), data)
         bare = time.perf_counter() - begin
         path.with_suffix(".bare").unlink()
         if number >= 10:  # the first ones open files and fill caches
@@ -86,7 +86,8 @@ async def _timed(call: Coroutine[Any, Any, AddOutcome]) -> tuple[float, AddOutco
     return (time.perf_counter() - begin) * 1e3, outcome
 
 
-def _bare(path: Path, data: bytes) -> None:
+def write_bare(path: Path, data: bytes) -> None:
+    """What a durable write costs without anything around it."""
     temporary = f"{path}.tmp"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     os.write(file, data)

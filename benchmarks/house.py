@@ -72,13 +72,18 @@ def lend_model(folder: Path, model_home: Path) -> None:
 
 
 @asynccontextmanager
-async def filled(folder: Path, size: int) -> AsyncGenerator[BuiltWorkspace]:
-    """The real workspace over a project of that many memories; filled if this is the first time."""
+async def filled(
+    folder: Path, size: int, *, chain: int = CHAIN, forks: int = 0
+) -> AsyncGenerator[BuiltWorkspace]:
+    """The real workspace over a project of that many memories; filled if this is the first time.
+
+    `chain` is the number of segments on the visible chain, `forks` that of further branches.
+    """
     done = folder / "filled"
     if not done.exists():
         _work_tree(folder / "project")
         async with open_workspace(settings_in(folder), disk=QuickDisk()) as built:
-            await _lay_timeline(built.workspace)
+            await _lay_timeline(built.workspace, chain, forks)
             await _fill(built, size)
         done.touch()
     async with open_workspace(settings_in(folder)) as built:
@@ -94,15 +99,18 @@ def _work_tree(project: Path) -> None:
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
 
 
-async def _lay_timeline(workspace: Workspace) -> None:
-    """A chain of 200 segments and, at every tenth checkpoint, a road that was given up."""
-    number = 0
-    while len((await load_head(workspace)).timeline.chain(MAIN)) < CHAIN:
+async def _lay_timeline(workspace: Workspace, chain: int, forks: int) -> None:
+    """A chain of segments; at every tenth checkpoint a road that was given up; and the forks."""
+    number = begun = 0
+    while (length := len((await load_head(workspace)).timeline.chain(MAIN))) < chain:
         number += 1
         sealed = await _sealed(workspace, f"Step {number} is done.", number // 20)
         if number % 10 == 0:
             await _sealed(workspace, "A wrong turn.", number // 20)
             await branches.backtrack(workspace, sealed, "continue")
+        while begun < forks * length // chain:
+            begun += 1
+            await branches.fork_branch(workspace, f"try-{begun}", "")
 
 
 async def _sealed(workspace: Workspace, summary: str, phase: int) -> str:
@@ -155,5 +163,5 @@ def _segment(
     chain: Sequence[SegmentId], left: Sequence[SegmentId], along: float, chance: random.Random
 ) -> SegmentId:
     """Where a memory written at that part of the time was written: mostly on the chain."""
-    line = left if chance.random() < _LEFT_SHARE else chain
+    line = left if left and chance.random() < _LEFT_SHARE else chain
     return line[int(along * len(line))]

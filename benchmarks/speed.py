@@ -16,6 +16,7 @@ from typing import Final
 from cold_start import measure_start
 from durable_add import measure_adds
 from footprint import measure_footprint
+from growth import measure_growth
 from hook_start import measure_hooks
 from many_writers import measure_writers
 from opening import measure_opening
@@ -25,7 +26,8 @@ from with_cloud import measure_cloud
 from with_model import measure_meaning
 
 _PARTS: Final = (
-    "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context", "add",
+    "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context",
+    "growth", "add",
 )  # fmt: skip
 """Adding comes last: it makes the projects larger that the others look at."""
 
@@ -87,6 +89,9 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 for table in await measure_opening(Path(own), [s for s in sizes if s <= 10_000]):
                     show(table)
+        case "growth":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                show(await measure_growth(Path(own), sizes))
         case "add":
             show(await measure_adds(folder, sizes))
         case "model":

@@ -175,3 +175,34 @@ def test_no_name_stands_for_two_things(clones: tuple[Clone, Clone]) -> None:
     assert len({line.move for line in timeline.lines.values()}) == len(lines)
     assert all(name == line.id for name, line in timeline.lines.items())
     assert all(name == found.id for name, found in timeline.checkpoints.items())
+
+
+def _found(timeline: Timeline) -> list[object]:
+    """Everything that a timeline is asked for; sets as they are, lists with their order."""
+    names = timeline.branches
+    return [
+        [(timeline.tips(b), timeline.chain(b), timeline.held(but=b)) for b in names],
+        [[c.id for c in (*timeline.valid(b), *timeline.pending(b))] for b in names],
+        [[c.id for c in timeline.invalidated(b)] for b in names],
+        [line.id for line in timeline.left_lines()],
+        [timeline.lineage(b, timeline.tips(b)[-1]) for b in names],
+        {c.id: timeline.holds(c.branch, c.seals) for c in timeline.decided()},
+    ]
+
+
+@given(two_clones())
+def test_what_a_timeline_hands_on_is_what_the_next_one_would_find(
+    clones: tuple[Clone, Clone],
+) -> None:
+    """A move need not look at a thousand branches that it does not concern."""
+    here, there = clones
+    timeline = Timeline()
+    for record in [*here.records, *there.records]:
+        timeline = apply_move(timeline, record)
+        fresh = Timeline(**dict(timeline))
+
+        assert _found(timeline) == _found(fresh)
+        for branch in fresh.branches:
+            assert fresh.holds(branch, fresh.segments.keys()) == (
+                fresh.chain(branch) >= fresh.segments.keys()
+            )

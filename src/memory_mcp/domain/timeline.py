@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal, NamedTuple
+from functools import cached_property
+from heapq import nlargest
+from itertools import pairwise
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field
 
 from memory_mcp.domain.fields import (
     BranchField,
@@ -86,6 +89,41 @@ class RestoreEffect(NamedTuple):
     chain: frozenset[SegmentId]
 
 
+@frozen
+class _Position:
+    """Where a branch stands: its tips, and what its chain is made of.
+
+    `on` are the segments begun on it that it did not abandon, oldest first; `off` is what grew from
+    those that it abandoned; `base` is what it was forked from, where no move tells.
+    """
+
+    tips: tuple[SegmentId, ...]
+    on: tuple[SegmentId, ...]
+    off: frozenset[SegmentId] = frozenset()
+    base: frozenset[SegmentId] = frozenset()
+
+    @cached_property
+    def own(self) -> frozenset[SegmentId]:
+        return frozenset(self.on)
+
+
+class _Cache:
+    """What was found out about one timeline, which never changes."""
+
+    def __init__(self) -> None:
+        self.complete: bool | None = None
+        self.opened: dict[BranchName, list[SegmentId]] | None = None
+        self.children: dict[SegmentId, list[SegmentId]] | None = None
+        self.in_effect: dict[BranchName, list[RecordId]] | None = None
+        self.held: dict[BranchName | None, frozenset[SegmentId]] = {}
+        self.decided: list[Checkpoint] | None = None
+        self.valid: dict[BranchName, list[Checkpoint]] = {}
+        self.positions: dict[BranchName, _Position] = {}
+        self.chains: dict[BranchName, frozenset[SegmentId]] = {}
+        self.lineages: dict[tuple[BranchName, SegmentId | None], Lineage] = {}
+        self.older: dict[tuple[SegmentId, BranchName], list[SegmentId]] = {}
+
+
 class Timeline(FrozenModel):
     """All segments of a project, and what became of them.
 
@@ -112,18 +150,49 @@ class Timeline(FrozenModel):
     )
     moves: Annotated[frozenset[RecordIdField], _MANY] = frozenset()
 
-    _positions: dict[BranchName, "_Position"] = PrivateAttr(
-        default_factory=dict[BranchName, "_Position"]
-    )
-    _older_cache: dict[tuple[SegmentId, BranchName], list[SegmentId]] = PrivateAttr(
-        default_factory=dict[tuple[SegmentId, BranchName], list[SegmentId]]
-    )
+    model_config = ConfigDict(ignored_types=(cached_property,))
+
+    @cached_property
+    def _cache(self) -> _Cache:  # a private attribute of pydantic would be four times as slow
+        return _Cache()
+
+    def change(self, concerns: Collection[BranchName] | None = None, **changes: Any) -> "Timeline":
+        """A new timeline with these changes.
+
+        If they are moves of the branches that they concern, other branches stand where they stood:
+        what was found out about these is kept.
+        """
+        after = Timeline(**{**dict(self), **changes})
+        if concerns is not None and self._complete:
+            after._inherit(self, concerns)
+        return after
+
+    def _inherit(self, before: "Timeline", concerns: Collection[BranchName]) -> None:
+        begun = [self.segments[s] for s in self.segments.keys() - before.segments.keys()]
+        untouched = self.segments.items() >= before.segments.items()
+        if not untouched or not self._knows_parents(begun):
+            return
+        opened = dict(before._opened)
+        for segment in begun:
+            opened[segment.branch] = sorted([*opened.get(segment.branch, ()), segment.id], key=_age)
+        cache, known = self._cache, before._cache
+        cache.complete, cache.opened = True, opened
+        cache.positions = {b: p for b, p in known.positions.items() if b not in concerns}
+        for segment in begun:
+            branch, parents = segment.branch, frozenset(segment.parents)
+            chain = known.chains.get(branch)
+            grew = opened[branch][:-1] == before._find_opened(branch)
+            same = self._find_abandoned(branch) == before._find_abandoned(branch)
+            if chain is not None and grew and same and parents <= chain:
+                was = before._position(branch)
+                tips = (*(tip for tip in was.tips if tip not in parents), segment.id)
+                cache.positions[branch] = _Position(tips, (*was.on, segment.id), was.off)
+                cache.chains[branch] = chain | {segment.id}
 
     @property
     def branches(self) -> tuple[BranchName, ...]:
         """Every branch, `main` first."""
-        names = {segment.branch for segment in self.segments.values()} - {MAIN}
-        return (MAIN, *sorted(names))
+        return (MAIN, *sorted(self._opened.keys() - {MAIN}))
 
     def tips(self, branch: BranchName) -> tuple[SegmentId, ...]:
         """Where the branch stands, newest last: one segment, or several after a union."""
@@ -131,23 +200,50 @@ class Timeline(FrozenModel):
 
     def chain(self, branch: BranchName) -> frozenset[SegmentId]:
         """The segments on the branch."""
-        return self._position(branch).chain
+        cache = self._cache.chains
+        if branch not in cache:
+            cache[branch] = self._find_chain(self._position(branch))
+        return cache[branch]
+
+    def holds(self, branch: BranchName, segments: Iterable[SegmentId]) -> bool:
+        """Whether all these segments are on the branch; quicker than to ask for its chain."""
+        on = self._position(branch).own
+        return all(segment in on or segment in self.chain(branch) for segment in segments)
+
+    def held(self, *, but: BranchName | None = None) -> frozenset[SegmentId]:
+        """The segments that are on any branch, or on any but this one."""
+        if but not in self._cache.held:
+            branches = [branch for branch in self.branches if branch != but]
+            if self._complete:  # one closure instead of one for each branch
+                on = (self._position(branch).on for branch in branches)
+                held = self.ancestors(segment for each in on for segment in each)
+            else:
+                held = _union(self.chain(branch) for branch in branches)
+            self._cache.held[but] = held
+        return self._cache.held[but]
 
     def ancestors(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything before them."""
-        return _closure(starts, self._predecessors)
+        starts, segments = list(starts), self.segments
+        if not self._complete or any(s not in segments and s != ROOT for s in starts):
+            return _closure(starts, self._predecessors)
+        return _closure(starts, lambda s: segments[s].parents if s != ROOT else ())
 
     def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything that grew from them."""
-        children: dict[SegmentId, list[SegmentId]] = {}
-        for segment in self.segments.values():
-            for parent in segment.parents:
-                children.setdefault(parent, []).append(segment.id)
+        if self._cache.children is None:
+            self._cache.children = {}
+            for segment in self.segments.values():
+                for parent in segment.parents:
+                    self._cache.children.setdefault(parent, []).append(segment.id)
+        children = self._cache.children
         return _closure(starts, lambda segment: children.get(segment, ()))
 
     def decided(self) -> list[Checkpoint]:
         """The approved checkpoints of every branch, oldest first."""
-        return self._checkpoints("approved", "auto")
+        if self._cache.decided is None:
+            self._cache.decided = self._checkpoints("approved", "auto")
+        return self._cache.decided
 
     def pending(self, branch: BranchName) -> list[Checkpoint]:
         """The checkpoints on the branch that nobody has decided yet, oldest first."""
@@ -156,20 +252,27 @@ class Timeline(FrozenModel):
 
     def valid(self, branch: BranchName) -> list[Checkpoint]:
         """The approved checkpoints on the branch, oldest first."""
-        chain = self.chain(branch)
-        return [c for c in self.decided() if self._known(c.seals) <= chain]
+        if branch not in self._cache.valid:
+            chain = self.chain(branch)
+            self._cache.valid[branch] = [c for c in self.decided() if self._known(c.seals) <= chain]
+        return self._cache.valid[branch]
 
     def invalidated(
         self, branch: BranchName, holding: Iterable[SegmentId] = ()
     ) -> list[Checkpoint]:
         """The approved checkpoints on lines that the branch left and can restore, oldest first."""
         chain = self.chain(branch)
-        lines = [self.ancestors(li.tips) for li in self.left_lines(holding) if li.branch == branch]
-        return [
+        tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
+        left = self.ancestors(tip for line in tips for tip in line)
+        gone = [
             c
             for c in self.decided()
-            if not self._known(c.seals) <= chain and any(line.issuperset(c.seals) for line in lines)
+            if not self._known(c.seals) <= chain and left.issuperset(c.seals)
         ]
+        lines = (
+            [self.ancestors(line) for line in tips] if any(len(c.seals) > 1 for c in gone) else []
+        )
+        return [c for c in gone if len(c.seals) == 1 or any(li.issuperset(c.seals) for li in lines)]
 
     def left_lines(self, holding: Iterable[SegmentId] = ()) -> list[Line]:
         """The lines that can be restored: not forgotten and on no branch, oldest first.
@@ -178,13 +281,14 @@ class Timeline(FrozenModel):
         restore make lines of their own: another clone wrote there, unaware that the line was left
         or forgotten, or another git branch has the file of the move that left them.
         """
-        held = _union(self.chain(branch) for branch in self.branches)
+        held = self.held()
         left = [
             line
             for line in self.lines.values()
             if not held.issuperset(line.tips) and not self.forgotten.intersection(line.tips)
         ]
-        adrift = frozenset(holding) - held - _union(self.ancestors(line.tips) for line in left)
+        adrift = frozenset(holding) - held
+        adrift -= self.ancestors(tip for line in left for tip in line.tips)
         for line in left if adrift else ():
             adrift -= self.find_restore_effect(line.branch, line).chain
         left += self._make_adrift_lines(adrift)
@@ -211,15 +315,24 @@ class Timeline(FrozenModel):
     ) -> frozenset[SegmentId]:
         """The chain of the branch after a move."""
         position = self._find_position(branch, self._find_abandoned(branch, undoes) | gives_up)
-        return self.ancestors(parents).union(position.chain if position else ())
+        before = self._find_chain(position) if position else ()
+        return self.ancestors(parents).union(before)
 
     def lineage(self, branch: BranchName, segment: SegmentId | None = None) -> Lineage:
         """What a record on the branch says of its place, so that it needs no other file.
 
         Abandoned and undone moves and the base are cut to the newest if there are too many.
         """
+        if (branch, segment) not in self._cache.lineages:
+            self._cache.lineages[branch, segment] = self._find_lineage(branch, segment)
+        return self._cache.lineages[branch, segment]
+
+    def _find_lineage(self, branch: BranchName, segment: SegmentId | None) -> Lineage:
         known = self.segments.get(segment) if segment else None
-        base = sorted(self.chain(branch).difference(self._find_opened(branch)), key=_age)
+        base: list[SegmentId] = []
+        if branch != MAIN:
+            forked_from = self.chain(branch).difference(self._find_opened(branch))
+            base = sorted(nlargest(LINEAGE_SEGMENTS_MAX, forked_from, key=_age), key=_age)
         given_up: dict[RecordId, tuple[SegmentId, ...]] = {}
         room = LINEAGE_SEGMENTS_MAX
         for move, gone in sorted(self._moves_in_effect(branch), reverse=True):
@@ -236,7 +349,7 @@ class Timeline(FrozenModel):
             parents=known.parents if known else (),
             given_up=given_up,
             undone=tuple(sorted(undone)[-LINEAGE_SEGMENTS_MAX:]),
-            base=tuple(base[-LINEAGE_SEGMENTS_MAX:]) if branch != MAIN else (),
+            base=tuple(base),
         )
 
     def _checkpoints(self, *approvals: Approval) -> list[Checkpoint]:
@@ -247,44 +360,75 @@ class Timeline(FrozenModel):
         self, branch: BranchName, undoes: Collection[RecordId] = ()
     ) -> Iterator[tuple[RecordId, AbandonedSegments]]:
         """The moves that abandoned segments of the branch and were not undone."""
-        for move, gone in self.given_up.items():
-            if gone.branch == branch and move not in self.undone and move not in undoes:
-                yield move, gone
+        if self._cache.in_effect is None:
+            in_effect: dict[BranchName, list[RecordId]] = {}
+            for move, gone in self.given_up.items():
+                if move not in self.undone:
+                    in_effect.setdefault(gone.branch, []).append(move)
+            self._cache.in_effect = in_effect
+        for move in self._cache.in_effect.get(branch, ()):
+            if move not in undoes:
+                yield move, self.given_up[move]
 
     def _find_abandoned(
         self, branch: BranchName, undoes: Iterable[RecordId] = ()
     ) -> frozenset[SegmentId]:
-        moves = self._moves_in_effect(branch, frozenset(undoes))
-        return _union(gone.segments for _, gone in moves)
+        return _union(gone.segments for _, gone in self._moves_in_effect(branch, frozenset(undoes)))
 
     def _known(self, segments: Iterable[SegmentId]) -> set[SegmentId]:
-        return {s for s in segments if s in self.segments or s == ROOT}
+        known = self.segments
+        return {s for s in segments if s in known or s == ROOT}
 
     def _find_opened(self, branch: BranchName) -> list[SegmentId]:
         """The segments begun on the branch, oldest first."""
-        opened = sorted(s.id for s in self.segments.values() if s.branch == branch)
-        return [ROOT, *opened] if branch == MAIN else opened
+        return self._opened.get(branch, [])
 
-    def _position(self, branch: BranchName) -> "_Position":
-        if branch not in self._positions:
-            position = self._find_position(branch, self._find_abandoned(branch))
-            if position is None:  # in a union each clone abandoned what the other stands on
-                opened = [s for s in self._find_opened(branch) if s not in self.forgotten]
-                position = _Position(tuple(opened[-1:]), self.ancestors(opened[-1:]))
-            self._positions[branch] = position
-        return self._positions[branch]
+    @property
+    def _complete(self) -> bool:
+        """Whether every parent is known: then a branch stands on nothing that it abandoned."""
+        if self._cache.complete is None:
+            self._cache.complete = not self.bases and self._knows_parents(self.segments.values())
+        return self._cache.complete
+
+    def _knows_parents(self, segments: Iterable[Segment]) -> bool:
+        known = self.segments
+        return all(p in known or p == ROOT for segment in segments for p in segment.parents)
+
+    @property
+    def _opened(self) -> dict[BranchName, list[SegmentId]]:
+        """The segments begun on each branch, oldest first."""
+        if self._cache.opened is None:
+            opened: dict[BranchName, list[SegmentId]] = {MAIN: [ROOT]}
+            for segment in sorted(self.segments):
+                opened.setdefault(self.segments[segment].branch, []).append(segment)
+            self._cache.opened = opened
+        return self._cache.opened
+
+    def _position(self, branch: BranchName) -> _Position:
+        cache = self._cache.positions
+        position = cache.get(branch) or self._find_position(branch, self._find_abandoned(branch))
+        if position is None:  # in a union each clone abandoned what the other stands on
+            opened = [s for s in self._find_opened(branch) if s not in self.forgotten]
+            position = _Position(tuple(opened[-1:]), tuple(opened[-1:]))
+        cache[branch] = position
+        return position
 
     def _find_position(
         self, branch: BranchName, abandoned: frozenset[SegmentId]
-    ) -> "_Position | None":
-        off = self.descendants(abandoned)
-        on = [segment for segment in self._find_opened(branch) if segment not in off]
+    ) -> _Position | None:
+        base = self.bases.get(branch, frozenset[SegmentId]())
+        off = self.descendants(abandoned) if abandoned else abandoned
+        on = tuple(segment for segment in self._find_opened(branch) if segment not in off)
         if not on:
             return None
+        segments = self.segments
+        if all(one in segments[following].parents for one, following in pairwise(on)):
+            return _Position(on[-1:], on, off, base)
         before = self.ancestors(_union(frozenset(self._predecessors(s)) for s in on))
-        tips = tuple(segment for segment in on if segment not in before)
-        base = self.bases.get(branch, frozenset[SegmentId]())
-        return _Position(tips, before.union(tips, base) - off)
+        return _Position(tuple(segment for segment in on if segment not in before), on, off, base)
+
+    def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
+        return self.ancestors(position.on).union(position.base) - position.off
 
     def _make_adrift_lines(self, segments: frozenset[SegmentId]) -> list[Line]:
         """A line for each of the newest of these segments."""
@@ -322,27 +466,19 @@ class Timeline(FrozenModel):
         return self._find_older(segment, next(branches, MAIN))
 
     def _find_older(self, segment: SegmentId, branch: BranchName) -> list[SegmentId]:
-        if (segment, branch) not in self._older_cache:
+        if (segment, branch) not in self._cache.older:
             abandoned_by = self._find_abandoning(segment, branch)
             older = [
                 s
                 for s in self._find_opened(branch)
                 if _age(s) < _age(segment) and self._find_abandoning(s, branch) <= abandoned_by
             ]
-            self._older_cache[segment, branch] = [*older, *self.bases.get(branch, ())]
-        return self._older_cache[segment, branch]
+            self._cache.older[segment, branch] = [*older, *self.bases.get(branch, ())]
+        return self._cache.older[segment, branch]
 
     def _find_abandoning(self, segment: SegmentId, branch: BranchName) -> set[RecordId]:
         """The moves in effect that took the segment off the branch."""
         return {move for move, gone in self._moves_in_effect(branch) if segment in gone.segments}
-
-
-@frozen
-class _Position:
-    """The tips of a branch, and all its segments."""
-
-    tips: tuple[SegmentId, ...]
-    chain: frozenset[SegmentId]
 
 
 def _age(segment: SegmentId) -> tuple[bool, SegmentId]:

@@ -266,5 +266,7 @@ async def _build_head(workspace: Workspace, revision: int) -> Head:
 
 def _next_time(head: Head, now: datetime) -> datetime:
     """A time after every move: moves are ordered by time, even if the clock was set back."""
-    moves = [parse_id_time(id_) + timedelta(milliseconds=1) for id_ in head.timeline.moves]
-    return max([now, *moves])
+    if not head.timeline.moves:
+        return now
+    newest = max(head.timeline.moves)  # ids begin with their time
+    return max(now, parse_id_time(newest) + timedelta(milliseconds=1))

@@ -4,7 +4,6 @@ A move is a set of additions, so two clones that exchange their records arrive a
 """
 
 from collections.abc import Container, Iterable
-from typing import Any
 
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Move, Record
@@ -19,32 +18,52 @@ def fold_moves(records: Iterable[Record], onto: Timeline | None = None) -> Timel
     timeline = apply_lineages(records, onto or Timeline())
     moves = (r for r in records if r.move is not None and r.id not in timeline.moves)
     # a clock may have been set back between a checkpoint and its decision, or on another machine
-    for record in sorted(moves, key=lambda r: (r.move is not None and bool(r.move.decides), r.id)):
-        timeline = apply_move(timeline, record)
-    return timeline
+    ordered = sorted(moves, key=lambda r: (r.move is not None and bool(r.move.decides), r.id))
+    return _apply_moves(timeline, ordered)
 
 
 def apply_move(timeline: Timeline, record: Record) -> Timeline:
     """The timeline after one more move. A record that is no move changes nothing."""
-    move = record.move
-    if move is None or record.id in timeline.moves:
+    return _apply_moves(timeline, [record])
+
+
+def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
+    segments, left, forgotten = dict(timeline.segments), set(timeline.left), set(timeline.forgotten)
+    checkpoints, lines = dict(timeline.checkpoints), dict(timeline.lines)
+    given_up, undone = dict(timeline.given_up), set(timeline.undone)
+    moves = set(timeline.moves)
+    concerns: set[BranchName] = set()
+    for record in records:
+        move = record.move
+        if move is None or record.id in moves:
+            continue
+        moves.add(record.id)
+        concerns |= {move.branch, *move.opens}
+        concerns.update(given_up[other].branch for other in move.undoes if other in given_up)
+        for branch, opened in move.opens.items():
+            segments[opened] = Segment(
+                id=opened, parents=move.parents, branch=branch, move=record.id
+            )
+        left.update(move.leaves)
+        forgotten.update(move.forgets)
+        undone.update(move.undoes)
+        _apply_checkpoint(checkpoints, record, move)
+        _apply_line(lines, record, move)
+        _abandon(given_up, record.id, move.branch, move.gives_up)
+        if forgotten:
+            checkpoints = {i: c for i, c in checkpoints.items() if forgotten.isdisjoint(c.seals)}
+    if len(moves) == len(timeline.moves):
         return timeline
-    opened = {
-        segment: Segment(id=segment, parents=move.parents, branch=branch, move=record.id)
-        for branch, segment in move.opens.items()
-    }
-    forgotten = timeline.forgotten | frozenset(move.forgets)
-    checkpoints = _apply_checkpoint(timeline.checkpoints, record, move)
-    return _replace(
-        timeline,
-        segments=timeline.segments | opened,
-        left=timeline.left | frozenset(move.leaves),
+    return timeline.change(
+        concerns,
+        segments=segments,
+        left=left,
         forgotten=forgotten,
-        checkpoints={i: c for i, c in checkpoints.items() if not forgotten.intersection(c.seals)},
-        lines=_apply_line(timeline.lines, record, move),
-        given_up=_abandon(timeline.given_up, record.id, move.branch, move.gives_up),
-        undone=timeline.undone | frozenset(move.undoes),
-        moves=timeline.moves | {record.id},
+        checkpoints=checkpoints,
+        lines=lines,
+        given_up=given_up,
+        undone=undone,
+        moves=moves,
     )
 
 
@@ -54,7 +73,7 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
     The moves themselves add the same once they are here: in any order and as often as may be, this
     is a union of sets.
     """
-    segments, given_up, bases = dict(onto.segments), onto.given_up, dict(onto.bases)
+    segments, given_up, bases = dict(onto.segments), dict(onto.given_up), dict(onto.bases)
     undone: set[RecordId] = set(onto.undone)
     for record in records:
         lineage, branch = record.lineage, record.branch
@@ -66,26 +85,25 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
                 Segment(id=opened, parents=lineage.parents, branch=branch, move=lineage.move),
             )
         for move, gone in lineage.given_up.items():
-            given_up = _abandon(given_up, move, branch, gone)
+            _abandon(given_up, move, branch, gone)
         undone.update(lineage.undone)
         if lineage.base:
             bases[branch] = bases.get(branch, frozenset[SegmentId]()) | frozenset(lineage.base)
     known = (onto.segments, onto.given_up, onto.undone, onto.bases)
     if known == (segments, given_up, undone, bases):
         return onto
-    return _replace(onto, segments=segments, given_up=given_up, undone=undone, bases=bases)
+    return onto.change(segments=segments, given_up=given_up, undone=undone, bases=bases)
 
 
 def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     """The timeline with the segments, bases and abandoned segments of another one."""
-    given_up = timeline.given_up
+    given_up = dict(timeline.given_up)
     for move, gone in other.given_up.items():
-        given_up = _abandon(given_up, move, gone.branch, gone.segments)
+        _abandon(given_up, move, gone.branch, gone.segments)
     bases = {**timeline.bases}
     for branch, base in other.bases.items():
         bases[branch] = bases.get(branch, frozenset[SegmentId]()) | base
-    return _replace(
-        timeline,
+    return timeline.change(
         segments=other.segments | timeline.segments,
         given_up=given_up,
         undone=timeline.undone | other.undone,
@@ -93,28 +111,21 @@ def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     )
 
 
-def _replace(timeline: Timeline, **changes: Any) -> Timeline:
-    """A new timeline, because a copy would keep what the old one has cached."""
-    return Timeline(**{**dict(timeline), **changes})
-
-
 def _abandon(
     known: _Abandoned, move: RecordId, branch: BranchName, segments: Iterable[SegmentId]
-) -> _Abandoned:
+) -> None:
     before = known[move].segments if move in known else frozenset[SegmentId]()
-    if before.issuperset(segments):
-        return known
-    return {**known, move: AbandonedSegments(branch=branch, segments=before.union(segments))}
+    if not before.issuperset(segments):
+        known[move] = AbandonedSegments(branch=branch, segments=before.union(segments))
 
 
-def _apply_checkpoint(
-    known: dict[CheckpointId, Checkpoint], record: Record, move: Move
-) -> dict[CheckpointId, Checkpoint]:
+def _apply_checkpoint(known: dict[CheckpointId, Checkpoint], record: Record, move: Move) -> None:
     if move.checkpoint is None or move.approval is None:
-        return known
+        return
     if move.act == "checkpoint":
-        sealed = Checkpoint(
-            id=CheckpointId(_make_unique(move.checkpoint, known, record)),
+        name = CheckpointId(_make_unique(move.checkpoint, known, record))
+        known[name] = Checkpoint(
+            id=name,
             phase=move.phase,
             summary=record.content,
             approval=move.approval,
@@ -123,25 +134,19 @@ def _apply_checkpoint(
             move=record.id,
             at=record.created_at,
         )
-        return {**known, sealed.id: sealed}
-    pending = next((c for c in known.values() if c.move == move.decides), None)
-    if move.act == "decide" and pending is not None and pending.approval == "pending":
-        decision = {"approval": move.approval, "summary": record.content}
-        return {**known, pending.id: pending.model_copy(update=decision)}
-    return known
+    elif move.act == "decide":
+        pending = next((c for c in known.values() if c.move == move.decides), None)
+        if pending is not None and pending.approval == "pending":
+            decision = {"approval": move.approval, "summary": record.content}
+            known[pending.id] = pending.model_copy(update=decision)
 
 
-def _apply_line(known: dict[LineId, Line], record: Record, move: Move) -> dict[LineId, Line]:
-    if move.line is None:
-        return known
-    line = Line(
-        id=LineId(_make_unique(move.line, known, record)),
-        tips=move.leaves,
-        branch=move.branch,
-        move=record.id,
-        at=record.created_at,
-    )
-    return {**known, line.id: line}
+def _apply_line(known: dict[LineId, Line], record: Record, move: Move) -> None:
+    if move.line is not None:
+        name = LineId(_make_unique(move.line, known, record))
+        known[name] = Line(
+            id=name, tips=move.leaves, branch=move.branch, move=record.id, at=record.created_at
+        )
 
 
 def _make_unique(name: str, taken: Container[str], record: Record) -> str:

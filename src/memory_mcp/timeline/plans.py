@@ -167,9 +167,8 @@ def find_forgotten_segments(
     They are what the move hides and every left line that grew from it, except what another branch
     holds or could restore: forgetting on one branch must not take from another.
     """
-    others = [timeline.chain(b) for b in timeline.branches if b != branch]
-    others += [timeline.ancestors(li.tips) for li in timeline.left_lines() if li.branch != branch]
-    kept = timeline.ancestors(plan.parents).union(*others)
+    others = (tip for li in timeline.left_lines() if li.branch != branch for tip in li.tips)
+    kept = timeline.ancestors([*plan.parents, *others]) | timeline.held(but=branch)
     return timeline.descendants(plan.hides) - kept
 
 

@@ -27,10 +27,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
 from memory_mcp.domain.fields import find_cycle
-from memory_mcp.domain.ids import MAIN, ROOT, BranchName
+from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
@@ -128,54 +130,61 @@ def _parse_timeline(fields: dict[str, Any]) -> Timeline:
     )
 
 
-def dump_head(head: Head) -> bytes:
-    """The bytes of a head file, with what people and programs look for at the top."""
-    timeline = head.timeline
-    newest = next(reversed(timeline.valid(MAIN)), None)
-    fields: dict[str, Any] = {
+def dump_head(head: Head, timeline: bytes | None = None) -> bytes:
+    """The bytes of a head file, with what people and programs look for at the top.
+
+    `timeline` is what `dump_timeline` made of the head's, if that is known: with a thousand
+    branches it is nearly all of the file.
+    """
+    newest = next(reversed(head.timeline.valid(MAIN)), None)
+    first = {
         "schema_version": SCHEMA_VERSION,
         "project": head.project,
         "revision": head.revision,
         "head_phase": newest.phase if newest else None,
         "head_checkpoint": newest.id if newest else None,
-        "checkpoints": [_checkpoint_fields(c, timeline) for c in timeline.decided()],
-        "branches": {name: _branch_fields(timeline, name) for name in timeline.branches},
-        "segments": [s.model_dump(mode="json") for s in timeline.segments.values()],
-        "left": sorted(timeline.left),
-        "forgotten": sorted(timeline.forgotten),
-        "lines": [line.model_dump(mode="json") for line in timeline.lines.values()],
-        "given_up": [
-            {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
-            for move, each in timeline.given_up.items()
-        ],
-        "undone": sorted(timeline.undone),
-        "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
-        "undecided": [
-            c.model_dump(mode="json")
-            for c in timeline.checkpoints.values()
-            if c.approval in ("pending", "skipped")
-        ],
-        "moves": sorted(timeline.moves),
+    }
+    last = {
         "last": head.last.as_json() if head.last else None,
         "with_last": [record.as_json() for record in head.with_last],
     }
-    return (json.dumps(fields, ensure_ascii=False, indent=1) + "\n").encode()
+    parts = (_dump_members(first), timeline or dump_timeline(head.timeline), _dump_members(last))
+    return b"{\n" + b",\n".join(parts) + b"\n}\n"
+
+
+def dump_timeline(timeline: Timeline) -> bytes:
+    """The members of a head file that its timeline alone decides."""
+    return _dump_members(
+        {
+            "checkpoints": [_checkpoint_fields(c, timeline) for c in timeline.decided()],
+            "branches": {name: {"tips": timeline.tips(name)} for name in timeline.branches},
+            "segments": list(timeline.segments.values()),
+            "left": sorted(timeline.left),
+            "forgotten": sorted(timeline.forgotten),
+            "lines": list(timeline.lines.values()),
+            "given_up": [
+                {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
+                for move, each in timeline.given_up.items()
+            ],
+            "undone": sorted(timeline.undone),
+            "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
+            "undecided": [
+                c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
+            ],
+            "moves": sorted(timeline.moves),
+        }
+    )
+
+
+def _dump_members(fields: dict[str, Any]) -> bytes:
+    return to_json(fields, indent=1).removeprefix(b"{\n").removesuffix(b"\n}")
 
 
 def _checkpoint_fields(checkpoint: Checkpoint, timeline: Timeline) -> dict[str, Any]:
-    holds = timeline.chain(checkpoint.branch).issuperset(checkpoint.seals)
-    fields = checkpoint.model_dump(mode="json")
+    holds = timeline.holds(checkpoint.branch, checkpoint.seals)
     status = "valid" if holds else "invalidated"
-    return {"id": fields.pop("id"), "phase": fields.pop("phase"), "status": status, **fields}
-
-
-def _branch_fields(timeline: Timeline, name: BranchName) -> dict[str, Any]:
-    newest = next(reversed(timeline.valid(name)), None)
-    return {
-        "tips": list(timeline.tips(name)),
-        "phase": newest.phase if newest else None,
-        "checkpoint": newest.id if newest else None,
-    }
+    first = {"id": checkpoint.id, "phase": checkpoint.phase, "status": status}
+    return first | vars(checkpoint)
 
 
 HEAD_FILE: Final = "memory-head.json"
@@ -208,6 +217,8 @@ class LocalHeads:
         self._project = _identify(below)
         self._lock = (owned.machine if owned else folder) / _LOCK_FILE
         self._cached: tuple[_Stamp, Head | None] | None = None
+        self._parsed: tuple[bytes, Head] | None = None
+        self._dumped: tuple[Timeline, bytes] | None = None
 
     async def read(self) -> Head | None:
         cached = self._cached  # a move in another thread may clear it at any moment
@@ -289,10 +300,23 @@ class LocalHeads:
             raise self._disk.unavailable(error, path, "read") from error
         if not ours:
             return None
-        head = parse_head(path, data)
-        if owned is None or owned.trusted():
-            return head
-        return head if owned.ledger.knows(HEAD_FILE, compute_digest(data)) else None
+        if owned and not (owned.trusted() or owned.ledger.knows(HEAD_FILE, compute_digest(data))):
+            parse_head(path, data)  # one that is damaged is reported all the same
+            return None
+        return self._parse(data)
+
+    def _parse(self, data: bytes) -> Head:
+        """The head of these bytes. To compare a large one costs less than to parse it again."""
+        parsed = self._parsed
+        if parsed is None or parsed[0] != data:
+            self._parsed = parsed = data, parse_head(self._head, data)
+        return parsed[1]
+
+    def _dump(self, head: Head) -> bytes:
+        """The bytes of a head. A move writes it twice: with its records in it, and without."""
+        if self._dumped is None or self._dumped[0] is not head.timeline:
+            self._dumped = head.timeline, dump_timeline(head.timeline)
+        return dump_head(head, self._dumped[1])
 
     def _require_project(self) -> None:
         """Require that the project's folder is the one that was there at the start."""
@@ -327,10 +351,11 @@ class LocalHeads:
                     f"The head is at revision {revision}, not {expected}: another session "
                     "moved it in between. Look again with memory_head and repeat."
                 )
-            data = dump_head(head)
+            data = self._dump(head)
             if self._owned:
                 self._owned.ledger.note(HEAD_FILE, compute_digest(data))
             self._disk.write(self._head, data)
+            self._parsed = data, head
             with suppress(StoreUnavailableError):  # the next start fills the gap in the history
                 logged = present.timeline.moves if present else self._load_logged()
                 if head.last is not None and head.last.id not in logged:

@@ -40,6 +40,7 @@ from memory_mcp.storage.files.trust import ProjectOwnership, compute_record_dige
 from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = re.compile(r"\d{4,}-\d\d")
+_SUFFIX: Final = ".json"
 _SCAN_BATCH: Final = 500
 """Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
 _TICK_NS_MAX: Final = 2_000_000_000
@@ -56,7 +57,7 @@ class RecordFolder:
         self.root = root
         self._setting = setting
         self.below = below
-        self._months: dict[str, tuple[int, frozenset[RecordId]]] = {}
+        self._months: dict[str, _Month] = {}
         self._version = 0
         self._listing = threading.Lock()
 
@@ -69,31 +70,35 @@ class RecordFolder:
         with self._listing:
             found = {folder.name: folder for folder in self._list_months()}
             for gone in self._months.keys() - found.keys():
-                self._version += bool(self._months.pop(gone)[1])
+                self._version += bool(self._months.pop(gone).ids)
             for name, folder in found.items():
                 stamp = _folder_stamp(folder.path)
-                known = self._months.get(name)
-                if known is None or known[0] != stamp or not stamp:
-                    before = known[1] if known else frozenset[RecordId]()
-                    ids = self._list_ids(folder.path, before)
-                    self._version += known is None or before != ids
-                    self._months[name] = (stamp, ids)
+                if name not in self._months:
+                    self._months[name] = _Month()
+                    self._version += 1
+                month = self._months[name]
+                if month.stamp != stamp or not stamp:
+                    self._version += month.follow(self._list_files(folder.path))
+                    month.stamp = stamp
             return self._version
 
     def ids(self) -> set[RecordId]:
         """The ids in the names of all files."""
         self.version()
-        return set[RecordId]().union(*(ids for _, ids in self._months.values()))
+        with self._listing:
+            return set[RecordId]().union(*(month.ids for month in self._months.values()))
 
     def note_change(self, path: Path) -> None:
         """Remember that this process wrote or removed the file.
 
         The folder is listed again all the same, because others may have written meanwhile.
         """
-        month, own = path.parent.name, {RecordId(path.stem)}
         with self._listing:
-            stamp, ids = self._months.get(month, (0, frozenset[RecordId]()))
-            self._months[month] = (stamp, ids | own if path.exists() else ids - own)
+            month = self._months.setdefault(path.parent.name, _Month())
+            if path.exists():
+                month.add(path.name)
+            else:
+                month.discard(path.name)
 
     def list_paths(self) -> Iterator[Path]:
         """Everything in the folders of the months, whatever its name."""
@@ -114,19 +119,48 @@ class RecordFolder:
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
 
-    def _list_ids(self, folder: str, known: frozenset[RecordId]) -> frozenset[RecordId]:
-        """The ids of the files in a folder. Only names that are not known are checked."""
+    def _list_files(self, folder: str) -> set[str]:
+        """The names of all that is in a folder."""
         try:
             refuse_links(self.below, folder)
             # a Path for each of ten thousand names would cost more than all the rest
-            listed = os.listdir(folder)  # noqa: PTH208
-            names = {name[:-5] for name in listed if name.endswith(".json")}
+            return set(os.listdir(folder))  # noqa: PTH208
         except (FileNotFoundError, UnsafeFileError):  # the doctor reports links
-            return frozenset()
+            return set()
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
-        fresh = (RecordId(name) for name in names - known if is_record_id(name))
-        return known.intersection(names).union(fresh)
+
+
+class _Month:
+    """What is known of the folder of one month.
+
+    Names are compared as a whole, because looking at each of ten thousand takes longer than a
+    search does. A `stamp` of 0 says that the folder must be listed.
+    """
+
+    def __init__(self) -> None:
+        self.stamp = 0
+        self.ids: set[RecordId] = set()
+        self._names: set[str] = set()
+
+    def follow(self, names: set[str]) -> bool:
+        """Take over the names that are there now; whether records came or went."""
+        before = len(self.ids)
+        for gone in self._names - names:
+            self.discard(gone)
+        fewer = len(self.ids)
+        for new in names - self._names:
+            self.add(new)
+        return fewer != before or len(self.ids) != fewer
+
+    def add(self, name: str) -> None:
+        self._names.add(name)
+        if name.endswith(_SUFFIX) and is_record_id(name.removesuffix(_SUFFIX)):
+            self.ids.add(RecordId(name.removesuffix(_SUFFIX)))
+
+    def discard(self, name: str) -> None:
+        self._names.discard(name)
+        self.ids.discard(RecordId(name.removesuffix(_SUFFIX)))
 
 
 class LocalRecords:

@@ -173,8 +173,14 @@ CANDIDATE: Final = (
 
 
 def parse_candidate(row: Sequence[Any]) -> Candidate:
-    """The candidate in a row of `CANDIDATE`."""
+    """The candidate in a row of `CANDIDATE`.
+
+    Raises:
+        IndexDamagedError: the file was changed by others; a broken page may hold anything.
+    """
     id_, importance, pinned, created_at, day, body, names, dates, extra = row
+    if {*map(type, (id_, created_at, day, body, names, dates, extra))} != {str}:
+        raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
     return Candidate(
         id=RecordId(id_),
         fields=SearchFields(body=body, names=names, dates=dates, extra=extra, day=day),
