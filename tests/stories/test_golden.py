@@ -60,6 +60,7 @@ async def test_the_pages() -> None:
     assert isinstance(views, MemoryViews)
     brief = await story.say("It was said and taken back.")
     await memories.forget_memory(story.workspace, brief, "", erase=True)
+    await bootstrap.render_views(story.workspace)
     golden("MEMORY-empty.md", views.pages["MEMORY.md"])
     golden("HISTORY-empty.md", views.pages["HISTORY.md"])
     await story.phase_one()

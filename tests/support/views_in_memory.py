@@ -58,8 +58,9 @@ class MemoryViews:
     async def withdraw_elsewhere(self, page: str) -> None:
         self.struck.append(page)
 
-    async def withdraw(self, branch: str, page: str = "") -> None:
-        self.bootstraps.pop(branch, None)
+    async def withdraw(self, branch: str | None, page: str = "") -> None:
+        for name in [*self.bootstraps] if branch is None else [branch]:
+            self.bootstraps.pop(name, None)
         for name, text in self.pages.items() if page else ():
             if text.startswith(PAGE_MARK):
                 self.pages[name] = page

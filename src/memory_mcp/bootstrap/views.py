@@ -1,9 +1,9 @@
 """Renders what holds into files: for hooks, for CLAUDE.md and for people.
 
-They are derivatives, rendered anew after each write. What erases or corrects a memory renders
-before it answers. After anything else the files follow a moment later, beside the calls; a
-backtrack only withdraws first what shows its branch. A file that cannot be written is a note and
-fails no call.
+They are derivatives, rendered anew after each write, a moment later and beside the calls. What
+must not be shown for that moment is withdrawn before the call answers: after a backtrack what shows
+its branch, and after a memory was erased, hidden or corrected everything. A file that cannot be
+written is a note and fails no call.
 """
 
 import asyncio
@@ -93,13 +93,13 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-async def render_after_removal(workspace: Workspace, bank: MemoryBank) -> tuple[str, ...]:
-    """Render after a record of this bank was erased, hidden or corrected.
+async def withdraw_removed(workspace: Workspace, bank: MemoryBank) -> tuple[str, ...]:
+    """Take back what may show a record of this bank that was erased, hidden or corrected.
 
-    The user's records are shown in other projects too, which cannot be rendered from here. There
-    the files that may show it are withdrawn until a session renders them.
+    The user's records are shown in other projects too: there it is taken back until a session
+    renders it anew.
     """
-    notes = await render_views(workspace)
+    notes = await _withdraw(workspace, None, render_withdrawn_page())
     if bank is workspace.user:
         try:
             await workspace.views.withdraw_elsewhere(render_withdrawn_page())
@@ -108,13 +108,17 @@ async def render_after_removal(workspace: Workspace, bank: MemoryBank) -> tuple[
     return notes
 
 
-async def withdraw_views(workspace: Workspace) -> tuple[str, ...]:
+async def withdraw_branch(workspace: Workspace) -> tuple[str, ...]:
     """Take back what shows the branch as it was before a move, until it is rendered anew.
 
     Clients read the pages without a check, so they must not show for a moment what was just left.
     """
     branch = workspace.caller.branch
     page = render_withdrawn_page() if branch == MAIN else ""  # the pages show the main branch alone
+    return await _withdraw(workspace, branch, page)
+
+
+async def _withdraw(workspace: Workspace, branch: BranchName | None, page: str) -> tuple[str, ...]:
     try:
         async with workspace.views.alone():
             await workspace.views.withdraw(branch, page)

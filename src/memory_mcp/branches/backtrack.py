@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
-from memory_mcp.bootstrap.views import render_views, withdraw_views
+from memory_mcp.bootstrap.views import withdraw_branch, withdraw_removed
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, make_line_id, make_unique_name
 from memory_mcp.domain.normalise import cut
@@ -112,9 +112,9 @@ async def backtrack(
         except StoreUnavailableError:  # the head has moved: the call must not fail any more
             notes += (_LESSON_LOST,)
     if forget:  # no file may show the erased text when this returns
-        notes += await render_views(workspace)
+        notes += await withdraw_removed(workspace, workspace.project)
     else:
-        notes += await withdraw_views(workspace)
+        notes += await withdraw_branch(workspace)
     notes += await describe_pending(workspace)
     line = record.move.line if record.move else None
     return Backtracked(planned.preview, line=line, erased=erased, lesson=learnt, notes=notes)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, Literal
 
-from memory_mcp.bootstrap.views import render_views
+from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection, makes_superfluous
@@ -207,7 +207,7 @@ async def decide_checkpoint(
     step = record.move
     done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
     if decision == "skip":  # no file may show what it hid when this returns
-        cleaning += await render_views(workspace)
+        cleaning += await withdraw_removed(workspace, workspace.project)
     return CheckpointDecided(done, notes=cleaning)
 
 

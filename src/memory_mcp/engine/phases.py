@@ -91,7 +91,7 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skip
             id=place.id,
             kind="event",
             layer="recall",
-            key=f"project:{workspace.scope.project or 'none'}:phase",
+            key=_make_key(workspace),
             content=f"The project moved{before} to phase {number}.",
             category=_CATEGORY,
             phase=number,
@@ -107,15 +107,19 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skip
     return PhaseChange(number, record, notes)
 
 
+def _make_key(workspace: Workspace) -> str:
+    return f"project:{workspace.scope.project or 'none'}:phase"
+
+
 async def _load_steps(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
     bank = workspace.project
-    filters = Filters(kinds=frozenset({"event"}), category=_CATEGORY)
+    key = _make_key(workspace)  # few records have one, and they are found at once
+    filters = Filters(kinds=frozenset({"event"}), category=_CATEGORY, key=key)
     ids = await bank.index.find(make_view(workspace, timeline), filters, _LOOKED_AT)
-    key = f"project:{workspace.scope.project or 'none'}:phase"
     moved = [
         PhaseStep(record.created_at, record.phase)
         for record in await load_records(bank, ids)
-        if record.key == key and record.phase is not None
+        if record.phase is not None
     ]
     sealed = [
         PhaseStep(c.at, c.phase, c.id)

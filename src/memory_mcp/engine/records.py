@@ -223,7 +223,7 @@ async def recheck_line(
         return "holds"
     # The head is read again on purpose. A record is stored without the head's lock, so a session
     # that forgot the line meanwhile could not see it: nobody else would erase it.
-    head = await load_head(workspace)
+    head = await workspace.heads.read() or await load_head(workspace)
     if record.segment in await find_forgotten_segments(workspace, head):
         await workspace.project.erase({record.id, *written})
         return "given up"

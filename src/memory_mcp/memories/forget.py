@@ -1,6 +1,6 @@
 """Forgets one memory, and with it everything that repeats its words."""
 
-from memory_mcp.bootstrap.views import render_after_removal
+from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import MemoryForgotten, Skipped
@@ -75,7 +75,7 @@ async def forget_memory(
         notes = redacted + await bank.keep(tombstone)
     notes += await _write_rejection(workspace, timeline, target, tombstone, reason)
     notes += await restore_facts(workspace, bank, visible_again, facts)
-    notes += await render_after_removal(workspace, bank)
+    notes += await withdraw_removed(workspace, bank)
     notes += (*plan_notes, *await describe_pending(workspace))
     return MemoryForgotten(target.id, erased=erase, notes=notes)
 

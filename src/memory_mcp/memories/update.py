@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.bootstrap.views import render_after_removal
+from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection
@@ -70,7 +70,7 @@ async def update_memory(
     if tombstone := find_rejection(same):
         notes += (_HOLDS_AGAIN.format(tombstone.created_at, tombstone.content),)
     notes += await sync_profile(workspace, record, record.supersedes)
-    notes += await render_after_removal(workspace, bank)
+    notes += await withdraw_removed(workspace, bank)
     notes += (
         *redacted,
         *await describe_line(workspace, record),

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
-from memory_mcp.bootstrap.views import render_after_removal
+from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
 from memory_mcp.domain.normalise import cut
@@ -75,7 +75,7 @@ async def erase_pending(workspace: Workspace) -> list[PendingErasure]:
             await bank.keep(_build_tombstone(workspace, bank, timeline, batch))
             await bank.erase(set(batch))
         if ids:
-            await render_after_removal(workspace, bank)
+            await withdraw_removed(workspace, bank)
     return done
 
 

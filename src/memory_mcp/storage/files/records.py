@@ -45,6 +45,8 @@ _SCAN_BATCH: Final = 500
 """Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
 _TICK_NS_MAX: Final = 2_000_000_000
 """The coarsest clock of a file system (FAT): two seconds."""
+_FINE_TICK_NS_MAX: Final = 50_000_000
+"""The coarsest clock of one that knows parts of a second: that of its system, with room."""
 
 
 class RecordFolder:
@@ -60,6 +62,11 @@ class RecordFolder:
         self._months: dict[str, _Month] = {}
         self._version = 0
         self._listing = threading.Lock()
+
+    @property
+    def known_version(self) -> int:
+        """The version as of the last look."""
+        return self._version
 
     def version(self) -> int:
         """A number that rises when files came or went that `note_change` did not name.
@@ -223,7 +230,8 @@ class LocalRecords:
 
     def changed(self) -> bool:
         try:
-            return self._state() != self._seen
+            # whoever asks for strangers has just asked for the records beside them
+            return self._state(look=not self._strangers) != self._seen
         except StoreUnavailableError:
             return True
 
@@ -305,9 +313,10 @@ class LocalRecords:
         own = self._owned.ledger.knows(record.id, compute_record_digest(record))
         return own is not self._strangers
 
-    def _state(self) -> tuple[int, bool]:
-        """The version of the folder, and whether everything in it counts."""
-        return self._folder.version(), self._owned is None or self._owned.trusted()
+    def _state(self, *, look: bool = True) -> tuple[int, bool]:
+        """The version of the folder, now or at the last look, and whether all of it counts."""
+        version = self._folder.version() if look else self._folder.known_version
+        return version, self._owned is None or self._owned.trusted()
 
     def _is_altered(self, record: Record) -> bool:
         """Whether this machine wrote another record of that id."""
@@ -375,7 +384,8 @@ def _folder_stamp(folder: str) -> int:
         at = os.lstat(folder).st_mtime_ns
     except OSError:
         return 0
-    return at if abs(time.time_ns() - at) > _TICK_NS_MAX else 0
+    tick = _FINE_TICK_NS_MAX if at % 1_000_000_000 else _TICK_NS_MAX
+    return at if abs(time.time_ns() - at) > tick else 0
 
 
 def _dump_record(record: Record, path: Path) -> bytes:

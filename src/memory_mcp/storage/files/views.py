@@ -18,7 +18,7 @@ The lock makes renderers queue up, so that what was read later is written later.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -144,7 +144,7 @@ class LocalViews:
                 continue
             if machine == self._machine or not machine.is_dir():
                 continue
-            for bootstrap in sorted(_list_bootstraps(machine)):
+            for bootstrap in _list_bootstraps(machine):
                 with _collect(errors):
                     self._disk.remove(bootstrap)
             if place["page"]:
@@ -154,14 +154,18 @@ class LocalViews:
             raise errors[0]
 
     @in_thread
-    def withdraw(self, branch: str, page: str = "") -> None:
+    def withdraw(self, branch: str | None, page: str = "") -> None:
         errors: list[StoreUnavailableError] = []
         for path in self._pages.values() if page else ():
             with _collect(errors):
                 if not self._is_tracked(path):
                     self._replace_present(path, page)
-        with _collect(errors):
-            self._disk.remove(Path(rendered.bootstrap_path(str(self._machine), branch)))
+        for path in _list_bootstraps(self._machine):
+            with _collect(errors):
+                if branch is None:  # its name stays, so that it is rendered again
+                    self._replace(path, b"", mark=b"")
+                elif _branch_of(path) == branch:
+                    self._disk.remove(path)
         if errors:
             raise errors[0]
 
@@ -178,7 +182,7 @@ class LocalViews:
             if path and text is not None:
                 ours = not text or text.startswith(PAGE_MARK)
                 found.append(RenderedFile(str(path), text, ours=ours))
-        for path in sorted(_list_bootstraps(self._machine)):
+        for path in _list_bootstraps(self._machine):
             bootstrap = rendered.load_bootstrap(str(path.parent.parent), _branch_of(path))
             try:
                 text = bootstrap["text"] if bootstrap else (self._load_text(path) or "")
@@ -271,9 +275,9 @@ class LocalViews:
         return data.decode(errors="replace")
 
 
-def _list_bootstraps(machine: Path) -> Iterator[Path]:
+def _list_bootstraps(machine: Path) -> list[Path]:
     """The bootstraps below a machine's folder of a project."""
-    return Path(rendered.bootstrap_path(str(machine), "main")).parent.glob("*.json")
+    return sorted(Path(rendered.bootstrap_path(str(machine), "main")).parent.glob("*.json"))
 
 
 def _branch_of(path: Path) -> str:

@@ -53,7 +53,7 @@ _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 _SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
 """A rollback journal that ends with this names a second file, which SQLite would delete."""
 
-_UNBOUNDED: Final = ("VACUUM", "PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
+_UNBOUNDED: Final = ("PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
 """Statements that go through the whole file, and run nothing that a schema contains."""
 _STEPS_BETWEEN_LOOKS: Final = 100_000
 """Instructions of SQLite between two looks at the clock: a few milliseconds."""
@@ -148,11 +148,13 @@ class Database:
         await asyncio.shield(self._write(statement, rows))
 
     async def wipe(self, *first: str) -> None:
-        """Run the statements `first`, then remove deleted text from all pages and from the log."""
+        """Run the statements `first`, then remove what is deleted from the log.
+
+        In the pages it is overwritten as it is deleted (`secure_delete`).
+        """
         async with self._writing:
             for statement in first:
                 await self.rows(statement)
-            await self.rows("VACUUM")
             await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def check_integrity(self) -> str:
@@ -200,6 +202,8 @@ class Database:
                 yield
         except sqlite3.Error as error:
             raise self._translate(error) from error
+        except MemoryError as error:  # a length in a broken page, far more often than a full memory
+            raise self._spec.damaged(f"{self.path} asks for more memory than there is.") from error
         except UnicodeEncodeError:  # a lone surrogate: nothing is wrong with the file
             raise
         except ValueError as error:  # closed in between: another call found it broken
