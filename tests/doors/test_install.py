@@ -6,28 +6,38 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from client_places import NAMES, PLACES, SAMPLES, file_of, files_in, given, home, linux, servers
+from client_places import (
+    CASES,
+    PLACES,
+    SAMPLES,
+    file_of,
+    files_in,
+    given,
+    home,
+    linux,
+    servers,
+    write_later,
+)
 from command_line import Run, as_json, complaint
 from moving import all_below
 
 from memory_mcp.cli import client_files
 from memory_mcp.cli.client_files import ClientFile
-from memory_mcp.clients.jsonc import is_blank, parse_document, set_value
+from memory_mcp.clients import toml
+from memory_mcp.clients.jsonc import set_value
 
 pytestmark = linux
 
 
 __all__ = ["home"]  # a fixture
-_CASES = [*product(PLACES, NAMES)]
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(("place", "sample"), _CASES)
+@pytest.mark.parametrize(("place", "sample"), CASES)
 def test_install_and_uninstall_leave_every_sample_byte_for_byte(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str
 ) -> None:
@@ -55,7 +65,7 @@ def test_install_and_uninstall_leave_every_sample_byte_for_byte(
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(("place", "sample"), _CASES)
+@pytest.mark.parametrize(("place", "sample"), CASES)
 def test_what_others_wrote_meanwhile_stays(
     run: Run, home: Path, project: Path, place: tuple[str, str], sample: str
 ) -> None:
@@ -63,10 +73,9 @@ def test_what_others_wrote_meanwhile_stays(
     client, scope = place
     path = file_of(home, project, client, scope)
     given(path, (SAMPLES / sample).read_bytes())
-    text = path.read_text("utf-8")
-    before: Any = {} if is_blank(text) else parse_document(text).root.data
+    before = servers(path)
     as_json(run, "install", client, "--scope", scope)
-    given(path, set_value(path.read_text("utf-8"), ("later",), 1.0).encode())
+    write_later(path)
 
     as_json(run, "uninstall", client, "--scope", scope)
 
@@ -110,6 +119,19 @@ def test_what_each_client_is_told(run: Run, home: Path, project: Path) -> None:
     assert servers(project / ".cursor/mcp.json", "mcpServers", "memory")["args"] == here
     assert servers(project / ".vscode/mcp.json", "servers", "memory")["args"] == here
 
+    bare: dict[str, Any] = {"command": own, "args": []}
+    assert servers(home / ".codex/config.toml") == {"mcp_servers": {"memory": bare}}
+    assert servers(home / ".gemini/settings.json") == {"mcpServers": {"memory": bare}}
+    assert servers(home / ".codeium/windsurf/mcp_config.json") == {"mcpServers": {"memory": bare}}
+    assert servers(home / ".config/zed/settings.json") == {"context_servers": {"memory": bare}}
+    assert servers(home / ".config/opencode/opencode.json") == {
+        "mcp": {"memory": {"type": "local", "command": [own], "enabled": True}}
+    }
+    for client, key in (("codex", "mcp_servers"), ("gemini", "mcpServers"),
+                        ("zed", "context_servers")):  # fmt: skip
+        path = file_of(home, project, client, "project")
+        assert servers(path, key, "memory") == {"command": "memory-mcp", "args": []}
+
 
 def test_a_command_on_the_path_is_shared_by_its_name(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +153,21 @@ def test_a_command_on_the_path_is_shared_by_its_name(
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     said = as_json(run, "install", "claude-code", "--scope", "project", "--name", "other")
     assert "Put one on the PATH, or take --scope user or --scope local." in said["notes"][0]
+
+
+def test_opencode_is_told_in_the_file_that_it_has(run: Run, home: Path) -> None:
+    """It reads both of its files; a second one beside the user's own would surprise."""
+    path = home / ".config/opencode/opencode.jsonc"
+    given(path, b"// mine\n{}\n")
+
+    assert as_json(run, "install", "opencode")["file"] == str(path)
+    asked = ("install", "opencode", "--toolsets", "session")
+    assert "command is" in run(*asked)[1]
+    as_json(run, *asked, "--force")
+    own = str(Path(sys.executable).with_name("memory-mcp"))
+    assert servers(path, "mcp", "memory", "command") == [own, "serve", "--toolsets", "session"]
+    as_json(run, "uninstall", "opencode")
+    assert path.read_bytes() == b"// mine\n{}\n"
 
 
 def test_the_command_is_the_one_that_was_started(
@@ -285,6 +322,17 @@ def test_a_second_install_of_ours_is_undone_to_the_file_without_any(run: Run, ho
     assert path.read_bytes() == b"{}"
 
 
+@pytest.mark.parametrize("client", ["cursor", "codex", "opencode"])
+def test_a_file_of_ours_that_was_changed_by_hand_goes_too(
+    run: Run, home: Path, client: str
+) -> None:
+    """What is left of it says nothing."""
+    path = Path(as_json(run, "install", client, "--scope", "user")["file"])
+    given(path, path.read_bytes().replace(b'memory-mcp"', b'memory-mcp.exe"'))
+    as_json(run, "uninstall", client, "--scope", "user")
+    assert files_in(home) == []
+
+
 def test_the_first_copy_and_the_newest_are_kept(run: Run, home: Path) -> None:
     """Claude Code writes its file all the time, so each install has another one to keep."""
     path = home / ".claude.json"
@@ -360,6 +408,65 @@ _BAD: list[tuple[bytes, str]] = [
     (b'{"mcpServers": false}', "its 'mcpServers' is true or false where"),
     ("{}".encode("utf-16"), "is no UTF-8 (byte 0)"),
 ]
+
+
+_BAD_TOML: list[tuple[bytes, str]] = [
+    (b"[mcp_servers.a]\n\n[mcp_servers.a]\n", "is no TOML, line 3: Cannot declare"),
+    (b"model = \n", "is no TOML, line 1: Invalid value"),
+    (b"model = [1,\n", "is no TOML, line 2: Invalid value"),
+    (b"a = " + b"[" * 5000, "is no TOML, line 1: it is nested too deep"),
+    (b"mcp_servers = 1\n", "its 'mcp_servers' is a number where a table must be"),
+    (b"mcp_servers = 2026-11-23\n", "its 'mcp_servers' is a date where a table must be"),
+    (b"[[mcp_servers]]\n", "its 'mcp_servers' is a list where a table must be"),
+    (b"model = 'gr\xf6\xdfe'\n", "is no UTF-8 (byte 11)"),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), _BAD_TOML, ids=[said for _, said in _BAD_TOML])
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_toml_file_that_cannot_be_edited_is_left_alone(
+    run: Run, home: Path, command: str, data: bytes, said: str
+) -> None:
+    """The same sentence, whichever language the client reads."""
+    path = home / ".codex/config.toml"
+    given(path, data)
+
+    error = complaint(run, command, "codex")
+
+    assert error.startswith(str(path))
+    assert said in error
+    assert "run this again" in error
+    assert files_in(home) == [".codex/config.toml"]
+    assert path.read_bytes() == data
+
+
+def test_an_edit_that_says_anything_else_is_not_taken(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor of whole languages has faults; nobody's configuration pays for one."""
+    path = home / ".codex/config.toml"
+    given(path, b'model = "x"\n')
+
+    def forget_all(*_: object) -> str:
+        return "model = 'y'\n"
+
+    for name in ("_append_table", "_edit"):
+        monkeypatch.setattr(toml, name, forget_all)
+
+    said = complaint(run, "install", "codex")
+
+    assert "its 'mcp_servers'.'memory' cannot be written without touching the rest" in said
+    assert path.read_bytes() == b'model = "x"\n'
+
+
+def test_codex_keeps_its_file_where_its_variable_says(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Codex itself finds it."""
+    monkeypatch.setenv("CODEX_HOME", str(home / "own"))
+    assert as_json(run, "install", "codex")["file"] == str(home / "own/config.toml")
+    assert as_json(run, "install", "codex", "--name", "x")["changed"] is True
+    assert list(servers(home / "own/config.toml", "mcp_servers")) == ["memory", "x"]
 
 
 @pytest.mark.parametrize(("data", "said"), _BAD, ids=[said for _, said in _BAD])
@@ -556,6 +663,12 @@ def test_what_cannot_be_meant_is_said(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "no scope 'local'; choose project or user" in complaint(
         run, "install", "cursor", "--scope", "local"
     )
+    assert "no scope 'project'; choose user" in complaint(
+        run, "install", "windsurf", "--scope", "project"
+    )
+    assert "no hooks for Cursor, only for claude-code" in complaint(
+        run, "install", "cursor", "--hooks"
+    )
     assert "--name 'a b' cannot be used" in complaint(run, "install", "cursor", "--name", "a b")
     assert "toolsets is 'nope'" in complaint(run, "install", "cursor", "--toolsets", "nope")
     pinned = complaint(run, "--project", "/", "install", "claude-code")
@@ -583,6 +696,7 @@ def test_texts_are_utf_8_whatever_the_locale_says(home: Path, project: Path) -> 
 @pytest.mark.parametrize(("client", "place"), [
     ("cursor", ".cursor"), ("vscode", ".vscode"), ("cursor", ".cursor/mcp.json"),
     ("claude-code", ".mcp.json"), ("claude-code", ".mcp.json.memory-mcp.bak"),
+    ("codex", ".codex"), ("codex", ".codex/config.toml"), ("opencode", "opencode.json"),
 ])  # fmt: skip
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_link_of_a_repository_is_named_and_not_followed(
@@ -590,8 +704,8 @@ def test_a_link_of_a_repository_is_named_and_not_followed(
 ) -> None:
     """`.cursor` of a clone may be a link to ~/.ssh: nothing is read, written or copied there."""
     target = (project if inside else home) / "kept" / Path(place).name
-    if place in (".cursor", ".vscode"):
-        given(target / "mcp.json", b"{}")
+    if place in (".cursor", ".vscode", ".codex"):
+        given(target / ("config.toml" if place == ".codex" else "mcp.json"), b"")
     else:
         given(target, b"{}")
     link = project / place

@@ -1,10 +1,21 @@
 """What is known of clients: their folders on every system, and what is written there."""
 
+import re
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
+from paths import ROOT
 
-from memory_mcp.clients.jsonc import Json, NotJsonError, remove_value, set_value
+from memory_mcp.cli.client_files import FOLDERS
+from memory_mcp.clients import jsonc
+from memory_mcp.clients.jsonc import (
+    APPEND,
+    Json,
+    NotAnObjectError,
+    NotJsonError,
+    remove_value,
+    set_value,
+)
 from memory_mcp.clients.plans import (
     Command,
     check_name,
@@ -16,7 +27,7 @@ from memory_mcp.clients.plans import (
 )
 from memory_mcp.clients.tables import (
     CLIENTS,
-    ClientName,
+    PLATFORMS,
     Folders,
     Platform,
     Scope,
@@ -36,7 +47,7 @@ WINDOWS = Folders(
 MAC = Folders("macos", PurePosixPath("/Users/ada"), PurePosixPath("/src/shop"))
 LINUX = Folders("linux", PurePosixPath("/home/ada"), PurePosixPath("/src/shop"))
 
-_FILES: list[tuple[Folders, ClientName, Scope, str]] = [
+_FILES: list[tuple[Folders, str, Scope, str]] = [
     (WINDOWS, "claude-code", "user", r"C:\Users\Ada\.claude.json"),
     (WINDOWS, "claude-code", "project", r"D:\work\shop\.mcp.json"),
     (WINDOWS, "claude-desktop", "user", r"E:\Roaming\Claude\claude_desktop_config.json"),
@@ -51,12 +62,22 @@ _FILES: list[tuple[Folders, ClientName, Scope, str]] = [
     (LINUX, "claude-desktop", "user", "/home/ada/.config/Claude/claude_desktop_config.json"),
     (LINUX, "vscode", "user", "/home/ada/.config/Code/User/mcp.json"),
     (LINUX, "cursor", "project", "/src/shop/.cursor/mcp.json"),
+    (WINDOWS, "codex", "user", r"C:\Users\Ada\.codex\config.toml"),
+    (MAC, "codex", "project", "/src/shop/.codex/config.toml"),
+    (LINUX, "gemini", "user", "/home/ada/.gemini/settings.json"),
+    (WINDOWS, "gemini", "project", r"D:\work\shop\.gemini\settings.json"),
+    (WINDOWS, "windsurf", "user", r"C:\Users\Ada\.codeium\windsurf\mcp_config.json"),
+    (WINDOWS, "zed", "user", r"E:\Roaming\Zed\settings.json"),
+    (MAC, "zed", "user", "/Users/ada/.config/zed/settings.json"),
+    (LINUX, "zed", "project", "/src/shop/.zed/settings.json"),
+    (WINDOWS, "opencode", "user", r"C:\Users\Ada\.config\opencode\opencode.json"),
+    (LINUX, "opencode", "project", "/src/shop/opencode.json"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("folders", "client", "scope", "file"), _FILES)
 def test_each_client_is_told_where_it_looks(
-    folders: Folders, client: ClientName, scope: Scope, file: str
+    folders: Folders, client: str, scope: Scope, file: str
 ) -> None:
     """The rules of three systems, on whichever one this runs."""
     assert str(find_target(client, scope, folders).file) == file
@@ -107,18 +128,68 @@ def test_the_file_of_claude_code(
 ) -> None:
     """As `claude mcp add` of 2.1.329 finds it: the older file, where there is one."""
     seen = Folders(folders.platform, folders.home, folders.project, own)
-    assert [str(path) for path in list_deciding_files(seen)] == [older]
+    assert [str(path) for path in list_deciding_files("claude-code", "user", seen)] == [older]
     assert str(find_target("claude-code", "user", seen).file) == newer
-    present = frozenset(list_deciding_files(seen))
+    present = frozenset(list_deciding_files("claude-code", "local", seen))
     aged = Folders(folders.platform, folders.home, folders.project, own, (), present)
     found = find_target("claude-code", "local", aged)
     assert str(found.file) == older
     assert found.path == ("projects", str(folders.project).replace("\\", "/"), "mcpServers")
 
 
+@pytest.mark.parametrize(
+    ("client", "variable", "file"),
+    [
+        ("codex", "CODEX_HOME", "/own/config.toml"),
+        ("gemini", "GEMINI_CLI_HOME", "/own/.gemini/settings.json"),
+        ("opencode", "XDG_CONFIG_HOME", "/own/opencode/opencode.json"),
+    ],
+)
+def test_a_client_is_told_in_the_folder_that_its_variable_names(
+    client: str, variable: str, file: str
+) -> None:
+    """As it finds its own files."""
+    seen = Folders("macos", MAC.home, None, {variable: "/own"})
+    assert str(find_target(client, "user", seen).file) == file
+
+
+def test_the_file_that_exists_counts_before_the_usual_one() -> None:
+    """opencode reads both of its files."""
+    (other,) = list_deciding_files("opencode", "project", LINUX)
+    seen = Folders("linux", LINUX.home, LINUX.project, {}, (), frozenset([other]))
+    assert str(find_target("opencode", "project", seen).file) == "/src/shop/opencode.jsonc"
+    assert list_deciding_files("cursor", "project", LINUX) == ()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_row_of_the_table_says_all_that_is_needed(client: str) -> None:
+    """A row is data: nothing else would find a word that means nothing."""
+    row = CLIENTS[client]
+    command = Command("/x/memory-mcp", ("serve",))
+    entry = make_entry(row, command)
+    assert is_ours(entry)
+    assert find_differences(entry, entry) == ()
+    assert "{" not in str(list(entry.values()))
+    assert row.title in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert row.next_step.endswith(".")
+    page = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    assert f"\n| `{client}` | `{row.scopes[0]}`" in page
+    assert f"`{client}`" in (ROOT / "README.md").read_text("utf-8")
+    for scope, place in row.places.items():
+        assert set(place.file) == set(PLATFORMS)
+        assert f"`{place.key[-1]}`" in page or f".{place.key[-1]}`" in page
+        patterns = [place.hooks, *(each for files in place.file.values() for each in files)]
+        assert set(re.findall(r"\$\{(\w+)", "".join(patterns))) <= set(CLIENT_VARIABLES)
+        for folders in (WINDOWS, MAC, LINUX):
+            file = find_target(client, scope, folders).file
+            assert file.suffix in ((".toml",) if row.language == "toml" else (".json",))
+            at_the_top = file.parent in (folders.home, folders.project)
+            assert at_the_top or file.parent.name in FOLDERS
+
+
 @pytest.mark.parametrize("platform", ["windows", "macos", "linux"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_scope_that_needs_a_project_says_so(client: ClientName, platform: Platform) -> None:
+def test_a_scope_that_needs_a_project_says_so(client: str, platform: Platform) -> None:
     """And what to do about it."""
     nowhere = Folders(platform, LINUX.home)
     for scope in CLIENTS[client].scopes:
@@ -144,7 +215,10 @@ _OURS: list[tuple[Json, bool]] = [
     ({"command": "uvx"}, False),
     ({"command": "npx", "args": ["-y", "memory-mcp"]}, False),
     ({"command": "python", "args": ["-m", "memory_mcp_of_others"]}, False),
-    ({"command": ["memory-mcp"]}, False),
+    ({"command": ["memory-mcp"]}, True),
+    ({"type": "local", "command": ["uvx", "backtrack-memory", "serve"]}, True),
+    ({"command": ["npx", "memory-mcp"]}, False),
+    ({"command": []}, False),
     ({"url": "https://example.com/memory-mcp"}, False),
     ("memory-mcp", False),
     (None, False),
@@ -223,7 +297,8 @@ def test_only_what_says_where_clients_keep_theirs_is_read() -> None:
     """No other variable is any business of theirs."""
     environment = dict.fromkeys(CLIENT_VARIABLES, "x") | {"APPDATA": "", "HOME": "/h", "KEY": "k"}
     assert read_client_variables(environment) == {
-        "CLAUDE_CONFIG_DIR": "x", "LOCALAPPDATA": "x", "XDG_CONFIG_HOME": "x",
+        "CLAUDE_CONFIG_DIR": "x", "CODEX_HOME": "x", "GEMINI_CLI_HOME": "x",
+        "LOCALAPPDATA": "x", "XDG_CONFIG_HOME": "x",
     }  # fmt: skip
 
 
@@ -254,6 +329,55 @@ def test_what_is_there_is_replaced_in_the_manner_of_its_line() -> None:
     assert set_value('{"s":{"m":1}}', ("s", "m"), {"a": [1, 2]}) == '{"s":{"m":{"a":[1,2]}}}'
     for text in ("", " ", "{}", '{"s": {}}'):
         assert remove_value(text, ("s", "m")) == text
+
+
+_LISTS: list[tuple[str, str]] = [
+    ("", '{\n  "s": [\n    {\n      "a": 1\n    }\n  ]\n}\n'),
+    ('{"s":[]}', '{"s":[{"a":1}]}'),
+    ('{ "s": [1, 2] }', '{ "s": [1, 2, {"a": 1}] }'),
+    ('{\n "s": [\n  1, // one\n  2,\n ]\n}',
+     '{\n "s": [\n  1, // one\n  2,\n  {\n   "a": 1\n  },\n ]\n}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "after"), _LISTS)
+def test_an_item_is_put_behind_the_last_of_a_list(text: str, after: str) -> None:
+    """A list of hooks is somebody else's too."""
+    assert set_value(text, ("s", APPEND), {"a": 1}) == after
+    last = after.count("1, ") and 2
+    if text:
+        assert remove_value(after, ("s", last)) == text
+        assert set_value(after, ("s", last, "a"), 2) == after.replace('"a":1', '"a":2').replace(
+            '"a": 1', '"a": 2'
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "said"),
+    [
+        ('{"s": {}}', ("s", APPEND), "its 's' is an object where a list must be"),
+        ('{"s": "x"}', ("s", APPEND), "its 's' is text where a list must be"),
+        ('{"s": [[]]}', ("s", 0, "a"), "its 's'.0 is a list where an object must be"),
+    ],
+)
+def test_a_list_and_an_object_are_told_apart(
+    text: str, path: tuple[str | int, ...], said: str
+) -> None:
+    """Neither is written over by the other."""
+    with pytest.raises(NotAnObjectError) as found:
+        set_value(text, path, 1)
+    assert str(found.value) == said
+
+
+def test_no_slip_of_the_editor_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it made is read again; the file stays as it was."""
+
+    def forget_all(*_: object) -> str:
+        return "{}"
+
+    monkeypatch.setattr(jsonc, "_set_value", forget_all)
+    with pytest.raises(AssertionError):
+        set_value("{}", ("a",), 1)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_the_example_is_what_install_writes() -> None:
     client = CLIENTS["claude-desktop"]
     told = make_arguments(client, "user", "/path/to/your/project", "")
     written = set_value(
-        "", (client.key, "memory"), make_entry(client, Command("/path/to/memory-mcp", told))
+        "", ("mcpServers", "memory"), make_entry(client, Command("/path/to/memory-mcp", told))
     )
 
     assert (ROOT / "claude_desktop_config.example.json").read_text("utf-8") == written

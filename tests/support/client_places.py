@@ -1,16 +1,17 @@
 """Samples of what clients keep, and where they keep it; for the tests of `install`."""
 
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from paths import DATA
 
-from memory_mcp.clients.jsonc import parse_document
+from memory_mcp.clients.jsonc import is_blank, parse_document, set_value
+from memory_mcp.config.settings import CLIENT_VARIABLES
 
 SAMPLES = DATA / "clients"
-NAMES = sorted(path.name for path in SAMPLES.glob("*.json"))
 PLACES: dict[tuple[str, str], str] = {
     ("claude-code", "user"): "~/.claude.json",
     ("claude-code", "local"): "~/.claude.json",
@@ -20,7 +21,22 @@ PLACES: dict[tuple[str, str], str] = {
     ("cursor", "project"): ".cursor/mcp.json",
     ("vscode", "user"): "~/.config/Code/User/mcp.json",
     ("vscode", "project"): ".vscode/mcp.json",
+    ("codex", "user"): "~/.codex/config.toml",
+    ("codex", "project"): ".codex/config.toml",
+    ("gemini", "user"): "~/.gemini/settings.json",
+    ("gemini", "project"): ".gemini/settings.json",
+    ("windsurf", "user"): "~/.codeium/windsurf/mcp_config.json",
+    ("zed", "user"): "~/.config/zed/settings.json",
+    ("zed", "project"): ".zed/settings.json",
+    ("opencode", "user"): "~/.config/opencode/opencode.json",
+    ("opencode", "project"): "opencode.json",
 }
+CASES = [
+    (place, path.name)
+    for place, file in PLACES.items()
+    for path in sorted(SAMPLES.glob(f"*{Path(file).suffix}"))
+]
+"""Each place with each sample of its language."""
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")
 
 
@@ -30,7 +46,8 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / "ada"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for name in CLIENT_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     return folder
 
 
@@ -45,10 +62,24 @@ def given(path: Path, data: bytes) -> None:
 
 
 def servers(path: Path, *way: str) -> Any:
-    data: Any = parse_document(path.read_text("utf-8")).root.data
+    text = path.read_text("utf-8")
+    data: Any = tomllib.loads(text.removeprefix("\ufeff")) if path.suffix == ".toml" else (
+        {} if is_blank(text) else parse_document(text).root.data
+    )  # fmt: skip
     for name in way:
         data = data[name]
     return data
+
+
+def write_later(path: Path) -> None:
+    """Another program adds something of its own."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".toml":
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        text = f"{mark}later = 1\n{text.removeprefix(mark)}"
+    else:
+        text = set_value(text, ("later",), 1.0)
+    given(path, text.encode())
 
 
 def files_in(folder: Path) -> list[str]:

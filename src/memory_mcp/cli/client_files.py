@@ -20,7 +20,10 @@ from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 
 _COPY: Final = ".memory-mcp"
 """<name>.memory-mcp.bak; where that holds something else already, <name>.memory-mcp.2.bak, …"""
-_FOLDERS: Final = (".cursor", ".vscode", "Claude", "User", "Code")
+FOLDERS: Final = (
+    ".claude", ".cursor", ".vscode", ".codex", ".gemini", ".zed", ".codeium",
+    "Claude", "User", "Code", "windsurf", "zed", "Zed", "opencode",
+)  # fmt: skip
 """Made for the file, where they were not there; an empty one is of no use to anybody."""
 _BYTES_MAX: Final = 64 * 1024 * 1024
 """Claude Code keeps its history in the same file; this is a hundred times what is usual."""
@@ -74,7 +77,7 @@ class ClientFile:
                 return copy
             self._remove(self.path)
             with suppress(OSError):  # others keep something there
-                for folder in takewhile(lambda each: each.name in _FOLDERS, self.path.parents):
+                for folder in takewhile(lambda each: each.name in FOLDERS, self.path.parents):
                     folder.rmdir()
             return copy
 

@@ -1,7 +1,8 @@
 """Read and edit JSON with comments and surplus commas; every byte that is not edited stays.
 
-A text becomes a tree of values with their spans, and an edit replaces spans. Where a key stands
-twice the last one counts, as it does for every client.
+A text becomes a tree of values with their spans, and an edit replaces spans. A path leads to a
+value: a name for a member of an object, a number for an item of a list, and `APPEND` for the item
+after its last. Where a key stands twice the last one counts, as it does for every client.
 
 Edits keep the text's line ends, indentation, layout and trailing commas. Removing a member right
 after it was set restores the text, except for spaces in an empty object.
@@ -16,6 +17,8 @@ from typing import Final, NamedTuple, cast
 from memory_mcp.errors import InvalidRequestError
 
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | float | bool | None
+Path = Sequence[str | int]
+APPEND: Final = -1
 
 _TOKEN: Final = re.compile(
     r"""
@@ -45,6 +48,8 @@ _PLAIN: Final = json.JSONDecoder(parse_int=float, parse_constant=_refuse_constan
 class NotJsonError(InvalidRequestError):
     """The text is no JSON, with or without comments. The message begins with the line."""
 
+    language = "JSON"
+
 
 class JsonGap(NamedTuple):
     """White space and comments between two tokens.
@@ -60,9 +65,12 @@ class JsonGap(NamedTuple):
 
 
 class JsonMember(NamedTuple):
-    """A key with its value, the gaps around them, and where its comma is."""
+    """A key with its value, the gaps around them, and where its comma is.
 
-    key: str
+    An item of a list has its number for a key.
+    """
+
+    key: str | int
     start: int
     value: "JsonNode"
     before: JsonGap
@@ -71,9 +79,9 @@ class JsonMember(NamedTuple):
 
 
 class JsonNode(NamedTuple):
-    """A value with its span; an object on the path that was asked for has its members too.
+    """A value with its span; an object or list on the path that was asked for has its members too.
 
-    `last` is the gap before the closing brace of an object, after any comma.
+    `last` is the gap before the closing sign, after any comma.
     """
 
     start: int
@@ -82,7 +90,7 @@ class JsonNode(NamedTuple):
     members: tuple[JsonMember, ...] | None = None
     last: JsonGap = JsonGap(0, 0, 0, line_comment=False)
 
-    def member(self, key: str) -> JsonMember | None:
+    def member(self, key: str | int) -> JsonMember | None:
         """The member that counts for this key."""
         found = [member for member in self.members or () if member.key == key]
         return found[-1] if found else None
@@ -101,7 +109,7 @@ def is_blank(text: str) -> bool:
 
 
 @lru_cache(maxsize=4)  # one edit reads few texts, but again and again
-def parse_document(text: str, path: tuple[str, ...] = ()) -> JsonDocument:
+def parse_document(text: str, path: tuple[str | int, ...] = ()) -> JsonDocument:
     """The tree of a text, with the members of the objects along the path.
 
     Raises:
@@ -114,6 +122,15 @@ def parse_document(text: str, path: tuple[str, ...] = ()) -> JsonDocument:
     if scanner.kind:
         raise scanner.refuse("nothing may follow the first value")
     return JsonDocument(root, scanner.extra)
+
+
+def read_data(text: str) -> Json:
+    """What the text says.
+
+    Raises:
+        NotJsonError: it is no JSON, even with comments and trailing commas allowed.
+    """
+    return parse_document(text).root.data
 
 
 class _Scanner:
@@ -168,7 +185,7 @@ class _Scanner:
             self._next()
         return JsonGap(start, self.at, comments_end, line_comment)
 
-    def read_value(self, depth: int, path: tuple[str, ...] = ()) -> JsonNode:
+    def read_value(self, depth: int, path: tuple[str | int, ...] = ()) -> JsonNode:
         if depth > _DEPTH_MAX:
             raise self.refuse(f"it is nested deeper than {_DEPTH_MAX}")
         start = self.at
@@ -178,7 +195,7 @@ class _Scanner:
             case "sign", "{":
                 return self._read_object(depth, path)
             case "sign", "[":
-                return self._read_array(depth)
+                return self._read_array(depth, path)
             case "string", _:
                 data: Json = self._read_string()
             case "word", word if word in _WORDS:
@@ -208,7 +225,7 @@ class _Scanner:
         self._next()
         return JsonNode(start, self.at, data, members)
 
-    def _read_object(self, depth: int, path: tuple[str, ...]) -> JsonNode:
+    def _read_object(self, depth: int, path: tuple[str | int, ...]) -> JsonNode:
         start = self.at
         self._next()
         members: list[JsonMember] = []
@@ -221,10 +238,10 @@ class _Scanner:
         if members and (comma := members[-1].comma) is not None:
             self._note_extra(comma)
         self._next()
-        data = {member.key: member.value.data for member in members}
+        data: Json = {str(member.key): member.value.data for member in members}
         return JsonNode(start, self.at, data, tuple(members), last)
 
-    def _read_member(self, depth: int, path: tuple[str, ...], before: JsonGap) -> JsonMember:
+    def _read_member(self, depth: int, path: tuple[str | int, ...], before: JsonGap) -> JsonMember:
         start = self.at
         if self.kind != "string":
             raise self.refuse(f"a key in quotes is missing before {self.piece or 'the end'!r}")
@@ -237,48 +254,41 @@ class _Scanner:
         comma = self._expect(",", "") if self.piece == "," else None
         return JsonMember(key, start, value, before, after, comma)
 
-    def _read_array(self, depth: int) -> JsonNode:
+    def _read_array(self, depth: int, path: tuple[str | int, ...]) -> JsonNode:
         start = self.at
         self._next()
-        items: list[Json] = []
-        comma: int | None = None
-        self.skip_gap()
+        members: list[JsonMember] = []
+        last = self.skip_gap()
         while self.piece != "]":
-            if items and comma is None:
+            if members and members[-1].comma is None:
                 raise self.refuse("a comma is missing in a list")
-            items.append(self.read_value(depth + 1).data)
-            self.skip_gap()
+            at, number = self.at, len(members)
+            value = self.read_value(depth + 1, path[1:] if path[:1] == (number,) else ())
+            after = self.skip_gap()
             comma = self._expect(",", "") if self.piece == "," else None
-            self.skip_gap()
-        if comma is not None:
+            members.append(JsonMember(number, at, value, last, after, comma))
+            last = self.skip_gap() if comma is not None else after
+        if members and (comma := members[-1].comma) is not None:
             self._note_extra(comma)
         self._next()
-        return JsonNode(start, self.at, items)
-
-
-Path = Sequence[str]
+        items = [member.value.data for member in members]
+        return JsonNode(start, self.at, items, tuple(members), last)
 
 
 class NotAnObjectError(InvalidRequestError):
     """The path leads into something that is no object. The message is the end of a sentence."""
 
-    def __init__(self, path: Path, found: Json) -> None:
+    def __init__(self, path: Path, found: Json, wanted: str = "an object") -> None:
         where = f"its {'.'.join(map(repr, path))}" if path else "it"
-        super().__init__(f"{where} is {_describe_kind(found)} where an object must be")
+        super().__init__(f"{where} is {_describe_kind(found)} where {wanted} must be")
 
 
-def _describe_kind(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case str():
-            return "text"
-        case float():
-            return "a number"
-        case _:
-            return "a list"
+def _describe_kind(value: object) -> str:
+    kinds = (
+        (bool, "true or false"), (str, "text"), ((int, float), "a number"),
+        (Mapping, "an object"), (Sequence, "a list"), (type(None), "null"),
+    )  # fmt: skip
+    return next((name for kind, name in kinds if isinstance(value, kind)), "a date")  # in TOML
 
 
 def get_value(text: str, path: Path) -> Json:
@@ -293,18 +303,26 @@ def has_value(text: str, path: Path) -> bool:
 
 
 def is_bare(text: str, path: Path) -> bool:
-    """Whether the value at the path is an object that holds nothing, not even a comment."""
+    """Whether the object or list at the path holds nothing, not even a comment."""
     found = _walk(text, path)
-    return len(found) > len(path) and text[found[-1].start : found[-1].end] == "{}"
+    return len(found) > len(path) and text[found[-1].start : found[-1].end] in ("{}", "[]")
 
 
 def set_value(text: str, path: Path, value: Json) -> str:
-    """The text with this value at the path of one or more names.
+    """The text with this value at the path of one or more steps.
 
     Raises:
         NotJsonError: the text is no JSON.
         NotAnObjectError: the path leads into something that is no object.
     """
+    after = _set_value(text, path, value)
+    before = None if is_blank(text) else read_data(text)
+    if read_data(after) != _put(before, path, value):
+        raise AssertionError(path)  # no slip of ours is written
+    return after
+
+
+def _set_value(text: str, path: Path, value: Json) -> str:
     if is_blank(text):
         eol = _find_eol(text)
         return text.rstrip(" \t\r\n") + _format(_nest(path, value), "  ", eol, "") + eol
@@ -316,10 +334,8 @@ def set_value(text: str, path: Path, value: Json) -> str:
         if _is_inline(text, found[-2]):
             new = _format_inline(value, text)
         return text[: old.start] + new + text[old.end :]
-    inner, name = found[-1], path[len(found) - 1]
-    if inner.members is None:
-        raise NotAnObjectError(path[: len(found) - 1], inner.data)
-    return _insert(text, found[0], inner, name, _nest(path[len(found) :], value))
+    name = path[len(found) - 1]
+    return _insert(text, found[0], found[-1], name, _nest(path[len(found) :], value))
 
 
 def remove_value(text: str, path: Path) -> str:
@@ -345,8 +361,7 @@ def _walk(text: str, path: Path) -> list[JsonNode]:
         return []
     found = [parse_document(text, tuple(path)).root]
     for depth, name in enumerate(path):
-        if found[-1].members is None:
-            raise NotAnObjectError(path[:depth], found[-1].data)
+        _require_kind(found[-1], name, path[:depth])
         member = found[-1].member(name)
         if member is None:
             break
@@ -354,24 +369,46 @@ def _walk(text: str, path: Path) -> list[JsonNode]:
     return found
 
 
+def _require_kind(node: JsonNode, name: str | int, path: Path) -> None:
+    if isinstance(name, str) and not isinstance(node.data, Mapping):
+        raise NotAnObjectError(path, node.data)
+    if isinstance(name, int) and (isinstance(node.data, Mapping) or node.members is None):
+        raise NotAnObjectError(path, node.data, "a list")
+
+
 def _nest(path: Path, value: Json) -> Json:
     for name in reversed(path):
-        value = {name: value}
+        value = {name: value} if isinstance(name, str) else [value]
     return value
 
 
-def _insert(text: str, root: JsonNode, inner: JsonNode, name: str, value: Json) -> str:
+def _put(data: Json, path: Path, value: Json) -> Json:
+    """The data with this value at the path."""
+    if not path:
+        return value
+    name = path[0]
+    if isinstance(name, int):
+        items = list(cast("Sequence[Json]", data or ()))
+        at = len(items) if name == APPEND else name
+        items[at : at + 1] = [_put(items[at] if at < len(items) else None, path[1:], value)]
+        return items
+    inner: Mapping[str, Json] = data if isinstance(data, Mapping) else {}
+    return {**inner, name: _put(inner.get(name), path[1:], value)}
+
+
+def _insert(text: str, root: JsonNode, inner: JsonNode, name: str | int, value: Json) -> str:
     members, eol = inner.members or (), _find_eol(text)
+    key = f"{json.dumps(name, ensure_ascii=False)}:" if isinstance(name, str) else ""
     if _is_inline(text, inner) if members else _is_inline(text, root):
         between = _find_gap(text, members) if members else ""
-        new = f"{_key(name)}:{_find_colon_space(text)}{_format_inline(value, text)}"
+        new = f"{key}{_find_colon_space(text) if key else ''}{_format_inline(value, text)}"
         closing = ""
     else:
         own = _find_indent(text, inner.start)
         unit = _find_unit(text, root)
         indent = _find_indent(text, members[-1].start) if members else own + unit
         between = eol + indent
-        new = f"{_key(name)}: {_format(value, unit, eol, indent)}"
+        new = f"{key}{' ' if key else ''}{_format(value, unit, eol, indent)}"
         closing = eol + own
     space = inner.last
     if not members:
@@ -394,7 +431,7 @@ def _insert(text: str, root: JsonNode, inner: JsonNode, name: str, value: Json) 
 
 
 def _remove(text: str, inner: JsonNode, at: int) -> str:
-    """The text without one member of an object, its comma, and the gap before it."""
+    """The text without one member of an object or list, its comma, and the gap before it."""
     members = inner.members or ()
     member = members[at]
     before = member.before.comments_end
@@ -407,7 +444,7 @@ def _remove(text: str, inner: JsonNode, at: int) -> str:
         head = text[:comma] + text[comma + 1 : before]
         return _join(head, text[before : member.start], after, member.before)
     if len(members) == 1 and not _has_comment(text, inner, member):
-        return text[: inner.start] + "{}" + text[inner.end :]
+        return text[: inner.start + 1] + text[inner.end - 1 :]
     return _join(text[:before], text[before : member.start], after, member.before)
 
 
@@ -430,10 +467,6 @@ def _format(value: Json, unit: str, eol: str, indent: str) -> str:
 def _format_inline(value: Json, text: str) -> str:
     space = _find_colon_space(text)
     return json.dumps(value, ensure_ascii=False, separators=(f",{space}", f":{space}"))
-
-
-def _key(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
 
 
 def _find_eol(text: str) -> str:

@@ -8,21 +8,13 @@ since, only the entry is removed, and the objects around it that the copy does n
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
-from memory_mcp.clients.jsonc import (
-    Json,
-    Path,
-    get_value,
-    has_value,
-    is_bare,
-    is_blank,
-    parse_document,
-    remove_value,
-    set_value,
-)
+from memory_mcp.clients import jsonc, toml
+from memory_mcp.clients.jsonc import Json, Path
 from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
@@ -30,15 +22,50 @@ from memory_mcp.frozen import frozen
 PROGRAM: Final = "memory-mcp"
 PACKAGE: Final = "backtrack-memory"
 """The distribution: on PyPI the name of the command is somebody else's."""
-WRITTEN: Final = ("type", "command", "args")
-"""The keys that we write; whatever else stands in an entry is its owner's."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Every client takes such a name; it is a part of tools' names, which have 64 characters."""
 _CACHE: Final = re.compile(r"(?:archive|environments|builds)-v\d+")
 """Folders in uv's cache, where uvx keeps what it runs."""
 _RUNNERS: Final = ("uvx", "uv", "pipx")
-_DEFAULTS: Final[Mapping[str, Json]] = {"type": "stdio", "args": []}
+_DEFAULTS: Final[Mapping[str, Json]] = {"type": "stdio", "args": [], "enabled": True}
 """What an entry means that leaves these keys out."""
+
+
+class Editor(Protocol):
+    """What reads and edits the text of a configuration; the modules `jsonc` and `toml` are these.
+
+    Every byte that is not edited stays, and no text is returned that says anything else than was
+    meant. Each raises where the text is not of its language, and
+    `NotAnObjectError` where a path leads into something that has no members.
+    """
+
+    def is_blank(self, text: str) -> bool:
+        """Whether there is nothing in the text, a byte order mark aside."""
+        ...
+
+    def get_value(self, text: str, path: Path) -> Json:
+        """The value at the path; None if there is none."""
+        ...
+
+    def has_value(self, text: str, path: Path) -> bool:
+        """Whether there is a value at the path."""
+        ...
+
+    def is_bare(self, text: str, path: Path) -> bool:
+        """Whether what is at the path holds nothing, not even a comment."""
+        ...
+
+    def set_value(self, text: str, path: Path, value: Json) -> str:
+        """The text with this value at the path."""
+        ...
+
+    def remove_value(self, text: str, path: Path) -> str:
+        """The text without the value at the path; as it is, if there is none."""
+        ...
+
+
+EDITORS: Final[Mapping[str, Editor]] = {"json": jsonc, "toml": toml}
+"""For each language of the table of clients."""
 
 
 @frozen
@@ -81,7 +108,7 @@ def make_entry(client: Client, command: Command) -> dict[str, Json]:
     """The entry as that client writes one itself.
 
     Raises:
-        InvalidRequestError: a path that JSON cannot hold.
+        InvalidRequestError: a path that a configuration cannot hold.
     """
     for word in (command.program, *command.arguments):
         try:
@@ -91,8 +118,16 @@ def make_entry(client: Client, command: Command) -> dict[str, Json]:
                 f"{word!a} is no UTF-8, and {client.title} could not be told of it. Move it to a "
                 "path that is."
             ) from None
-    fields: dict[str, Json] = {"command": command.program, "args": list(command.arguments)}
-    return {"type": "stdio", **fields} if client.typed else fields
+    arguments = list(command.arguments)
+    filled: dict[Json, Json] = {
+        "{program}": command.program,
+        "{arguments}": arguments,
+        "{command line}": [command.program, *arguments],
+    }
+    return {
+        key: filled.get(value, value) if isinstance(value, str) else value
+        for key, value in client.entry.items()
+    }
 
 
 def is_ours(found: Json) -> bool:
@@ -101,6 +136,9 @@ def is_ours(found: Json) -> bool:
         return False
     fields = cast("Mapping[str, Json]", found)
     program, arguments = fields.get("command"), _list_words(fields.get("args"))
+    if words := _list_words(program):  # opencode keeps the whole command line in one list
+        program, *rest = words
+        arguments = tuple(rest)
     if not isinstance(program, str):
         return False
     name = _find_program_name(program)
@@ -168,104 +206,107 @@ class OtherServer:
     """The entry of that name starts something else."""
 
 
+Plan = ConfigEdit | AlreadyInstalled | DifferentEntry | NotInstalled | OtherServer
+
+
 def plan_install(
-    text: str | None, path: Path, wanted: Mapping[str, Json], *, force: bool
+    text: str | None, path: Path, wanted: Mapping[str, Json], *, force: bool, editor: Editor = jsonc
 ) -> ConfigEdit | AlreadyInstalled | DifferentEntry:
     """Put the entry in. An older one of ours keeps what its owner added to it.
 
     Raises:
-        NotJsonError: the text is no JSON.
+        NotJsonError, NotTomlError: the text is not of the editor's language.
         NotAnObjectError: the path leads into something that is no object.
     """
     before = text or ""
-    if not has_value(before, path):
-        return ConfigEdit(_verify(before, set_value(before, path, wanted), path, wanted))
-    found = get_value(before, path)
+    if not editor.has_value(before, path):
+        return ConfigEdit(editor.set_value(before, path, wanted))
+    found = editor.get_value(before, path)
     what = find_differences(found, wanted)
     if not what:
         return AlreadyInstalled()
     if not force:
         return DifferentEntry(what, is_ours(found))
     if not is_ours(found):
-        return ConfigEdit(_verify(before, set_value(before, path, wanted), path, wanted))
-    after = before
-    for key, value in wanted.items():
-        if get_value(after, (*path, key)) != value:
-            after = set_value(after, (*path, key), value)
-    return ConfigEdit(after)
+        return ConfigEdit(editor.set_value(before, path, wanted))
+    return ConfigEdit(amend(before, path, wanted, editor))
 
 
 def plan_uninstall(
-    text: str | None, path: Path, copies: Sequence[str]
+    text: str | None,
+    path: Path,
+    copies: Sequence[str],
+    *,
+    written: Collection[str] = ("type", "command", "args"),
+    editor: Editor = jsonc,
 ) -> ConfigEdit | NotInstalled | OtherServer:
     """Remove the entry; `copies` are the texts from before installs, the newest first.
 
+    `written` are the keys that we write; whatever else stands in an entry is its owner's.
+
     Raises:
-        NotJsonError: the text is no JSON.
+        NotJsonError, NotTomlError: the text is not of the editor's language.
         NotAnObjectError: the path leads into something that is no object.
     """
-    if text is None or not has_value(text, path):
+    if text is None or not editor.has_value(text, path):
         return NotInstalled()
-    found = get_value(text, path)
+    found = editor.get_value(text, path)
     if not is_ours(found):
         return OtherServer()
-    readable = [copy for copy in copies if _is_readable(copy, path)]
+    fields = cast("Mapping[str, Json]", found)
+    wanted = {key: fields[key] for key in written if key in fields}
+
+    def has_ours(copy: str) -> bool:
+        return is_ours(editor.get_value(copy, path))
+
+    def install_again(copy: str) -> str | None:
+        if not has_ours(copy):
+            return editor.set_value(copy, path, found)
+        done = plan_install(copy, path, wanted, force=True, editor=editor)
+        return done.text if isinstance(done, ConfigEdit) else None
+
+    readable = list_readable(copies, path, editor)
     # copies without an entry of ours first: whoever replaced their own by it wants that back
-    for copy in sorted(readable, key=lambda copy: _has_ours(copy, path)):
-        if _install_again(copy, path, text) == text:
-            return ConfigEdit(copy)
-    if not copies and set_value("", path, found) == text:
+    original = find_original(text, sorted(readable, key=has_ours), install_again)
+    if original is not None:
+        return ConfigEdit(original)
+    if not copies and install_again("") == text:
         return ConfigEdit(None)
-    return ConfigEdit(_remove_entry(text, path, readable[0] if readable else None))
+    after = text
+    while is_ours(editor.get_value(after, path)):  # a key may stand twice
+        after = editor.remove_value(after, path)
+    return ConfigEdit(drop_empty(after, path, readable[0] if readable else None, editor))
 
 
-def _is_readable(copy: str, path: Path) -> bool:
-    try:
-        has_value(copy, path)
-    except InvalidRequestError:  # from a day when the file itself was broken
-        return False
-    return True
+def find_original(
+    text: str, copies: Sequence[str], install_again: Callable[[str], str | None]
+) -> str | None:
+    """The copy that an install makes this text of; nobody else wrote since, then."""
+    return next((copy for copy in copies if install_again(copy) == text), None)
 
 
-def _has_ours(copy: str, path: Path) -> bool:
-    return has_value(copy, path) and is_ours(get_value(copy, path))
+def list_readable(copies: Sequence[str], path: Path, editor: Editor = jsonc) -> list[str]:
+    """The copies that can be read; another one is from a day when the file itself was broken."""
+    found: list[str] = []
+    for copy in copies:
+        with suppress(InvalidRequestError):
+            editor.has_value(copy, path)
+            found.append(copy)
+    return found
 
 
-def _install_again(copy: str, path: Path, text: str) -> str | None:
-    """What an install makes of a copy; None if it would not change it."""
-    if not _has_ours(copy, path):
-        return set_value(copy, path, get_value(text, path))
-    wanted = {
-        key: get_value(text, (*path, key)) for key in WRITTEN if has_value(text, (*path, key))
-    }
-    match plan_install(copy, path, wanted, force=True):
-        case ConfigEdit(after):
-            return after
-        case _:
-            return None
-
-
-def _remove_entry(text: str, path: Path, before: str | None) -> str | None:
-    """Remove the entry, and the empty objects around it that were not there before."""
-    while has_value(text, path) and is_ours(get_value(text, path)):  # a key may stand twice
-        text = remove_value(text, path)
+def drop_empty(text: str, path: Path, before: str | None, editor: Editor = jsonc) -> str | None:
+    """Remove the empty objects and lists that led to the path and were not there before."""
     for depth in range(len(path) - 1, 0, -1):
-        if not is_bare(text, path[:depth]) or has_value(before or "", path[:depth]):
-            return text
-        text = remove_value(text, path[:depth])
-    return before if is_blank(before or "") and is_bare(text, ()) else text
+        if not editor.is_bare(text, path[:depth]) or editor.has_value(before or "", path[:depth]):
+            break
+        text = editor.remove_value(text, path[:depth])
+    return before if editor.is_blank(before or "") and editor.is_bare(text, ()) else text
 
 
-def _verify(before: str, after: str, path: Path, wanted: Mapping[str, Json]) -> str:
-    """The new text, if it says what the old one said and the entry: no slip of ours is written."""
-    old = None if is_blank(before) else parse_document(before).root.data
-    if parse_document(after).root.data != _insert(old, path, wanted):
-        raise AssertionError(path)
-    return after
-
-
-def _insert(data: Json, path: Path, value: Json) -> Json:
-    if not path:
-        return value
-    inner: Mapping[str, Json] = data if isinstance(data, Mapping) else {}
-    return {**inner, path[0]: _insert(inner.get(path[0]), path[1:], value)}
+def amend(text: str, path: Path, wanted: Mapping[str, Json], editor: Editor = jsonc) -> str:
+    """The text with these fields of an object as wanted, and its others as they are."""
+    for key, value in wanted.items():
+        if editor.get_value(text, (*path, key)) != value:
+            text = editor.set_value(text, (*path, key), value)
+    return text

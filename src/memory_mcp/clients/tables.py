@@ -1,62 +1,80 @@
 """The clients: where each keeps its list of servers, under which key, and in which form.
 
-Paths are pure values: the caller says whose folders they are and which of them exist.
+All of it is data, in `clients.toml` beside this module. Paths are pure values: the caller says
+whose folders they are and which of them exist.
 """
 
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from importlib import resources
 from pathlib import PurePath
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from memory_mcp.clients.jsonc import Json
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 
-ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 Scope = Literal["user", "project", "local"]
 Platform = Literal["windows", "macos", "linux"]
+PLATFORMS: Final[tuple[Platform, ...]] = ("windows", "macos", "linux")
 
-_STORE_PACKAGE: Final = "Claude_pzs8sxrjxfjjc"
-"""Claude Desktop as Windows installs it since 2026: it sees a folder of its own as %APPDATA%."""
+_VARIABLE: Final = re.compile(r"\$\{(\w+):-(.+?)\}/")
+_ABSOLUTE: Final = ("APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
+"""A relative value of these counts as none, as XDG says."""
+
+
+@frozen
+class Place:
+    """Where a client reads of its servers in one scope; `clients.toml` says what each field is."""
+
+    file: Mapping[Platform, tuple[str, ...]]
+    key: Sequence[str]
+    hooks: str = ""
 
 
 @frozen
 class Client:
-    """What is particular about one client.
-
-    `scopes` are where it reads of servers, the usual one first. `typed`: an entry says
-    `"type": "stdio"`. `folder_variable` stands for the project's folder in a project's file; empty:
-    the client passes it otherwise. `plain`: it reads plain JSON only, and a comment keeps it from
-    starting. `finds_commands`: it starts a command by its name alone, as a shell would.
-    """
+    """What is particular about one client; `clients.toml` says what each field is."""
 
     title: str
-    scopes: tuple[Scope, ...]
-    key: str = "mcpServers"
-    typed: bool = True
+    places: Mapping[Scope, Place]
+    entry: Mapping[str, Json]
+    next_step: str
+    language: Literal["json", "toml"] = "json"
+    comments: bool = True
     folder_variable: str = ""
-    plain: bool = False
-    finds_commands: bool = True
-    next_step: str = ""
+    names_project: bool = False
+    locks: bool = False
+    store_package: str = ""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Where it reads of servers, the usual one first."""
+        return tuple(self.places)
 
 
-CLIENTS: Final[Mapping[ClientName, Client]] = {
-    "claude-code": Client(
-        "Claude Code", ("user", "project", "local"), plain=True,
-        next_step="Start a new session; `claude mcp list` shows whether it connects.",
-    ),
-    "claude-desktop": Client(
-        "Claude Desktop", ("user",), typed=False, plain=True, finds_commands=False,
-        next_step="Quit Claude Desktop entirely and start it again.",
-    ),
-    "cursor": Client(
-        "Cursor", ("project", "user"), folder_variable="${workspaceFolder}",
-        next_step="Switch it on under Settings, Tools & MCP, if it is not on by itself.",
-    ),
-    "vscode": Client(
-        "VS Code", ("project", "user"), key="servers", folder_variable="${workspaceFolder}",
-        next_step="Run `MCP: List Servers` from the command palette, start it there and trust it.",
-    ),
-}  # fmt: skip
+def load_clients(text: str) -> Mapping[str, Client]:
+    """The rows of the table, by the name of the client on the command line."""
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+    return {name: _load_client(**row) for name, row in rows.items()}
+
+
+def _load_client(places: Mapping[Scope, dict[str, Any]], **more: Any) -> Client:
+    return Client(places={scope: _load_place(**row) for scope, row in places.items()}, **more)
+
+
+def _load_place(file: str | list[str] | dict[Platform, str], **more: Any) -> Place:
+    files = file if isinstance(file, dict) else dict.fromkeys(PLATFORMS, file)
+    return Place(
+        {name: (it,) if isinstance(it, str) else tuple(it) for name, it in files.items()}, **more
+    )
+
+
+CLIENTS: Final = load_clients(
+    resources.files("memory_mcp.clients").joinpath("clients.toml").read_text("utf-8")
+)
 
 
 @frozen
@@ -83,82 +101,64 @@ class Target:
     path: tuple[str, ...]
 
 
-def find_target(name: ClientName, scope: Scope, folders: Folders) -> Target:
+def find_target(name: str, scope: Scope, folders: Folders) -> Target:
     """Where that client reads of its servers.
 
     Raises:
         InvalidRequestError: the scope asks for a project, and there is none.
     """
-    client = CLIENTS[name]
-    match name:
-        case "claude-code":
-            return _claude_code(scope, folders)
-        case "claude-desktop":
-            return Target(_claude_desktop(folders) / "claude_desktop_config.json", (client.key,))
-        case "cursor":
-            root = folders.home if scope == "user" else _require_project(folders)
-            return Target(root / ".cursor" / "mcp.json", (client.key,))
-        case "vscode" if scope == "user":
-            return Target(_settings_folder(folders) / "Code" / "User" / "mcp.json", (client.key,))
-        case "vscode":
-            return Target(_require_project(folders) / ".vscode" / "mcp.json", (client.key,))
+    files = _list_files(CLIENTS[name], scope, folders)
+    found = [file for file in files if file in folders.present]
+    key = CLIENTS[name].places[scope].key
+    path = tuple(
+        _require_project(folders).as_posix() if each == "{project}" else each for each in key
+    )
+    return Target((found or files[-1:])[0], path)
 
 
-def list_deciding_files(folders: Folders) -> tuple[PurePath, ...]:
+def list_deciding_files(name: str, scope: Scope, folders: Folders) -> tuple[PurePath, ...]:
     """The files whose presence decides which one counts."""
-    return (_claude_code_folder(folders, ".claude") / ".config.json",)
+    return tuple(_list_files(CLIENTS[name], scope, folders)[:-1])
 
 
-def _claude_code(scope: Scope, folders: Folders) -> Target:
-    if scope == "project":
-        return Target(_require_project(folders) / ".mcp.json", ("mcpServers",))
-    (older,) = list_deciding_files(folders)
-    newer = _claude_code_folder(folders, "") / ".claude.json"
-    file = older if older in folders.present else newer
-    if scope == "user":
-        return Target(file, ("mcpServers",))
-    return Target(file, ("projects", _require_project(folders).as_posix(), "mcpServers"))
-
-
-def _claude_code_folder(folders: Folders, below_home: str) -> PurePath:
-    own = folders.variables.get("CLAUDE_CONFIG_DIR")
-    return type(folders.home)(own) if own else folders.home / below_home
-
-
-def _claude_desktop(folders: Folders) -> PurePath:
-    if folders.platform == "windows":
-        names = sorted(n for n in folders.packages if n.startswith("Claude_"))
-        if names:
-            name = _STORE_PACKAGE if _STORE_PACKAGE in names else names[0]
-            packages = _local_settings_folder(folders) / "Packages"
-            return packages / name / "LocalCache" / "Roaming" / "Claude"
-    return _settings_folder(folders) / "Claude"
-
-
-def _settings_folder(folders: Folders) -> PurePath:
-    """Where programs keep a user's settings."""
-    match folders.platform:
-        case "windows":
-            return _read_folder(folders, "APPDATA") or folders.home / "AppData" / "Roaming"
-        case "macos":
-            return folders.home / "Library" / "Application Support"
-        case "linux":
-            return _read_folder(folders, "XDG_CONFIG_HOME") or folders.home / ".config"
+def find_hooks_file(name: str, scope: Scope, folders: Folders) -> PurePath | None:
+    """Where that client reads of its hooks; None if it has none."""
+    pattern = CLIENTS[name].places[scope].hooks
+    return _resolve(pattern, folders) if pattern else None
 
 
 def find_packages_folder(folders: Folders) -> PurePath:
     """Where Windows keeps the folders of programs from its store."""
-    return _local_settings_folder(folders) / "Packages"
+    return _resolve("${LOCALAPPDATA:-~/AppData/Local}/Packages", folders)
 
 
-def _local_settings_folder(folders: Folders) -> PurePath:
-    return _read_folder(folders, "LOCALAPPDATA") or folders.home / "AppData" / "Local"
+def _list_files(client: Client, scope: Scope, folders: Folders) -> list[PurePath]:
+    if client.store_package and (own := _find_store_folder(client.store_package, folders)):
+        folders = replace(folders, variables={**folders.variables, "APPDATA": str(own)})
+    return [_resolve(each, folders) for each in client.places[scope].file[folders.platform]]
 
 
-def _read_folder(folders: Folders, variable: str) -> PurePath | None:
-    """The folder a variable names; a relative one counts as none, as XDG says."""
-    folder = type(folders.home)(folders.variables.get(variable, ""))
-    return folder if folder.is_absolute() else None
+def _find_store_folder(package: str, folders: Folders) -> PurePath | None:
+    """What a program from the store of Windows sees as %APPDATA%, where one is installed."""
+    publisher = package.partition("_")[0] + "_"
+    names = sorted(name for name in folders.packages if name.startswith(publisher))
+    if not names:
+        return None
+    name = package if package in names else names[0]
+    return find_packages_folder(folders) / name / "LocalCache" / "Roaming"
+
+
+def _resolve(pattern: str, folders: Folders) -> PurePath:
+    """The path that a pattern of the table stands for."""
+    if found := _VARIABLE.match(pattern):
+        value = folders.variables.get(found[1], "")
+        folder = type(folders.home)(value)
+        if not value or (found[1] in _ABSOLUTE and not folder.is_absolute()):
+            folder = _resolve(found[2], folders)
+        return folder / pattern[found.end() :]
+    if pattern.startswith("~"):
+        return folders.home / pattern[2:]
+    return _require_project(folders) / pattern
 
 
 def _require_project(folders: Folders) -> PurePath:

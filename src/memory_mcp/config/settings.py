@@ -37,7 +37,10 @@ from memory_mcp.errors import SettingError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_state_home
 
-CLIENT_VARIABLES: Final = ("CLAUDE_CONFIG_DIR", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
+CLIENT_VARIABLES: Final = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME",
+    "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME",
+)  # fmt: skip
 """Variables that say where clients keep their configuration; they are no settings."""
 
 TOOLSETS: Final = ("branches", "session", "hooks")
