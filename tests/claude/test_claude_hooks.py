@@ -1,8 +1,11 @@
 """What the plugin's hooks do in the course of real sessions, and what happens when they cannot."""
 
+from pathlib import Path
+
 import pytest
 from doors import Json, machine_dir, records
 from driver import ClaudeCode, Turn
+from messages_api import MessagesApi
 from story import KEPT, context, read
 
 pytestmark = pytest.mark.claude
@@ -61,6 +64,29 @@ def test_a_prompt_brings_up_what_bears_on_it_once(claude: ClaudeCode) -> None:
     assert len(recalled(first)) <= 300 * 4
     assert [recalled(turn) for turn in (greeting, again, unrelated)] == ["", "", ""]
     assert again.first.text.count(PARCELS) == 1
+
+
+def test_the_hooks_that_install_writes_do_what_the_plugins_do(
+    binary: Path, tmp_path: Path, repository: Path, api: MessagesApi
+) -> None:
+    """Without the plugin the server has the name of its entry, and the hooks have a whole path."""
+    options = ["--allowedTools", "mcp__memory"]
+    claude = ClaudeCode(binary, tmp_path / "user", repository, api, "mcp__memory__", options)
+    claude.environment["MEMORY_BOOTSTRAP_TOKENS"] = "60"
+    claude.memory("install", "claude-code", "--hooks")
+    remembered(claude)
+    questions = {
+        PARCELS: "Which parcels go by freight, heavier than how many kilos?",
+        FACTS[4]: "When do gift cards expire, after how many years?",
+    }
+    with claude.session() as session:
+        opened = session.ask("Thanks, good morning to you!")
+        fact = next(each for each in questions if each not in opened.first.text)
+        asked = session.ask(questions[fact])
+
+    assert context(opened, "SessionStart:startup")
+    assert fact in recalled(asked)
+    assert "memory-mcp: the hook" not in told(opened) + told(asked)
 
 
 def test_what_was_left_is_not_brought_up_by_a_prompt(claude: ClaudeCode) -> None:
