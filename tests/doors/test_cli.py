@@ -120,6 +120,52 @@ def test_the_timeline_from_the_command_line(run: Run, project: Path) -> None:
     assert head_file(project)["head_checkpoint"] == name
 
 
+def test_the_timeline_as_a_graph(run: Run, project: Path) -> None:
+    """A pipe gets every word, and no colour; a program gets nodes, and looking begins no head."""
+    assert run("log") == (0, "@  branch main  nothing since\n◆  start\n", "")
+    assert not (project / ".state").exists()
+
+    long = "Storage chosen " + 20 * "after a long discussion "
+    first = as_json(run, "checkpoint", long, "--phase", "1")["checkpointId"]
+    run("add", "Sessions live in Redis.")
+    run("fork", "spike")
+    gone = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+    status, out, error = run("log")
+    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    assert (status, error) == (0, "")
+    assert (
+        [re.sub(stamp, "TIME", line) for line in out.splitlines()]
+        == [
+            "@  branch main  TIME  nothing since",
+            f"│ ×  {gone}  TIME  hides 1 memory",  # noqa: RUF001
+            f"│ │  memory-mcp backtrack {gone} restores it",
+            "├─╯",
+            "│ ●  branch spike  TIME  1 memory since",
+            "├─╯",
+            f"○  {first}  TIME  0 memories  {long[:199].rstrip()}…",
+            "◆  start",
+        ]
+    )
+    shown = as_json(run, "log", "--limit", "3", "--branch", "spike")
+    parents = {node["key"]: node["parents"] for node in shown["nodes"]}
+    names = ["branch:spike", "branch:main", f"line:{gone}"]
+    assert parents == {**{name: ["older"] for name in names}, "older": []}
+    assert (shown["nodes"][0]["key"], shown["older"]) == ("branch:spike", 1)
+    assert "limit -1 is negative" in complaint(run, "log", "--limit", "-1")
+    assert "No branch 'none'" in complaint(run, "log", "--branch", "none")
+
+
+def test_a_graph_is_not_drawn_where_memory_is_off(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is the sentence that every command gives."""
+    monkeypatch.setenv("MEMORY_ENABLED", "false")
+    status, out, error = run("log")
+
+    assert (status, error) == (1, "")
+    assert out.startswith("Memory is off")
+
+
 def test_without_a_mode_a_pipe_is_told_what_it_would_do(run: Run) -> None:
     """Nobody is there to ask, and nothing is guessed."""
     run("checkpoint", "One", "--phase", "1")

@@ -3,10 +3,11 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from signal import SIGINT, Signals
 from typing import IO, Final
@@ -14,8 +15,9 @@ from typing import IO, Final
 import pytest
 from command_line import Run
 from doors import head_file
-from forked import start
+from forked import Started, start
 from paths import SUPPORT
+from rich.cells import cell_len
 
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals are POSIX's", allow_module_level=True)
@@ -32,6 +34,8 @@ def on_a_terminal(
     question: str = QUESTION,
     meanwhile: Callable[[], object] = lambda: None,
     out: IO[bytes] | None = None,
+    terminal: str = "xterm-256color",
+    starting: Callable[..., Started] = start,
 ) -> tuple[int, str]:
     """Runs the command on a terminal of its own and answers once it asks; status and screen.
 
@@ -39,7 +43,7 @@ def on_a_terminal(
     """
     ours, theirs = pty.openpty()
     streams = theirs, out.fileno() if out else theirs, theirs
-    running = start(arguments, streams, {**os.environ, "TERM": "xterm-256color"})
+    running = starting(arguments, streams, {**os.environ, "TERM": terminal})
     os.close(theirs)
     screen = ""
     # a command that waits for ever must fail its test, not stop all of them
@@ -247,3 +251,63 @@ def test_ctrl_c_ends_what_waits_for_a_text(project: Path, monkeypatch: pytest.Mo
     assert status == 130
     assert "Traceback" not in screen
     assert list(project.rglob("*.json")) == []
+
+
+@pytest.fixture
+def sealed(run: Run) -> str:
+    """The id of a checkpoint whose summary is longer than any screen is wide."""
+    run("checkpoint", "Größe " + 20 * "in 数 [bold]words[/bold] ", "--phase", "1")
+    return json.loads(run("log", "--json")[1])["nodes"][1]["name"]
+
+
+def test_a_graph_is_cut_to_the_width_and_coloured(
+    sealed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that wraps breaks the edges; wide signs count for what they take up."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    status, screen = on_a_terminal("log")
+    lines = _STYLE.sub("", screen).splitlines()
+
+    assert status == 0
+    assert "\x1b[1;32m@" in screen
+    assert lines[0].startswith("@  branch main")
+    assert lines[1].startswith(f"○  {sealed}")
+    assert "Größe in 数 [bold]words" in lines[1]
+    assert lines[1].endswith("…")
+    assert 99 <= cell_len(lines[1]) <= 100
+    assert lines[2:] == ["◆  start"]
+
+
+@pytest.mark.parametrize(("terminal", "no_color"), [("xterm", "1"), ("dumb", "")])
+def test_a_graph_is_plain_where_no_colours_are_wanted(
+    sealed: str, monkeypatch: pytest.MonkeyPatch, terminal: str, no_color: str
+) -> None:
+    """Nothing acts on the terminal: not even what makes a word bold."""
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", no_color)
+    status, screen = on_a_terminal("log", terminal=terminal)
+
+    assert status == 0
+    assert "\x1b" not in screen
+    assert sealed in screen
+    assert max(map(cell_len, screen.splitlines())) == 60
+
+
+def test_a_graph_is_in_ascii_on_a_terminal_of_another_locale(sealed: str) -> None:
+    """Signs that it does not have would be noise."""
+    status, screen = on_a_terminal("log", starting=_start_in_c_locale, terminal="dumb")
+
+    assert status == 0
+    assert f"\no  {sealed}" in screen
+    assert screen.endswith("\n+  start\n")
+
+
+def _start_in_c_locale(
+    arguments: Sequence[str], streams: tuple[int, int, int], environment: Mapping[str, str]
+) -> Started:
+    """A process that is forked from another one has the locale of that."""
+    stdin, stdout, stderr = streams
+    command = [sys.executable, "-m", "memory_mcp", *arguments]
+    given = {**environment, "LC_ALL": "C"}
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=given)

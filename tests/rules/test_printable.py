@@ -1,5 +1,6 @@
 """What is printed never does anything to the terminal, or to the reader's eye."""
 
+import io
 import json
 import subprocess
 import sys
@@ -11,7 +12,13 @@ from command_line import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.cli.output import make_printable, make_printable_json, print_json
+from memory_mcp.cli.output import (
+    can_show,
+    make_printable,
+    make_printable_json,
+    print_json,
+    print_styled,
+)
 
 _HARM = "\x1b[2J\x9b31m\x07\r\x08\u202eevil\u2066\u200b\ufeff\U000e0041\u2028\x7f\x85"
 _HIDDEN = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200E, 0x200F)))
@@ -93,3 +100,36 @@ def test_only_one_place_writes_to_the_terminal() -> None:
     ).stdout  # fmt: skip
     found = [line for line in listed.splitlines() if "output.py" not in line]
     assert [line for line in found if "readable_json(" not in line] == []
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, _Terminal])
+def test_styled_words_are_no_more_harmful_than_plain_ones(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal the only escapes are those of the style."""
+    monkeypatch.setattr(sys, "stdout", shown := stream())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_styled([[("one", "bold"), (f" {_HARM}", "red")]])
+
+    escapes = ("\x1b[1m", "\x1b[31m", "\x1b[0m") if stream is _Terminal else ()
+    text = shown.getvalue()
+    for escape in escapes:
+        assert escape in text
+        text = text.replace(escape, "")
+    assert text.startswith(r"one \x1b[2J\x9b31m\x07")
+    assert _harmless(text)
+
+
+def test_signs_are_shown_where_the_stream_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that has no encoding, or one that nobody knows, is no reason to fail."""
+    for encoding, shown in (("utf-8", True), ("ascii", False), ("cp1252", False)):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        assert can_show("├─╯") is shown
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert can_show("├─╯")

@@ -8,6 +8,7 @@ from memory_mcp.branches.checkpoint import (
     fork_branch,
     switch_branch,
 )
+from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import undo_last_move
 
@@ -19,6 +20,7 @@ __all__ = [
     "decide_checkpoint",
     "fork_branch",
     "preview_backtrack",
+    "read_log",
     "report_head",
     "switch_branch",
     "undo_last_move",

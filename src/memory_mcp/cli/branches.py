@@ -1,4 +1,4 @@
-"""`memory-mcp status`, `checkpoint`, `backtrack`, `undo` and `fork`."""
+"""`memory-mcp status`, `log`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Final, Literal
@@ -17,6 +17,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
 from memory_mcp.render.outcomes import (
     render_head,
     render_head_fields,
@@ -24,6 +25,9 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.server.forms import CloseoutForm, make_closeout
+
+_LOG_LIMIT: Final = 30
+"""Rows of the log: about a screen, with the lines between them."""
 
 _CHOICES: Final[tuple[branches.Choice, ...]] = ("continue", "forget", "abort")
 
@@ -34,6 +38,21 @@ async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
     if isinstance(report, Skipped):
         return report
     return Output({"success": True, **render_head_fields(report)}, lambda _: render_head(report))
+
+
+async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Show the timeline as a graph."""
+    read = await branches.read_log(workspace, args.limit)
+    if isinstance(read, Skipped):
+        return read
+    if not args.json:
+        output.print_styled(render_log(read, ascii_only=not output.can_show(LOG_SIGNS)))
+    return Output(render_log_fields(read), silent=not args.json)
+
+
+def _add_log_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=_LOG_LIMIT, metavar="N",
+                        help=f"rows at most (default {_LOG_LIMIT}); 0 shows all")  # fmt: skip
 
 
 async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
@@ -133,6 +152,7 @@ def _add_fork_options(parser: ArgumentParser) -> None:
 
 COMMANDS: Final = {
     "status": Subcommand(in_workspace(status)),
+    "log": Subcommand(in_workspace(log), _add_log_options),
     "checkpoint": Subcommand(in_workspace(checkpoint), _add_checkpoint_options),
     "backtrack": Subcommand(in_workspace(backtrack), _add_backtrack_options),
     "undo": Subcommand(in_workspace(undo)),

@@ -21,6 +21,7 @@ _COMMANDS: Final = (
     ("update", "memories", "replace what a memory says"),
     ("forget", "memories", "erase one memory for good, or hide it from here on"),
     ("status", "branches", "where the project stands: checkpoints, pending approvals, left lines"),
+    ("log", "branches", "the timeline as a graph: checkpoints, branches, left lines"),
     ("checkpoint", "branches", "seal a restore point, or decide a pending one"),
     ("backtrack", "branches", "go back to a checkpoint, or restore what was left"),
     ("undo", "branches", "undo the last move: what a backtrack or a restore left is back"),

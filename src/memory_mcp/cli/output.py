@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
@@ -54,6 +54,46 @@ def print_line(text: str, *, to: TextIO | None = None) -> None:
     stream = to or sys.stdout
     stream.write(f"{make_printable(text)}\n")
     stream.flush()
+
+
+def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
+    """Print lines of texts, each with its style: cut and in colours on a terminal, else plain.
+
+    Rich decides whether there are colours: none with NO_COLOR, or on a terminal without them.
+    """
+    if not sys.stdout.isatty():
+        for line in lines:
+            print_line("".join(text for text, _ in line))
+        return
+    import shutil
+
+    from rich.console import Console  # 50 ms that a pipe need not wait for
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    plain = console.no_color or console.color_system is None
+    width = shutil.get_terminal_size().columns
+    for line in lines:
+        text = Text.assemble(*((make_printable(part), style) for part, style in line))
+        text.truncate(width, overflow="ellipsis")
+        console.print(text.plain if plain else text, markup=False, emoji=False)
+
+
+def can_show(signs: str) -> bool:
+    """Whether stdout can show these signs: a terminal in another locale than UTF-8 may not.
+
+    Files and pipes are UTF-8 (`use_utf8`), and so is the console of Windows.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    if sys.stdout.isatty() and sys.platform != "win32":
+        import locale
+
+        encoding = locale.getencoding()
+    try:
+        signs.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def print_json(value: object) -> None:

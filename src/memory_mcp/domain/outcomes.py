@@ -3,11 +3,12 @@
 An expected outcome is a value here; only what the caller cannot have expected is an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final, Literal
 
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId
+from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit
 from memory_mcp.domain.timeline import Checkpoint, Line
@@ -316,6 +317,57 @@ class LineState:
     line: Line
     memories: int
     hides: int = 0
+
+
+@frozen
+class BranchTip:
+    """Where a branch stands."""
+
+    branch: BranchName
+
+
+@frozen
+class TimelineStart:
+    """Before the first memory: where a backtrack to `start` leads."""
+
+
+@frozen
+class OlderNodes:
+    """So many nodes that a limit left out."""
+
+    count: int
+
+
+LogSubject = BranchTip | Checkpoint | Line | TimelineStart | OlderNodes
+
+
+@frozen
+class LogNode:
+    """What the log shows in one row: the segments where it ends, and the nodes that it follows.
+
+    `left`: a checkpoint that lies on left lines alone. `at` is when it was sealed, left or, on a
+    branch, last written to; None if nothing tells.
+    """
+
+    key: str
+    shows: LogSubject
+    parents: tuple[str, ...] = ()
+    segments: tuple[SegmentId, ...] = ()
+    at: datetime | None = None
+    left: bool = False
+
+
+@frozen
+class TimelineLog:
+    """The nodes of the timeline, each above those that it follows, and how many memories each has.
+
+    A checkpoint has those that it sealed since the one before, a branch those since its last
+    checkpoint, a line those that restoring it brings back. `branch` is the caller's.
+    """
+
+    branch: BranchName
+    nodes: tuple[LogNode, ...]
+    memories: Mapping[str, int]
 
 
 @frozen

@@ -1,6 +1,6 @@
 """The timeline as a value: segments, checkpoints, left lines, and phases."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from heapq import nlargest
@@ -222,11 +222,29 @@ class Timeline(FrozenModel):
             self._cache.held[but] = held
         return self._cache.held[but]
 
+    def predecessors(self, segment: SegmentId) -> Sequence[SegmentId]:
+        """The parents of the segment, and what unknown parents must have stood on.
+
+        No record is here that could tell where an unknown parent stood. It stood on what is older
+        on the same branch and was not abandoned without it.
+        """
+        known = self.segments.get(segment)
+        if known is not None:
+            unknown = [p for p in known.parents if p not in self.segments and p != ROOT]
+            older = [s for p in unknown for s in self._find_older(p, known.branch)]
+            return (*known.parents, *older)
+        if segment == ROOT:
+            return ()
+        if bases := [base for base in self.bases.values() if segment in base]:
+            return [s for base in bases for s in base if _age(s) < _age(segment)]
+        branches = (gone.branch for gone in self.given_up.values() if segment in gone.segments)
+        return self._find_older(segment, next(branches, MAIN))
+
     def ancestors(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything before them."""
         starts, segments = list(starts), self.segments
         if not self._complete or any(s not in segments and s != ROOT for s in starts):
-            return _closure(starts, self._predecessors)
+            return _closure(starts, self.predecessors)
         return _closure(starts, lambda s: segments[s].parents if s != ROOT else ())
 
     def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
@@ -424,7 +442,7 @@ class Timeline(FrozenModel):
         segments = self.segments
         if all(one in segments[following].parents for one, following in pairwise(on)):
             return _Position(on[-1:], on, off, base)
-        before = self.ancestors(_union(frozenset(self._predecessors(s)) for s in on))
+        before = self.ancestors(_union(frozenset(self.predecessors(s)) for s in on))
         return _Position(tuple(segment for segment in on if segment not in before), on, off, base)
 
     def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
@@ -446,24 +464,6 @@ class Timeline(FrozenModel):
         if ROOT in tips:
             lines.append(Line(id=make_line_id(_EPOCH), tips=(ROOT,), branch=MAIN, at=_EPOCH))
         return lines
-
-    def _predecessors(self, segment: SegmentId) -> Iterable[SegmentId]:
-        """The parents of the segment, and what unknown parents must have stood on.
-
-        No record is here that could tell where an unknown parent stood. It stood on what is older
-        on the same branch and was not abandoned without it.
-        """
-        known = self.segments.get(segment)
-        if known is not None:
-            unknown = [p for p in known.parents if p not in self.segments and p != ROOT]
-            older = [s for p in unknown for s in self._find_older(p, known.branch)]
-            return (*known.parents, *older)
-        if segment == ROOT:
-            return ()
-        if bases := [base for base in self.bases.values() if segment in base]:
-            return [s for base in bases for s in base if _age(s) < _age(segment)]
-        branches = (gone.branch for gone in self.given_up.values() if segment in gone.segments)
-        return self._find_older(segment, next(branches, MAIN))
 
     def _find_older(self, segment: SegmentId, branch: BranchName) -> list[SegmentId]:
         if (segment, branch) not in self._cache.older:

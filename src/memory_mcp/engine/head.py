@@ -43,6 +43,19 @@ async def load_head(workspace: Workspace) -> Head:
     return head
 
 
+async def view_head(workspace: Workspace) -> Head:
+    """The head as `load_head` gives it, but where none was begun yet it is not written.
+
+    Raises:
+        UnknownTargetError: the caller's branch does not exist.
+    """
+    if await workspace.heads.read() is not None:
+        return await load_head(workspace)
+    head = await _build_head(workspace, 0)
+    require_branch(head.timeline, workspace.caller.branch)
+    return head
+
+
 async def follow_folder_changes(workspace: Workspace) -> None:
     """Bring the indexes and the head in step with record folders that others changed.
 

@@ -1,0 +1,83 @@
+"""Reads the timeline as a graph of branches, checkpoints and left lines."""
+
+from memory_mcp.domain.ids import BranchName, SegmentId
+from memory_mcp.domain.outcomes import (
+    BranchTip,
+    LogNode,
+    OlderNodes,
+    Skipped,
+    TimelineLog,
+    TimelineStart,
+)
+from memory_mcp.domain.record import MEMORY_KINDS
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
+from memory_mcp.engine.head import view_head
+from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.timeline.graph import build_graph, limit_nodes, order_nodes
+from memory_mcp.timeline.plans import plan_restore
+
+
+async def read_log(workspace: Workspace, limit: int) -> TimelineLog | Skipped:
+    """The newest nodes of the timeline, at most `limit` (0: all), newest first. Moves nothing.
+
+    Raises:
+        UnknownTargetError: the caller's branch does not exist.
+        InvalidRequestError: the limit is negative.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    if limit < 0:
+        raise InvalidRequestError(f"limit {limit} is negative. Give 1 or more, or 0 for all.")
+    here = workspace.caller.branch
+    timeline = (await view_head(workspace)).timeline
+    nodes = build_graph(timeline, await workspace.project.index.segments(orders=False))
+    shown = limit_nodes(nodes, limit or len(nodes), here)
+    known = {node.key: node for node in nodes}
+    memories: dict[str, int] = {}
+    for node in shown:
+        # the limit may have left out what a node follows, and replaced its key
+        before = [known[key] for key in known[node.key].parents] if node.key in known else []
+        memories[node.key] = await _count_memories(workspace, timeline, node, before)
+    return TimelineLog(here, tuple(order_nodes(shown, here)), memories)
+
+
+async def _count_memories(
+    workspace: Workspace, timeline: Timeline, node: LogNode, before: list[LogNode]
+) -> int:
+    """How many memories the node has, as seen from where it stands."""
+    match node.shows:
+        case BranchTip(branch):
+            chain = timeline.chain(branch)
+            return await _count_since(workspace, timeline, chain, before)
+        case Checkpoint():
+            chain = timeline.ancestors(node.segments)
+            return await _count_since(workspace, timeline, chain, before)
+        case Line(branch=branch) as line:
+            return await _count_brought_back(workspace, timeline, branch, line)
+        case TimelineStart() | OlderNodes():
+            return 0
+
+
+async def _count_since(
+    workspace: Workspace,
+    timeline: Timeline,
+    chain: frozenset[SegmentId],
+    before: list[LogNode],
+) -> int:
+    since = chain.difference(*(timeline.ancestors(node.segments) for node in before))
+    view = View(chain=chain, now=workspace.clock.now())
+    return await workspace.project.index.count(view, Filters(segments=since, kinds=MEMORY_KINDS))
+
+
+async def _count_brought_back(
+    workspace: Workspace, timeline: Timeline, branch: BranchName, line: Line
+) -> int:
+    """How many memories hold again once the line is restored."""
+    plan = plan_restore(timeline, branch, line)
+    after = View(
+        chain=(timeline.chain(branch) - plan.hides) | plan.brings, now=workspace.clock.now()
+    )
+    brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
+    return await workspace.project.index.count(after, brings)

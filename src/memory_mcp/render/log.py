@@ -1,0 +1,138 @@
+"""Render the log of the timeline: as a drawing for a person, as nodes and edges for a program.
+
+Of a checkpoint that a backtrack left only the name is shown, as everywhere: it restores the line.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.outcomes import (
+    BranchTip,
+    LogNode,
+    OlderNodes,
+    TimelineLog,
+    TimelineStart,
+)
+from memory_mcp.domain.record import format_time
+from memory_mcp.domain.timeline import Checkpoint, Line
+from memory_mcp.fence import disarm
+from memory_mcp.frozen import frozen
+from memory_mcp.render.graph import GraphNode, draw_graph, use_ascii
+from memory_mcp.render.outcomes import Fields, pluralise
+
+Span = tuple[str, str]
+"""A text and its style, in the words of `rich`."""
+
+LOG_SIGNS: Final = "│├─╯╮╰╭┤┴┬┼○●◌◆\xd7…"
+"""What a drawing consists of, if it need not be ASCII."""
+
+_SUMMARY_CHARS_MAX: Final = 200
+_CROSS: Final = "\xd7"
+_NAME, _PLAIN, _DIM = "bold", "", "dim"
+_HERE, _BRANCH, _LEFT, _PENDING, _SEALED = "bold green", "magenta", "red", "yellow", "cyan"
+
+
+@frozen
+class _Row:
+    """The sign of a node in its colour, and the lines of text beside it."""
+
+    sign: Span
+    lines: tuple[tuple[Span, ...], ...]
+
+
+def render_log(log: TimelineLog, *, ascii_only: bool) -> Iterator[list[Span]]:
+    """The lines of the drawing, newest first."""
+    rows = [_render_row(log, node) for node in log.nodes]
+    nodes = [
+        GraphNode(node.key, node.parents, row.sign[0], len(row.lines))
+        for node, row in zip(log.nodes, rows, strict=True)
+    ]
+    for row, lines in zip(rows, draw_graph(nodes), strict=True):
+        texts = iter(row.lines)
+        for line in lines:
+            drawn = [(line.left, _DIM), (line.sign, row.sign[1]), (line.right, _DIM)]
+            spans = [(use_ascii(text) if ascii_only else text, style) for text, style in drawn]
+            if line.takes_text:
+                spans += [("  ", _PLAIN), *next(texts)]
+            yield [span for span in spans if span[0]]
+
+
+def render_log_fields(log: TimelineLog) -> Fields:
+    """The nodes, newest first, each with the keys of those that it follows."""
+    older = [node.shows.count for node in log.nodes if isinstance(node.shows, OlderNodes)]
+    nodes = [_render_node(log, node) for node in log.nodes]
+    return {"success": True, "branch": log.branch, "nodes": nodes, "older": sum(older)}
+
+
+def _render_row(log: TimelineLog, node: LogNode) -> _Row:
+    at = (_render_time(node.at), _DIM)
+    memories = log.memories[node.key]
+    match node.shows:
+        case BranchTip(branch):
+            sign = ("@", _HERE) if branch == log.branch else ("●", _BRANCH)
+            since = (f"  {pluralise(memories) if memories else 'nothing'} since", _PLAIN)
+            row = _Row(sign, ((("branch ", _PLAIN), (branch, f"bold {sign[1]}"), at, since),))
+        case Checkpoint() as sealed:
+            row = _render_checkpoint(log, sealed, at, memories, left=node.left)
+        case Line() as line:
+            hides = (f"  hides {pluralise(memories)}", _PLAIN)
+            restore = f"{_render_command(log, line.branch, f'backtrack {line.id}')} restores it"
+            row = _Row((_CROSS, _LEFT), (((line.id, _NAME), at, hides), ((restore, _DIM),)))
+        case TimelineStart():
+            row = _Row(("◆", _DIM), ((("start", _NAME),),))
+        case OlderNodes(count):
+            row = _Row(("…", _DIM), (((f"{count:,} older (--limit 0 shows all)", _DIM),),))
+    return row
+
+
+def _render_checkpoint(
+    log: TimelineLog, sealed: Checkpoint, at: Span, memories: int, *, left: bool
+) -> _Row:
+    first = ((sealed.id, _NAME), at, (f"  {pluralise(memories)}", _PLAIN))
+    if left:
+        return _Row((_CROSS, _LEFT), ((*first, ("  left", _LEFT)),))
+    summary = (f"  {_shorten(sealed.summary)}", _PLAIN)
+    if sealed.approval != "pending":
+        return _Row(("○", _SEALED), ((*first, summary),))
+    save = f"checkpoint --pending {sealed.id} --decision save"
+    approve = f"{_render_command(log, sealed.branch, save)} approves it"
+    return _Row(("◌", _PENDING), ((*first, ("  pending", _PENDING), summary), ((approve, _DIM),)))
+
+
+def _render_time(at: datetime | None) -> str:
+    return f"  {at:%Y-%m-%d %H:%M}" if at else ""
+
+
+def _render_command(log: TimelineLog, branch: BranchName, command: str) -> str:
+    """The command as it has to be typed here to concern that branch."""
+    option = "" if branch == log.branch else f"--branch {branch} "
+    return f"memory-mcp {option}{command}"
+
+
+def _shorten(summary: str) -> str:
+    """The first line, which is data: no fence is closed by it."""
+    first = next(iter(summary.strip().splitlines()), "")
+    return disarm(cut(" ".join(first.split()), _SUMMARY_CHARS_MAX))
+
+
+def _render_node(log: TimelineLog, node: LogNode) -> dict[str, Any]:
+    fields: dict[str, Any] = {"key": node.key, "parents": list(node.parents)}
+    match node.shows:
+        case BranchTip(branch):
+            fields |= {"kind": "branch", "name": branch, "here": branch == log.branch}
+        case Checkpoint() as sealed:
+            pending = "pending" if sealed.approval == "pending" else "valid"
+            fields |= {"kind": "checkpoint", "name": sealed.id, "branch": sealed.branch}
+            fields |= {"status": "invalidated" if node.left else pending, "phase": sealed.phase}
+            fields |= {} if node.left else {"summary": sealed.summary}
+        case Line() as line:
+            fields |= {"kind": "line", "name": line.id, "branch": line.branch}
+        case TimelineStart():
+            return {**fields, "kind": "start", "name": "start"}
+        case OlderNodes(count):
+            return {**fields, "kind": "older", "count": count}
+    at = format_time(node.at) if node.at else None
+    return {**fields, "at": at, "memories": log.memories[node.key]}
