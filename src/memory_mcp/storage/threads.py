@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from threading import Thread
 from types import CoroutineType
@@ -22,15 +21,21 @@ def in_thread(work: Callable[P, T]) -> "Callable[P, CoroutineType[Any, Any, T]]"
     return run
 
 
-async def run_in_daemon_thread(work: Callable[[], T]) -> T:
-    """Do the work in a thread that keeps no process from ending."""
+async def run_in_daemon_thread(
+    work: Callable[[], T], discard: Callable[[T], object] | None = None
+) -> T:
+    """Do the work in a thread that keeps no process from ending.
+
+    A cancelled call does not wait for it: what the work made then is left to `discard`.
+    """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
     def finish(result: T | None, error: BaseException | None) -> None:
         if answer.done():  # cancelled: nobody waits any more
-            return
-        if error is not None:
+            if error is None and discard:
+                discard(result)  # pyright: ignore[reportArgumentType]  # None is a T here
+        elif error is not None:
             answer.set_exception(error)
         else:
             answer.set_result(result)  # pyright: ignore[reportArgumentType]  # None is a T here
@@ -41,8 +46,11 @@ async def run_in_daemon_thread(work: Callable[[], T]) -> T:
             result = work()
         except BaseException as error:  # noqa: BLE001  # it is raised where it is awaited
             raised = error
-        with suppress(RuntimeError):  # the loop is closed
+        try:
             loop.call_soon_threadsafe(finish, result, raised)
+        except RuntimeError:  # the loop is closed
+            if raised is None and discard:
+                discard(result)  # pyright: ignore[reportArgumentType]  # None is a T here
 
     Thread(target=run, daemon=True).start()
     return await answer

@@ -37,8 +37,7 @@ def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> lis
     `newest` names the newest record of each segment that has any. A left line with neither
     records nor checkpoints of its own would bring nothing back, and is left out.
     """
-    chains = [timeline.chain(branch) for branch in timeline.branches]
-    held = frozenset[SegmentId]().union(*chains)
+    held = timeline.held()
     tips = {branch: timeline.tips(branch) for branch in timeline.branches}
     lines = timeline.left_lines(newest)
     ends = [*tips.values(), *(line.tips for line in lines), held]
@@ -51,7 +50,7 @@ def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> lis
         graph.pass_segment(segment, timeline.predecessors(segment))
         for checkpoint, seals in sealed.get(segment, ()):
             holds = held.issuperset(seals) and (
-                len(seals) <= 1 or any(chain.issuperset(seals) for chain in chains)
+                len(seals) <= 1 or any(timeline.holds(b, seals) for b in timeline.branches)
             )
             graph.add_checkpoint(checkpoint, seals, left=not holds)
     for branch, end in tips.items():

@@ -324,34 +324,19 @@ async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> ai
     """Open a file that has our tables, made now if it is new.
 
     A cancelled call does not wait, for another process may hold the file: what it began is closed
-    once it is there.
+    once it is there. SQLite opens the file before aiosqlite is asked, in one visit to a thread: the
+    thread of a connection that cannot be opened, or that nobody waits for, would run on and answer
+    to an event loop that may be closed by then.
     """
-    opening = asyncio.ensure_future(_connect(path, spec, values))
-    try:
-        return await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_unwanted)
-        raise
-
-
-def _close_unwanted(opening: "asyncio.Future[aiosqlite.Connection]") -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().stop()  # pyright: ignore[reportUnknownMemberType]
-
-
-async def _connect(
-    path: Path, spec: DatabaseSpec, values: Mapping[str, str]
-) -> aiosqlite.Connection:
-    """Open the file in one visit to a thread.
-
-    SQLite opens it before aiosqlite does: the thread of a connection that cannot be opened would
-    run on and answer to an event loop that may be closed by then.
-    """
-    opened = await run_in_daemon_thread(lambda: _open_file(path, spec, values))
+    opened = await run_in_daemon_thread(
+        lambda: _open_file(path, spec, values), discard=sqlite3.Connection.close
+    )
     connection = aiosqlite.Connection(lambda: opened, iter_chunk_size=_ROWS_AT_ONCE)
-    # else a connection that nobody closed would keep the process alive
-    connection._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    return await connection
+    connection._connection = opened  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # as awaiting it would do, a thread later
+    thread = connection._thread  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    thread.daemon = True  # else a connection that nobody closed would keep the process alive
+    thread.start()
+    return connection
 
 
 def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sqlite3.Connection:
