@@ -96,10 +96,15 @@ def _read_closeout(args: Namespace) -> Closeout:
 
 def _add_checkpoint_options(parser: ArgumentParser) -> None:
     parser.add_argument("summary", nargs="?", default="", help="what was reached and decided")
-    parser.add_argument("--phase", type=int)
+    parser.add_argument("--phase", type=int, help="the phase that it seals")
     parser.add_argument("--again", action="store_true", help="seal a phase that is sealed already")
     parser.add_argument("--pending", default="", metavar="ID", help="decide this one instead")
-    parser.add_argument("--decision", choices=("save", "edit", "skip"), default="")
+    parser.add_argument(
+        "--decision",
+        choices=("save", "edit", "skip"),
+        default="",
+        help="what to do with the pending one",
+    )
     parser.add_argument("--decided", action="append", default=[], metavar="'TEXT :: WHY'",
                         help="a decision and its reason; may be repeated")  # fmt: skip
     parser.add_argument("--artifact", action="append", default=[], help="a file or result made")
@@ -146,7 +151,7 @@ async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_fork_options(parser: ArgumentParser) -> None:
-    parser.add_argument("name")
+    parser.add_argument("name", help="of the new branch")
     parser.add_argument("--at", default="", help="checkpoint or phase (else: here)")
 
 

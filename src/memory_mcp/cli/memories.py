@@ -49,7 +49,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 def _add_add_options(parser: ArgumentParser) -> None:
     parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
     parser.add_argument("--kind", default="fact", help="fact (default), decision, preference, …")
-    parser.add_argument("--title", default="")
+    parser.add_argument("--title", default="", help="a line of its own, above the text")
     parser.add_argument("--scope", choices=("project", "user"), default="project",
                         help="user: holds in every project")  # fmt: skip
     parser.add_argument("--importance", type=int, default=3, help="1 to 5 (default 3)")
@@ -84,7 +84,7 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
 def _add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
     parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
-    parser.add_argument("--kind", default="")
+    parser.add_argument("--kind", default="", help="fact, decision, preference, …")
     parser.add_argument("--key", default="", metavar="KEY",
                         help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
     _add_filter_options(parser)
@@ -100,9 +100,9 @@ def _add_search_options(parser: ArgumentParser) -> None:
 
 
 def _add_filter_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--category", default="")
+    parser.add_argument("--category", default="", help="one word, or a few")
     parser.add_argument("--tag", action="append", default=[], dest="tags", help="may be repeated")
-    parser.add_argument("--phase", type=int)
+    parser.add_argument("--phase", type=int, help="the pipeline phase, a number")
 
 
 async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -131,7 +131,7 @@ def _list_text(fields: Fields) -> str:
 
 def _add_list_options(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, help="default 20")
-    parser.add_argument("--kind", default="")
+    parser.add_argument("--kind", default="", help="fact, decision, preference, …")
     parser.add_argument("--scope", choices=("project", "user"), help="default: both")
     _add_filter_options(parser)
 
@@ -173,7 +173,7 @@ async def update(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_update_options(parser: ArgumentParser) -> None:
-    parser.add_argument("memory_id", metavar="ID")
+    parser.add_argument("memory_id", metavar="ID", help="of the memory")
     parser.add_argument("content", help="the whole new text; - reads it from stdin")
     parser.add_argument("--title", default="", help="the old title goes with the old text")
     parser.add_argument("--reason", default="", help="why the old text is wrong: it is remembered")
@@ -189,9 +189,9 @@ async def forget(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_forget_options(parser: ArgumentParser) -> None:
-    parser.add_argument("memory_id", metavar="ID")
+    parser.add_argument("memory_id", metavar="ID", help="of the memory")
     parser.add_argument("--hide", action="store_true", help="hide it here, keep it restorable")
-    parser.add_argument("--reason", default="")
+    parser.add_argument("--reason", default="", help="why it is wrong: it is remembered")
 
 
 def _parse_kind(text: str) -> Kind:

@@ -1,0 +1,186 @@
+"""The documentation is tested: its tables are made from the code, and its links lead somewhere."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+from paths import ROOT
+
+from memory_mcp.cli.main import make_parser
+from memory_mcp.config.descriptions import load_descriptions
+from memory_mcp.config.settings import SETTINGS, TOOLSETS, parse_settings, read_settings
+from memory_mcp.server.prompts import PROMPTS
+from memory_mcp.server.resources import RESOURCES, TEMPLATES
+from memory_mcp.server.tools import load_default_tools, load_toolset
+
+DOCS: Final = ROOT / "docs"
+PAGES: Final = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+_CODE: Final = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING: Final = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_VALUE: Final = re.compile(r"`([^`<]+)`")
+
+
+def _run_tables(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-X", "utf8", str(DOCS / "tables.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def _read(name: str) -> str:
+    return (DOCS / name).read_text("utf-8")
+
+
+def _first_cells(text: str) -> list[str]:
+    return re.findall(r"^\| \[?`([^`]+)`", text, re.MULTILINE)
+
+
+def test_the_tables_are_up_to_date() -> None:
+    """They are made from the code; `python docs/tables.py` makes them anew."""
+    checked = _run_tables("--check")
+
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def test_a_table_that_is_not_up_to_date_is_shown_and_mended(tmp_path: Path) -> None:
+    """A check that never fails checks nothing."""
+    page = tmp_path / "settings.md"
+    page.write_text(_read("settings.md").replace("| `500` |", "| `700` |"), "utf-8")
+
+    stale = _run_tables("--check", str(tmp_path))
+    mended = _run_tables(str(tmp_path))
+
+    assert stale.returncode == 1
+    assert "| `700` |" in stale.stdout
+    assert "| `500` |" in stale.stdout
+    assert mended.returncode == 0
+    assert page.read_text("utf-8") == _read("settings.md")
+
+
+def test_every_setting_has_its_row() -> None:
+    """A setting nobody reads about is not used; one that is gone misleads."""
+    table = _read("settings.md").split("<!-- table: settings -->")[1]
+
+    assert sorted(_first_cells(table)) == sorted(SETTINGS)
+    assert load_descriptions().keys() == SETTINGS.keys()
+
+
+def test_every_command_has_its_row_and_its_options() -> None:
+    """The pages stand for `--help`."""
+    known = re.findall(r"^    ([a-z]+) ", make_parser().format_help(), re.MULTILINE)
+    listed = _read("commands.md").split("<!-- table: commands -->")[1].split("<!-- end -->")[0]
+    options = _read("options.md").split("<!-- table: options -->")[1]
+
+    assert _first_cells(listed) == known
+    assert re.findall(r"^## (\S+)$", options, re.MULTILINE) == known
+
+
+def test_every_option_says_what_it_is() -> None:
+    """An option without a word is used by guesses."""
+    assert re.findall(r"^.*\|  \|$", _read("options.md"), re.MULTILINE) == []
+
+
+def test_every_tool_resource_and_prompt_has_its_row() -> None:
+    """What a client lists is what the pages list."""
+    tools = [*load_default_tools(), *(tool for name in TOOLSETS for tool in load_toolset(name))]
+    entries = [each.uri for each in (*RESOURCES, *TEMPLATES)] + [each.name for each in PROMPTS]
+    tables = {
+        name: _read(page).split(f"<!-- table: {name} -->")[1].split("<!-- end -->")[0]
+        for name, page in (("tools", "tools.md"), ("resources", "resources.md"))
+    }
+
+    assert _first_cells(tables["tools"]) == [tool.name for tool in tools]
+    assert _first_cells(tables["resources"]) == entries
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        (each.name, value)
+        for each in load_descriptions().values()
+        if SETTINGS[each.name].parse is not None and SETTINGS[each.name].field != "project_dir"
+        for value in _VALUE.findall(each.default)
+    ],
+)
+def test_the_default_that_is_told_is_the_default(name: str, default: str) -> None:
+    """Whoever sets it in so many words changes nothing."""
+    assert parse_settings({name: default}) == read_settings({})
+
+
+def test_the_descriptions_are_in_the_package() -> None:
+    """A command reads them where no repository is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+    assert wheel["packages"] == ["src/memory_mcp"]
+    assert "exclude" not in wheel
+    assert (ROOT / "src" / "memory_mcp" / "config" / "settings.toml").is_file()
+
+
+@cache
+def _anchors(page: Path) -> frozenset[str]:
+    """The anchors of a page's headings, as GitHub names them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found: list[str] = []
+    for heading in _HEADING.findall(text):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        plain = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        known = found.count(plain)
+        found.append(f"{plain}-{known}" if known else plain)
+    return frozenset(found)
+
+
+def _links() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        text = _CODE.sub("", page.read_text("utf-8"))
+        yield from ((str(page.relative_to(ROOT)), link) for link in _LINK.findall(text))
+
+
+def test_every_link_leads_somewhere() -> None:
+    """Relative links lead to files of the repository, anchors to headings of their pages."""
+    lost: list[str] = []
+    for page, link in dict.fromkeys(_links()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            lost.append(f"{page}: {link}")
+
+    assert lost == []
+
+
+def test_every_page_is_in_the_index_and_says_what_it_answers() -> None:
+    """A page that nothing leads to is not read."""
+    index = _read("README.md")
+    pages = [page.name for page in DOCS.glob("*.md") if page.name != "README.md"]
+
+    assert [name for name in pages if f"({name})" not in index] == []
+    for name in pages:
+        assert re.match(r"# [^\n]+\n\n[\w`]", _read(name)), name
+
+
+def test_every_message_that_is_explained_is_one_of_ours() -> None:
+    """Who looks for the words of a message finds them, and no message is made up."""
+    texts = [
+        " ".join(node.value.split())
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    page = _read("failures.md").split("\n## Nothing was stored\n")[1]
+    quoted = [
+        part.strip(" .:")
+        for cell in re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
+        for words in re.findall(r'"([^"]+)"', cell)
+        for part in words.replace("(…)", "…").split("…")
+    ]
+
+    assert len(quoted) > 100
+    assert [part for part in quoted if part and not any(part in text for text in texts)] == []
