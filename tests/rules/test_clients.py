@@ -174,7 +174,7 @@ def test_a_row_of_the_table_says_all_that_is_needed(client: str) -> None:
     assert row.next_step.endswith(".")
     page = (ROOT / "docs" / "clients.md").read_text("utf-8")
     assert f"\n| `{client}` | `{row.scopes[0]}`" in page
-    assert f"`{client}`" in (ROOT / "README.md").read_text("utf-8")
+    assert client in (ROOT / "README.md").read_text("utf-8")
     for scope, place in row.places.items():
         assert set(place.file) == set(PLATFORMS)
         assert f"`{place.key[-1]}`" in page or f".{place.key[-1]}`" in page

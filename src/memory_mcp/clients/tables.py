@@ -26,7 +26,7 @@ _ABSOLUTE: Final = ("APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
 
 
 @frozen
-class Place:
+class ConfigPlace:
     """Where a client reads of its servers in one scope; `clients.toml` says what each field is."""
 
     file: Mapping[Platform, tuple[str, ...]]
@@ -39,7 +39,7 @@ class Client:
     """What is particular about one client; `clients.toml` says what each field is."""
 
     title: str
-    places: Mapping[Scope, Place]
+    places: Mapping[Scope, ConfigPlace]
     entry: Mapping[str, Json]
     next_step: str
     language: Literal["json", "toml"] = "json"
@@ -65,9 +65,9 @@ def _load_client(places: Mapping[Scope, dict[str, Any]], **more: Any) -> Client:
     return Client(places={scope: _load_place(**row) for scope, row in places.items()}, **more)
 
 
-def _load_place(file: str | list[str] | dict[Platform, str], **more: Any) -> Place:
+def _load_place(file: str | list[str] | dict[Platform, str], **more: Any) -> ConfigPlace:
     files = file if isinstance(file, dict) else dict.fromkeys(PLATFORMS, file)
-    return Place(
+    return ConfigPlace(
         {name: (it,) if isinstance(it, str) else tuple(it) for name, it in files.items()}, **more
     )
 
