@@ -1,8 +1,8 @@
 """Whatever is done to a memory, the rendered files show what holds, and nothing that was given up.
 
 Adds, corrections, checkpoints, backtracks, restores and forgets, in any order. After each of them
-the pages are compared with the pure rule of visibility, asked of every record there is. What hides
-must have been rendered before its answer; only adds may be behind, until the background comes by.
+the pages are compared with the pure rule of visibility, asked of every record there is. Before the
+answer of what hides nothing may show it any more; what is missing follows in the background.
 """
 
 import asyncio
@@ -73,7 +73,9 @@ class World:
             case _:
                 await self._given_up(what, number, count)
         self.behind = self.workspace.project.changes.count > self.workspace.project.changes.shown
-        assert not self.behind or what in ("add", "user", "history", "seal")
+        if what not in ("add", "user", "history", "seal"):
+            there = {record.id for record in await self.seen()}
+            assert named("".join(self.views.pages.values())) <= there, "it is withdrawn at once"
 
     async def _given_up(self, what: str, number: int, count: int) -> None:
         report = await branches.report_head(self.workspace)

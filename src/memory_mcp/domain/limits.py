@@ -100,6 +100,7 @@ INDEX_BUSY_SECONDS_MAX: Final = 5.0  # wait for another writer of SQLite
 STATEMENT_SECONDS_MAX: Final = 30.0  # on 100,000 memories none takes a tenth of it
 DATABASE_BYTES_MAX: Final = 8_000_000_000  # a million memories with their vectors are half of it
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0  # then a search says that the index is being rebuilt
+INDEX_FOLLOW_SECONDS_MAX: Final = 1.5  # a reader then gets what is there, and is told
 READ_CALL_SECONDS_MAX: Final = 30.0  # a rebuilt index (20 s), and the local work beside it
 WRITE_CALL_SECONDS_MAX: Final = 50.0  # many clients give up after 60 s, and hear nothing
 

@@ -393,11 +393,15 @@ class TrustReport:
 
 @frozen
 class MemoryList:
-    """The newest memories of those asked for, how many there are, and how many cannot be read."""
+    """The newest memories of those asked for, how many there are, and how many cannot be read.
+
+    `degraded` says what could not be looked at.
+    """
 
     records: tuple[Record, ...]
     total: int
     unreadable: int
+    degraded: str = ""
 
 
 @frozen

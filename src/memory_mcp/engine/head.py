@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
-from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
+from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_MAX
 from memory_mcp.domain.record import Kind, Move, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
@@ -64,9 +64,10 @@ async def follow_folder_changes(workspace: Workspace) -> None:
     """
     with suppress(StoreError):
         for bank in workspace.banks:
-            if not bank.records.changed():
+            if not bank.records.changed() and not bank.index.goes_on:
                 continue
-            await bank.index.catch_up()
+            if not await bank.index.follow(INDEX_FOLLOW_SECONDS_MAX):
+                continue
             bank.changes.note()
             if bank is workspace.project and await workspace.heads.read() is not None:
                 await absorb_moves(workspace)

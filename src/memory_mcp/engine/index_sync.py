@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Final, TypeVar
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.ids import RecordId, SegmentId
@@ -21,6 +22,7 @@ from memory_mcp.domain.search import (
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
+from memory_mcp.ports.index import PARTIAL_ANSWERS
 
 RECORDS_GONE: Final = (
     "The index knows memories, but there is not one record: their folder was renamed or removed, "
@@ -28,12 +30,31 @@ RECORDS_GONE: Final = (
     "--reindex`."
 )
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with the number of records that are done, and of all."""
 
 INDEX_BATCH: Final = 500
 """Records indexed in one transaction: enough to be quick, few enough to let others in."""
+
+
+def takes_partial_answers(use_case: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Let a use case that only reads answer from an index that is being made anew."""
+
+    @wraps(use_case)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        before = PARTIAL_ANSWERS.set(True)
+        try:
+            return await use_case(*args, **kwargs)
+        finally:
+            PARTIAL_ANSWERS.reset(before)
+
+    return run
+
+
+CATCHING_UP: Final = "catching up"
+"""The name of the task, for whoever looks at what runs."""
 
 
 @frozen
@@ -56,7 +77,8 @@ class SelfHealingIndex:
     """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
-    Records in `pulled` came from the cloud and erase nothing.
+    Records in `pulled` came from the cloud and erase nothing. While `goes_on`, it catches up beside
+    the calls, and `left` records are not in it yet.
     """
 
     def __init__(
@@ -74,17 +96,59 @@ class SelfHealingIndex:
         self._pulled = pulled
         self._obeys = obeys  # untrusted records erase nothing, not even each other
         self._behind = False
-        self._mending = asyncio.Lock()
+        self._catching: asyncio.Task[CatchUpCounts] | None = None
+        self._progress: Progress | None = None
+        self._from_newest = False
+        self.goes_on = False
+        self.left = 0
 
     async def catch_up(self, progress: Progress | None = None) -> CatchUpCounts:
-        """Adopt orphan files, drop rows without a file, and complete forgets."""
-        async with self._mending:
-            self._behind = False
-            try:
-                return await self._follow(progress)
-            except IndexDamagedError:
-                await self._index.reset()
-                return await self._follow(progress)
+        """Adopt orphan files, drop rows without a file, and complete forgets.
+
+        It goes on if the call is cancelled, until the index is closed.
+        """
+        self._progress = progress or self._progress
+        if (running := self._catching) is not None:  # it may have looked before the call began
+            await asyncio.wait({running})
+        self._progress = progress or self._progress
+        return await asyncio.shield(self._start())
+
+    async def follow(self, seconds: float) -> bool:
+        """Catch up; False if that takes longer, and goes on beside the calls.
+
+        Only an index that is made anew may go on, because it begins with the newest records: what
+        supersedes or hides a record is newer than that, unless the clocks of two machines differ.
+        """
+        if self.goes_on and self._catching is None:
+            self.goes_on = False
+            return True
+        running = self._start()
+        await asyncio.wait({running}, timeout=0 if self.goes_on else seconds)
+        if not running.done() and not self._from_newest:
+            await asyncio.wait({running})
+        self.goes_on = not running.done()
+        if not self.goes_on:
+            running.result()
+        return not self.goes_on
+
+    def _start(self) -> "asyncio.Task[CatchUpCounts]":
+        if self._catching is None:
+            self._catching = asyncio.create_task(self._catch_up(), name=CATCHING_UP)
+            self._catching.add_done_callback(self._end)
+        return self._catching
+
+    def _end(self, task: "asyncio.Task[CatchUpCounts]") -> None:
+        self._catching, self._progress, self.left = None, None, 0
+        if not task.cancelled():
+            task.exception()  # whoever waits raises it; else the next call finds it again
+
+    async def _catch_up(self) -> CatchUpCounts:
+        self._behind = self._from_newest = False
+        try:
+            return await self._follow()
+        except IndexDamagedError:
+            await self._index.reset()
+            return await self._follow()
 
     async def add(self, records: Sequence[Record]) -> None:
         try:
@@ -213,6 +277,9 @@ class SelfHealingIndex:
         await self._index.reset()
 
     async def aclose(self) -> None:
+        if (running := self._catching) is not None:
+            running.cancel()
+            await asyncio.wait({running})
         await self._index.aclose()
 
     async def findings(self, *, repair: bool) -> list[Finding]:
@@ -221,10 +288,13 @@ class SelfHealingIndex:
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Call the index, or what shares its file; rebuild it first if it is damaged or behind."""
         if not self._behind:
+            partial = PARTIAL_ANSWERS.set(PARTIAL_ANSWERS.get() and self.goes_on)
             try:
                 return await call()
             except IndexDamagedError:  # empty, unfinished, broken, or of another version
                 pass
+            finally:
+                PARTIAL_ANSWERS.reset(partial)
         try:
             async with time_limit(
                 "the index, which is being made anew from the records", INDEX_CATCH_UP_SECONDS_MAX
@@ -246,7 +316,7 @@ class SelfHealingIndex:
     async def _logged(self) -> frozenset[RecordId]:
         return await asyncio.to_thread(self._log.ids) if self._log else frozenset()
 
-    async def _follow(self, progress: Progress | None) -> CatchUpCounts:
+    async def _follow(self) -> CatchUpCounts:
         # read the index first: a record is stored before it is indexed, so an id that is indexed
         # and then not stored is gone for good
         known = await self._index.ids()
@@ -254,22 +324,20 @@ class SelfHealingIndex:
         if known and not stored and not self._records.may_be_emptied():
             # every forget leaves a record, so an empty folder is an outage
             raise StoreUnavailableError(RECORDS_GONE)
-        missing = stored - known
-        adopted = 0
-        batch: list[Record] = []
-        async for record in self._records.scan(missing):
-            batch.append(record)
-            if len(batch) == INDEX_BATCH:
-                await self._index.add(batch)
-                adopted += len(batch)
-                batch = []
-                if progress:
-                    progress(adopted, len(missing))
-        await self._index.add(batch)
+        missing = sorted(stored - known, reverse=True)
+        self._from_newest = not known or missing[:1] < [min(known)]
+        adopted, self.left = 0, len(missing)
+        for start in range(0, len(missing), INDEX_BATCH):
+            batch = missing[start : start + INDEX_BATCH]
+            found = [record async for record in self._records.scan(batch)]
+            await self._index.add(found)
+            adopted, self.left = adopted + len(found), self.left - len(batch)
+            if self._progress:
+                self._progress(adopted, len(missing))
         await self._index.remove(known - stored)
         erased = await self._erase_late()
         await self._index.mark_complete()
-        return CatchUpCounts(adopted + len(batch), len(known - stored), erased)
+        return CatchUpCounts(adopted, len(known - stored), erased)
 
     async def _erase_late(self) -> int:
         late = await self._ordered(None)

@@ -283,6 +283,17 @@ async def _find_unreadable(
     return frozenset(await bank.index.visible(lost, view) - set(await bank.index.to_erase()))
 
 
+def describe_unindexed(workspace: Workspace) -> str:
+    """How much an answer could not look at yet, because an index is being made anew."""
+    left = sum(bank.index.left for bank in workspace.banks if bank.index.goes_on)
+    if not left:
+        return ""
+    return (
+        f"The index is being made anew: the {left:,} oldest records are not in it yet, only newer "
+        "ones were looked at. Ask again in a moment."
+    )
+
+
 def _count_common_prefix(one: str, other: str) -> int:
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in pairs)

@@ -7,8 +7,9 @@ The failures of every method are `IndexBusyError` (try again) and `IndexDamagedE
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.outcomes import Finding
@@ -24,6 +25,9 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 
+PARTIAL_ANSWERS: Final = ContextVar("PARTIAL_ANSWERS", default=False)
+"""Whether this call takes answers from an index in which old records are not yet."""
+
 
 class IndexContent(Protocol):
     """Which records are in the index, and whether that is all of them.
@@ -33,7 +37,7 @@ class IndexContent(Protocol):
     - `ids` returns the records in the index, or those of `among` that are.
     - `mark_complete` states that every record is in. Until then, and after `reset`, the methods of
       the other ports raise `IndexDamagedError`, except `Erasures.to_erase`, which is needed to
-      complete the index.
+      complete the index, and except in a call that takes `PARTIAL_ANSWERS`.
     - `reset` empties the index. `findings` names what is wrong with it.
     """
 

@@ -381,6 +381,7 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
 def render_list(listed: MemoryList) -> Fields:
     """A list of memories, for a program; the message says how many more there are."""
     notes = [describe_unreadable(listed.unreadable)] if listed.unreadable else []
+    notes += [listed.degraded] if listed.degraded else []
     if not listed.records:
         notes.append("No visible memory matches.")
     elif listed.total > len(listed.records):

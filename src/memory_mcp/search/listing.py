@@ -4,11 +4,13 @@ from memory_mcp.domain.limits import LISTED_MEMORIES_MAX
 from memory_mcp.domain.outcomes import MemoryList, Skipped
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
-from memory_mcp.engine.records import gather_all, load_newest
+from memory_mcp.engine.index_sync import takes_partial_answers
+from memory_mcp.engine.records import describe_unindexed, gather_all, load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 
 
+@takes_partial_answers
 async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> MemoryList | Skipped:
     """The newest visible memories that pass the filters, and how many there are in all.
 
@@ -23,4 +25,5 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
     read = await load_newest(workspace, view, filters, limit)
     banks = workspace.banks_of(filters.reach)
     total = sum(await gather_all(bank.index.count(view, filters) for bank in banks))
-    return MemoryList(tuple(read.records), total, len(read.unreadable))
+    unindexed = describe_unindexed(workspace)
+    return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed)

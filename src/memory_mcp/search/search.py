@@ -12,7 +12,9 @@ from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud
 from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import (
+    describe_unindexed,
     gather_all,
     load_hits,
     load_newest,
@@ -67,6 +69,7 @@ class _Query:
     ranked: int = limits.CANDIDATES_MAX
 
 
+@takes_partial_answers
 async def search_memories(
     workspace: Workspace, query: str, filters: Filters, limit: int, wish: SelectionOptions = _USUAL
 ) -> SearchResults | Skipped:
@@ -94,6 +97,8 @@ async def search_memories(
     else:
         found = await _find(workspace, asked, head)
     found = await _add_strangers(workspace, found, asked)
+    if unindexed := describe_unindexed(workspace):
+        found = replace(found, degraded=f"{found.degraded} {unindexed}".strip())
     if filters.includes_profile:
         found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))
     if not found.hits:

@@ -12,8 +12,9 @@ from memory_mcp.bootstrap.opening import (
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.cloud import describe_unpulled
+from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase
-from memory_mcp.engine.records import gather_all, run_beside
+from memory_mcp.engine.records import describe_unindexed, gather_all, run_beside
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
@@ -39,6 +40,7 @@ _UNTOLD = "What is new since {} cannot be told (something came late): this is th
 _CLOUD = "What the cloud makes of it (derived, may be stale)"
 
 
+@takes_partial_answers
 async def memory_context(
     workspace: Workspace, task: str = "", budget_tokens: int | None = None, since: str = ""
 ) -> Block | Skipped:
@@ -64,6 +66,7 @@ async def memory_context(
         if bank.mirror:
             bank.mirror.look_soon()
     frame = await make_frame(workspace)
+    _add_notes(frame, filter(None, [describe_unindexed(workspace)]), budget)
     _add_notes(frame, await describe_strangers_once(workspace), budget)
     now = render_now_line(workspace.clock.now(), find_time_zone(frame.zone), frame.zone)
     if moment:

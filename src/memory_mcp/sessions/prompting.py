@@ -16,6 +16,7 @@ from memory_mcp.domain.normalise import cut, normalise
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import load_hits, load_newest
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
@@ -38,6 +39,7 @@ _WENT_BACK: Final = (
 )
 
 
+@takes_partial_answers
 async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str:
     """The text to put before this prompt; nearly always empty."""
     if refuse_reads(workspace):

@@ -42,6 +42,7 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
+from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
 from memory_mcp.storage.sqlite.schema import INSERT_RECORD, SCHEMA, VERSION, record_row
 
@@ -326,8 +327,21 @@ class SqliteIndex:
         self._complete = 0  # the number of the opening that is known to be complete
 
     async def add(self, records: Sequence[Record]) -> None:
-        if records:
-            rows = [record_row(record, self._fields_of(record)) for record in records]
+        """Insert them; several that are older than all there are get the rows below theirs.
+
+        What matches is looked at from the newest row on, and an index that is made anew begins with
+        the newest records.
+        """
+        numbers: Sequence[int | None] = [None] * len(records)
+        if len(records) > 1:
+            oldest, lowest = (await self.file.rows("SELECT min(id), min(rowid) FROM record"))[0]
+            if oldest is not None and max(record.id for record in records) < oldest:
+                numbers = range(lowest - len(records), lowest)
+        rows = [
+            (*record_row(record, self._fields_of(record)), number)
+            for record, number in zip(records, numbers, strict=True)
+        ]
+        if rows:
             await self.file.write(INSERT_RECORD, rows)
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
@@ -344,7 +358,7 @@ class SqliteIndex:
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         (_, records), *rows = await self.read(
-            "SELECT '', coalesce(max(rowid), 0) FROM record UNION ALL "
+            "SELECT '', coalesce(max(rowid) - min(rowid) + 1, 0) FROM record UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
             {"terms": _as_list(terms)},
         )
@@ -566,7 +580,8 @@ class SqliteIndex:
             IndexDamagedError: not every record is in.
         """
         rows = await self.file.rows(statement, values or {})
-        if self._complete != self.file.openings:  # checked once for each file
+        checked = self._complete == self.file.openings  # once for each file
+        if not checked and not PARTIAL_ANSWERS.get():
             complete = await self.file.rows("SELECT count(*) FROM complete")
             if not complete[0][0]:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")

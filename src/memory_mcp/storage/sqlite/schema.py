@@ -100,7 +100,7 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 SCHEMA: Final = f"""
@@ -203,15 +203,19 @@ END;
 CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
         expires_at, created_at, session, day, statement, profile, '[]' AS tags, '[]' AS supersedes,
-        '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra
+        '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra,
+        NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
-    INSERT INTO record (id, kind, segment, branch, key, category, phase, importance, pinned,
+    INSERT INTO record (rowid, id, kind, segment, branch, key, category, phase, importance, pinned,
             recalled, moves, derived, expires_at, created_at, session, day, statement, profile)
-        VALUES (NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
+        VALUES (
+            -- if another process has not taken the number meanwhile
+            (SELECT NEW.number WHERE NOT EXISTS (SELECT 1 FROM record WHERE rowid = NEW.number)),
+            NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
             NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile);
     INSERT OR IGNORE INTO tag
@@ -245,7 +249,7 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 25)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 26)})"
 
 _Value = str | int | None
 

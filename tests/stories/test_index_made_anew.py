@@ -1,0 +1,130 @@
+"""An index that is lost is made anew beside the calls, the newest records first."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+import pytest
+
+from memory_mcp import branches, memories, search, sessions
+from memory_mcp.build import open_workspace
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import MemoryList, SearchResults
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine import head, index_sync
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.render.block import Block
+from memory_mcp.storage.files.records import LocalRecords
+
+pytestmark = pytest.mark.anyio
+
+WORDS = ("apple", "birch", "cedar", "daisy", "elder", "ferns", "grape", "hazel")
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Two records are indexed at once; from the third on, reading them waits for this."""
+    opened = asyncio.Event()
+    real = LocalRecords.scan
+    read = 0
+
+    async def scan(self: LocalRecords, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
+        nonlocal read
+        task = asyncio.current_task()
+        if task and task.get_name() == index_sync.CATCHING_UP:
+            read += len(record_ids)
+            if read > 2:
+                await opened.wait()
+        async for record in real(self, record_ids):
+            yield record
+
+    monkeypatch.setattr(LocalRecords, "scan", scan)
+    monkeypatch.setattr(index_sync, "INDEX_BATCH", 2)
+    monkeypatch.setattr(head, "INDEX_FOLLOW_SECONDS_MAX", 0.2)
+    return opened
+
+
+async def forget_the_index(settings: Settings, tmp_path: Path) -> None:
+    """A project of eight memories, the last of which replaces the first, and no index."""
+    async with open_workspace(settings) as built:
+        ids: list[str] = []
+        for word in WORDS:
+            replaced = tuple(ids[:1]) if word == WORDS[-1] else ()
+            draft = Draft(f"The tree of this day is the {word}.", supersedes=replaced)
+            outcome = await memories.add_memory(built.workspace, draft)
+            ids += [record.id for record in [getattr(outcome, "record", None)] if record]
+    for file in tmp_path.rglob("index.sqlite3*"):  # noqa: ASYNC240  # nothing else runs
+        file.unlink()
+
+
+async def found(workspace: Workspace, query: str) -> SearchResults:
+    """What a search finds."""
+    results = await search.search_memories(workspace, query, Filters(), 10)
+    assert isinstance(results, SearchResults)
+    return results
+
+
+def texts(results: SearchResults) -> list[str]:
+    """The trees that were found, oldest first."""
+    return [word for word in WORDS if any(word in hit.record.content for hit in results.hits)]
+
+
+async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event
+) -> None:
+    """The alternative is an error after twenty seconds, for a memory that is all there."""
+    gate.set()
+    await forget_the_index(settings, tmp_path)
+    gate.clear()
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
+        early = await found(workspace, "which tree")
+        again = await found(workspace, "")
+        listed = await search.list_memories(workspace, Filters(), 10)
+        context = await sessions.memory_context(workspace)
+        gate.set()
+        async with asyncio.timeout(30):
+            while (late := await found(workspace, "which tree")).degraded:  # noqa: ASYNC110  # it tells nobody
+                await asyncio.sleep(0.01)
+
+    assert texts(early) == texts(again) == ["grape", "hazel"], "the newest come first"
+    for said in (early.degraded, again.degraded, getattr(listed, "degraded", "")):
+        assert "the 6 oldest records are not in it yet" in said
+    assert isinstance(listed, MemoryList)
+    assert isinstance(context, Block)
+    assert "6 oldest records" in context.text
+    assert texts(late) == [*WORDS[1:]], "what was replaced is not shown at any time"
+
+
+async def test_what_must_look_at_everything_waits(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event
+) -> None:
+    """A forget that did not find its memory would say that there is none."""
+    gate.set()
+    await forget_the_index(settings, tmp_path)
+    gate.clear()
+    async with open_workspace(settings) as built:
+        early = await found(built.workspace, "which tree")
+        report = asyncio.create_task(branches.report_head(built.workspace))
+        await asyncio.sleep(0.3)
+        assert early.degraded
+        assert not report.done()
+        gate.set()
+
+        assert getattr(await report, "memories", 0) == len(WORDS) - 1
+
+
+async def test_a_session_that_ends_leaves_the_rest_to_the_next(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event
+) -> None:
+    """A command is over with its answer; what it has indexed stays."""
+    gate.set()
+    await forget_the_index(settings, tmp_path)
+    gate.clear()
+    async with open_workspace(settings) as built:
+        assert (await found(built.workspace, "which tree")).degraded
+    gate.set()
+    async with open_workspace(settings) as built:
+        assert texts(await found(built.workspace, "which tree")) == [*WORDS[1:]]
