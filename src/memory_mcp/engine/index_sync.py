@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar
+from types import CoroutineType
+from typing import Any, Final, ParamSpec, TypeVar
 
 from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.ids import RecordId, SegmentId
@@ -39,7 +40,9 @@ INDEX_BATCH: Final = 500
 """Records indexed in one transaction: enough to be quick, few enough to let others in."""
 
 
-def takes_partial_answers(use_case: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def takes_partial_answers(
+    use_case: "Callable[P, CoroutineType[Any, Any, T]]",
+) -> "Callable[P, CoroutineType[Any, Any, T]]":
     """Let a use case that only reads answer from an index that is being made anew."""
 
     @wraps(use_case)
