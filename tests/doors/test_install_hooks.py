@@ -50,9 +50,17 @@ def hooks_for(command: str, server: str = "memory") -> dict[str, Any]:
     ],
 )
 def test_the_hooks_of_the_plugin_are_written_with_a_command_that_is_found(
-    run: Run, home: Path, project: Path, *, scope: str, place: str, command: str
+    run: Run,
+    home: Path,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    scope: str,
+    place: str,
+    command: str,
 ) -> None:
     """A virtual environment is on no PATH; a shared file holds no path of one machine."""
+    monkeypatch.setenv("PATH", str(home / "bin"))
     path = home / place[2:] if place.startswith("~/") else project / place
     before = (files_in(home), files_in(project))
 
