@@ -23,6 +23,7 @@ __all__ = ["SHAPES", "measure_growth"]
 
 SHAPES: Final = ((100, 10, 0), (1_000, 10, 10), (10_000, 200, 100), (100_000, 2_000, 1_000))
 """Memories, segments on the main chain, and branches of a project."""
+_USUAL: Final = 1_000
 _TIMES: Final = 20
 _WARM_UP: Final = 3
 _RECORD_BYTES: Final = 1_000
@@ -48,9 +49,9 @@ async def measure_growth(folder: Path, sizes: list[int]) -> Table:
         note="bare write: write, fsync, rename and fsync of the folder for the bytes of a record; "
         "doctor, the way back to the start and a lost index: once",
     )
-    second = 1 if len(shapes) > 1 else 0
+    usual = next((place for place, shape in enumerate(shapes) if shape[0] == _USUAL), 0)
     for name, figures in found.items():
-        table.add(name, *figures, figures[-1] / figures[second])
+        table.add(name, *figures, figures[-1] / figures[usual])
     return table
 
 

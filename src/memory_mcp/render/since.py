@@ -9,7 +9,8 @@ state is kept for a token.
 import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import xor
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId, parse_id_time
@@ -120,13 +121,10 @@ def _order_key(record_id: str) -> str:
 
 def _digest(ids: Iterable[RecordId]) -> int:
     """The xor of all marks: the same in any order."""
-    digest = 0
-    for id_ in ids:
-        digest ^= _mark(id_)
-    return digest
+    return reduce(xor, map(_mark, ids), 0)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 17)  # of more memories than that each is computed every time
 def _mark(record_id: str) -> int:
     return pow(int(record_id.replace("-", ""), 16), 3, _PRIME)
 
