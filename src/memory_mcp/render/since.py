@@ -9,8 +9,7 @@ state is kept for a token.
 import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, reduce
-from operator import xor
+from functools import lru_cache
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId, parse_id_time
@@ -121,7 +120,10 @@ def _order_key(record_id: str) -> str:
 
 def _digest(ids: Iterable[RecordId]) -> int:
     """The xor of all marks: the same in any order."""
-    return reduce(xor, map(_mark, ids), 0)
+    digest = 0
+    for mark in map(_mark, ids):
+        digest ^= mark
+    return digest
 
 
 @lru_cache(maxsize=1 << 17)  # of more memories than that each is computed every time
