@@ -559,3 +559,19 @@ def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transpo
     assert running.returncode == 130
     assert "Traceback" not in said
     assert said.endswith("memory-mcp: Interrupted. What was reported as stored is stored.\n")
+
+
+def test_a_server_says_where_it_serves(tmp_path: Path) -> None:
+    """Whoever started it by hand wants to connect a client; with port 0 nobody could guess."""
+    command = [sys.executable, "-m", "memory_mcp", "serve", "--transport", "streamable-http"]
+    with subprocess.Popen(
+        [*command, "--port", "0"], stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    ) as server:
+        assert server.stderr is not None
+        said = server.stderr.readline()
+        server.terminate()
+        server.communicate()
+
+    assert re.fullmatch(
+        r"memory-mcp: serving at http://127\.0\.0\.1:\d+/mcp; Ctrl-C ends it\.\n", said
+    )

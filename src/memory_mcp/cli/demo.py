@@ -71,7 +71,7 @@ async def _play(stage: "_Stage") -> None:
             stage.narrate("\nWhat opens the next session", "(memory_context)")
             opened = await agent.call_tool("memory_context", {})
             stage.out.print(make_printable(_content_text(opened.content)), markup=False)
-    stage.narrate("\nNow give it to your agent:", "claude mcp add memory -- memory-mcp")
+    stage.narrate("\nNow give it to your agent:", "memory-mcp install claude-code")
 
 
 class _Stage:

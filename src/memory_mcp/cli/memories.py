@@ -1,6 +1,7 @@
 """`memory-mcp add`, `search`, `list`, `show`, `update` and `forget`."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 from typing import Final, cast, get_args
 
 from memory_mcp.cli.commands import Subcommand, in_workspace
@@ -9,7 +10,7 @@ from memory_mcp.cli.output import Fields, Output, results_text
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
-from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError, UnknownTargetError
@@ -20,6 +21,7 @@ from memory_mcp.render.outcomes import (
     render_record,
     render_text,
 )
+from memory_mcp.text.drafts import WRITABLE_KINDS
 
 _ID_CHARS: Final = 8
 """The end of an id, which names it: beginnings are times, and alike."""
@@ -32,7 +34,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
     draft = Draft(
         content=read_text(args.content),
-        kind=_parse_kind(args.kind),
+        kind=_parse_kind(args.kind, WRITABLE_KINDS),
         title=args.title,
         category=args.category,
         tags=tuple(args.tags),
@@ -194,9 +196,10 @@ def _add_forget_options(parser: ArgumentParser) -> None:
     parser.add_argument("--reason", default="", help="why it is wrong: it is remembered")
 
 
-def _parse_kind(text: str) -> Kind:
-    if text not in get_args(Kind):
-        raise InvalidRequestError(f"--kind {text!r}: choose one of {', '.join(get_args(Kind))}.")
+def _parse_kind(text: str, known: Collection[Kind] = SEARCHABLE_KINDS) -> Kind:
+    if text not in known:
+        choices = [kind for kind in get_args(Kind) if kind in known]
+        raise InvalidRequestError(f"--kind {text!r}: choose one of {', '.join(choices)}.")
     return cast("Kind", text)
 
 

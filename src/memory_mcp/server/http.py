@@ -9,6 +9,8 @@ import asyncio
 import json
 import logging
 import re
+import socket
+import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -70,7 +72,24 @@ def serve_http(
         log_level=log_level.lower(),
         limit_concurrency=HTTP_CONNECTIONS_MAX,
     )
-    uvicorn.Server(config).run()
+    _TalkingServer(config, host, "sse" if transport == "sse" else "mcp").run()
+
+
+class _TalkingServer(uvicorn.Server):
+    """Says where it serves, once it does: with port 0 nobody else knows."""
+
+    def __init__(self, config: uvicorn.Config, host: str, path: str) -> None:
+        super().__init__(config)
+        self._host = f"[{host}]" if ":" in host else host
+        self._path = path
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.servers:
+            port = self.servers[0].sockets[0].getsockname()[1]
+            address = f"http://{self._host}:{port}/{self._path}"
+            sys.stderr.write(f"memory-mcp: serving at {address}; Ctrl-C ends it.\n")
+            sys.stderr.flush()
 
 
 def refuse_foreign_request(headers: Headers, host: str) -> tuple[int, str] | None:
