@@ -16,7 +16,7 @@ from memory_mcp.cli.main import main
 
 _WRONG: list[tuple[tuple[str, ...], str]] = [
     (("add", "x", "--kind", "idea"), "--kind 'idea': choose one of fact, preference"),
-    (("add", "x", "--kind", "checkpoint"), "kind is 'checkpoint'; choose one of: fact"),
+    (("add", "x", "--kind", "checkpoint"), "--kind 'checkpoint': choose one of fact"),
     (("add", "x", "--expires", "soon"), "--expires 'soon' is no time. Write it like 2026-12-31"),
     (("add", "x", "--importance", "9"), "importance is 9"),
     (("add", "x" * 8_001), "content has 8,001 characters; the limit is 8,000"),
