@@ -72,9 +72,9 @@ def read_config_file(path: str, root: str = "") -> dict[str, str]:
 
     try:
         found = cast("dict[str, object]", tomllib.loads(data.decode("utf-8-sig")))
-    except (ValueError, RecursionError) as error:
+        return {key: _write_text(value) for key, value in found.items()}
+    except (ValueError, RecursionError) as error:  # also a number or a table that has no end
         raise ConfigFileError(f"it is no TOML in UTF-8: {error}") from error
-    return {key: _write_text(value) for key, value in found.items()}
 
 
 def _write_text(value: object) -> str:

@@ -141,8 +141,13 @@ def test_a_wrong_value_names_its_file_and_costs_that_setting_alone(
 
 
 @pytest.mark.parametrize(
-    "text", [b"mode = ", b"\xff", b"a = 1\na = 2", b"[" * 5_000, b"x" * 70_000], ids=range(5)
-)
+    "text",
+    [
+        b"mode = ", b"\xff", b"a = 1\na = 2", b"[" * 5_000, b"x" * 70_000,
+        b"a = 0x" + b"f" * 4_000, b".".join([b"a"] * 5_000) + b" = 1",
+    ],
+    ids=range(7),
+)  # fmt: skip
 def test_a_broken_file_of_the_user_keeps_memory_off(
     run: Run, project: Path, own_file: Path, text: bytes
 ) -> None:
@@ -156,6 +161,27 @@ def test_a_broken_file_of_the_user_keeps_memory_off(
     assert run("add", "x")[0] == 1
     answer = hook("session-start", {"source": "startup"}, project)
     assert f"{own_file} cannot be read: " in answer["systemMessage"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"a = 0x" + b"f" * 4_000, b".".join([b"a"] * 5_000) + b" = 1"], ids=["hex", "dots"]
+)
+def test_a_bomb_in_a_project_that_nobody_trusts_is_looked_past(
+    run: Run, theirs: Path, text: bytes
+) -> None:
+    """It is read before trust is asked about, so it must stop no command."""
+    theirs.write_bytes(text)
+
+    assert [run(command)[0] for command in ("status", "config", "list")] == [0, 0, 0]
+
+
+def test_no_password_in_an_address_is_shown(run: Run, own_file: Path) -> None:
+    """Nor a key in its query."""
+    own_file.write_text('llm_base_url = "https://user:hunter2@h.example/v1?key=zzz9"\n', "utf-8")
+    shown = str([run("config"), run("config", "--json"), run("config", "llm_base_url")])
+
+    assert "hunter2" not in shown
+    assert "zzz9" not in shown
 
 
 def test_a_broken_file_of_the_project_sets_nothing(run: Run, project: Path, theirs: Path) -> None:

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from fakes import SCOPE, FakeIds, Scribe
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import (
+    MAIN,
     BranchName,
     CheckpointId,
     LineId,
@@ -17,6 +19,7 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Timeline
+from memory_mcp.errors import UnknownTargetError
 from memory_mcp.timeline.moves import apply_move, fold_moves
 from memory_mcp.timeline.plans import find_forgotten_segments, plan_backtrack
 
@@ -206,3 +209,17 @@ def test_what_a_timeline_hands_on_is_what_the_next_one_would_find(
             assert fresh.holds(branch, fresh.segments.keys()) == (
                 fresh.chain(branch) >= fresh.segments.keys()
             )
+
+
+def test_the_whole_id_of_another_branchs_checkpoint_stands_for_no_other() -> None:
+    """Two of the same second: the id of one is how the other's begins."""
+    clone, side = Clone([], Scribe()), BranchName("side")
+    clone.fork(MAIN, side)
+    clone.seal(MAIN, "approved")
+    clone.seal(side, "approved")
+    there, here = clone.timeline.valid(MAIN)[0].id, clone.timeline.valid(side)[0].id
+
+    assert here.startswith(there)
+    with pytest.raises(UnknownTargetError):
+        plan_backtrack(clone.timeline, side, there)
+    assert plan_backtrack(clone.timeline, side, here).parents

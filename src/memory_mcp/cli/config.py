@@ -18,6 +18,7 @@ from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
 from memory_mcp.errors import InvalidRequestError
 
 _HIDDEN: Final = "set, and not shown"
+_ADDRESSES: Final = ("_URL", "_QUEUE")
 
 
 def config(settings: Settings, args: Namespace) -> Output:
@@ -45,7 +46,8 @@ def _describe_setting(about: SettingDescription, given: GivenSetting | None) -> 
     """A setting as fields: its value as it is written, who set it, and all about it."""
     name = about.name
     files = [whose for whose in ("project", "user") if may_stand_in(name, whose)]
-    value = given and (_HIDDEN if name.endswith("_API_KEY") else given.value)
+    hidden = name.endswith("_API_KEY") or (given and name.endswith(_ADDRESSES) and _has_more(given))
+    value = given and (_HIDDEN if hidden else given.value)
     return {
         "name": name,
         "value": value,
@@ -55,6 +57,11 @@ def _describe_setting(about: SettingDescription, given: GivenSetting | None) -> 
         "key": name_key(name) if files else None,
         "files": files,
     }
+
+
+def _has_more(given: GivenSetting) -> bool:
+    """Whether an address has a user or a query, which may be a secret."""
+    return not {"@", "?", "#"}.isdisjoint(given.value)
 
 
 def _find_name(word: str) -> str:

@@ -118,7 +118,8 @@ def plan_backtrack(
     names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]
     names += [c.id for c in timeline.pending(branch)]
     names += [line.id for line in timeline.left_lines(holding) if line.branch == branch]
-    wanted = resolve_name("checkpoints and lines", wanted, names)
+    if wanted not in timeline.checkpoints and wanted not in timeline.lines:
+        wanted = resolve_name("checkpoints and lines", wanted, names)
     if wanted in valid:
         return _plan_back_to(timeline, branch, valid[CheckpointId(wanted)])
     if line := _find_line(timeline, branch, wanted, holding):
@@ -139,7 +140,9 @@ def require_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Check
         UnknownTargetError: with the checkpoints there are.
     """
     valid = {c.id: c for c in timeline.valid(branch)}
-    wanted = resolve_name("checkpoints", at.strip(), valid)
+    wanted = at.strip()
+    if wanted not in timeline.checkpoints:  # one of another branch may begin as one of this does
+        wanted = resolve_name("checkpoints", wanted, valid)
     if wanted in valid:
         return valid[CheckpointId(wanted)]
     if phase := _PHASE.fullmatch(wanted):
