@@ -167,10 +167,10 @@ class SelfHealingIndex:
         return await self.run(lambda: self._index.ids(among))
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        return await self.run(lambda: self._index.corpus(terms, view))
+        return await self.run(lambda: self._index.corpus(terms, view), partial=True)
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
-        return await self.run(lambda: self._index.spellings(term))
+        return await self.run(lambda: self._index.spellings(term), partial=True)
 
     async def match(
         self,
@@ -180,32 +180,36 @@ class SelfHealingIndex:
         filters: Filters,
         limit: int,
     ) -> list[Candidate]:
-        return await self.run(lambda: self._index.match(terms, corpus, view, filters, limit))
+        return await self.run(
+            lambda: self._index.match(terms, corpus, view, filters, limit), partial=True
+        )
 
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:
-        return await self.run(lambda: self._index.around(record_ids, view, filters))
+        return await self.run(lambda: self._index.around(record_ids, view, filters), partial=True)
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
-        return await self.run(lambda: self._index.find(view, filters, limit, best=best))
+        return await self.run(
+            lambda: self._index.find(view, filters, limit, best=best), partial=True
+        )
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
-        return await self.run(lambda: self._index.find_each(view, wanted))
+        return await self.run(lambda: self._index.find_each(view, wanted), partial=True)
 
     async def count(self, view: View, filters: Filters) -> int:
-        return await self.run(lambda: self._index.count(view, filters))
+        return await self.run(lambda: self._index.count(view, filters), partial=True)
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        return await self.run(lambda: self._index.visible(record_ids, view))
+        return await self.run(lambda: self._index.visible(record_ids, view), partial=True)
 
     async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        return await self.run(lambda: self._index.nearest(record_id, view))
+        return await self.run(lambda: self._index.nearest(record_id, view), partial=True)
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
-        return await self.run(lambda: self._index.named(part, view, limit))
+        return await self.run(lambda: self._index.named(part, view, limit), partial=True)
 
     async def moves(self) -> list[RecordId]:
         return await self.run(self._index.moves)
@@ -288,16 +292,19 @@ class SelfHealingIndex:
     async def findings(self, *, repair: bool) -> list[Finding]:
         return await self._index.findings(repair=repair)
 
-    async def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Call the index, or what shares its file; rebuild it first if it is damaged or behind."""
+    async def run(self, call: Callable[[], Awaitable[T]], *, partial: bool = False) -> T:
+        """Call the index, or what shares its file; rebuild it first if it is damaged or behind.
+
+        Only what a reader sees may be `partial`: from some of the moves a head would be made wrong.
+        """
         if not self._behind:
-            partial = PARTIAL_ANSWERS.set(PARTIAL_ANSWERS.get() and self.goes_on)
+            taken = PARTIAL_ANSWERS.set(partial and PARTIAL_ANSWERS.get() and self.goes_on)
             try:
                 return await call()
             except IndexDamagedError:  # empty, unfinished, broken, or of another version
                 pass
             finally:
-                PARTIAL_ANSWERS.reset(partial)
+                PARTIAL_ANSWERS.reset(taken)
         try:
             async with time_limit(
                 "the index, which is being made anew from the records", INDEX_CATCH_UP_SECONDS_MAX

@@ -186,7 +186,7 @@ async def _collect_candidates(
         find_near = bank.meaning.vectors.near
         identity = bank.meaning.embedder.identity
         near = await bank.index.run(
-            lambda: find_near(identity, vectors.pooled, view, filters, share)
+            lambda: find_near(identity, vectors.pooled, view, filters, share), partial=True
         )
     # taken in turn from both lists, because their scores cannot be compared
     turns = (one for turn in zip_longest(words, near) for one in turn if one is not None)
@@ -219,7 +219,7 @@ async def _load_vectors(found: _BankCandidates) -> tuple[StoredVectors, int]:
         return StoredVectors({}), 0
     identity = semantic.embedder.identity
     ids = found.by_id.keys()
-    read = await found.bank.index.run(lambda: semantic.vectors.vectors(identity, ids))
+    read = await found.bank.index.run(lambda: semantic.vectors.vectors(identity, ids), partial=True)
     return read, await semantic.vectors.missing(identity)
 
 
