@@ -23,6 +23,11 @@ class Nothing:
     pass
 
 
+@frozen
+class Basket:
+    goods: list[str] = field(default_factory=list[str])
+
+
 @dataclass(frozen=True)
 class Model:
     x: int
@@ -43,6 +48,16 @@ def test_a_class_is_not_equal_to_the_one_it_is_made_of() -> None:
     assert Place(1) != Point(1)
     assert Place(1, (), "here") != Place(1, (), "there")
     assert {Place(1), Place(1), Point(1)} == {Point(1), Place(1)}
+
+
+def test_a_value_gets_its_own_defaults_and_wrong_arguments_are_refused() -> None:
+    """As by the `__init__` of a dataclass, which is compiled once the first value is made."""
+    assert [Basket().goods, Basket(goods=["tea"]).goods, Basket().goods] == [[], ["tea"], []]
+    assert Basket.__init__ is not Place.__init__
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        Point()  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match=r"Place.__init__\(\) got an unexpected keyword"):
+        Place(1, size=2)  # pyright: ignore[reportCallIssue]
 
 
 def test_a_value_without_fields_is_equal_to_another() -> None:
