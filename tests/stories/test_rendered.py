@@ -22,6 +22,7 @@ from memory_mcp import bootstrap, branches, rendered
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.outcomes import Backtracked, MemoryForgotten
+from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Policy
 from memory_mcp.hooks.opening import ASK_FIRST
 from memory_mcp.memories import forget_memory
@@ -262,6 +263,20 @@ async def test_what_others_wrote_is_rendered_too(tmp_path: Path) -> None:
         await bootstrap.render_if_stale(story.workspace)
 
         assert len(showing(tmp_path / "project", "cookies")) == len(RENDERED)
+
+
+async def test_only_what_others_write_later_is_a_change(tmp_path: Path) -> None:
+    """Else every command that only reads would render at its end what is rendered already."""
+    async with told(tmp_path) as story:
+        await story.say("Orders rest in PostgreSQL.")
+        async with told(tmp_path) as reading:
+            changes = reading.workspace.project.changes
+            await load_head(reading.workspace)
+            before = changes.count
+            await story.say("Carts rest in cookies.")
+            await load_head(reading.workspace)
+
+    assert (before, changes.count) == (0, 1)
 
 
 async def test_the_background_renders_once_for_many_and_once_more_at_the_end() -> None:

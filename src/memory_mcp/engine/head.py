@@ -66,9 +66,11 @@ async def follow_folder_changes(workspace: Workspace) -> None:
         for bank in workspace.banks:
             if not bank.records.changed() and not bank.index.goes_on:
                 continue
+            known = bank.index.caught_up
             if not await bank.index.follow(INDEX_FOLLOW_SECONDS_MAX):
                 continue
-            bank.changes.note()
+            if known:  # the first look of a process finds what was there before it
+                bank.changes.note()
             if bank is workspace.project and await workspace.heads.read() is not None:
                 await absorb_moves(workspace)
 

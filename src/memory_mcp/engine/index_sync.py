@@ -80,8 +80,9 @@ class SelfHealingIndex:
     """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
-    Records in `pulled` came from the cloud and erase nothing. While `goes_on`, it catches up beside
-    the calls, and `left` records are not in it yet.
+    Records in `pulled` came from the cloud and erase nothing. Once it has `caught_up`, what others
+    write is a change for this process. While `goes_on`, it catches up beside the calls, and `left`
+    records are not in it yet.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class SelfHealingIndex:
         self._catching: asyncio.Task[CatchUpCounts] | None = None
         self._progress: Progress | None = None
         self._from_newest = False
+        self.caught_up = False
         self.goes_on = False
         self.left = 0
 
@@ -148,10 +150,12 @@ class SelfHealingIndex:
     async def _catch_up(self) -> CatchUpCounts:
         self._behind = self._from_newest = False
         try:
-            return await self._follow()
+            counts = await self._follow()
         except IndexDamagedError:
             await self._index.reset()
-            return await self._follow()
+            counts = await self._follow()
+        self.caught_up = True
+        return counts
 
     async def add(self, records: Sequence[Record]) -> None:
         try:
