@@ -4,6 +4,7 @@ A hook is handled before anything else is imported: it runs at every turn of a s
 done before the rest of the package could be loaded.
 """
 
+import gc
 import sys
 
 __all__ = ["main"]
@@ -16,6 +17,7 @@ def main() -> int:
             from memory_mcp.hooks.run import main as hook
 
             return hook(sys.argv[2:])
+        gc.disable()  # imports make much that stays and nothing to collect
         from memory_mcp import shutdown
         from memory_mcp.cli.main import main as command
 

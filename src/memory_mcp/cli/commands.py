@@ -3,6 +3,7 @@
 The module of each command declares it as a `Subcommand` in its table `COMMANDS`.
 """
 
+import gc
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
@@ -70,6 +71,8 @@ def run(args: Namespace) -> int:
     use_utf8()
     try:
         settings = _read_settings(args)
+        gc.freeze()  # what was imported stays
+        gc.enable()
         outcome: Output | Skipped = args.handler(settings, args)
         if isinstance(outcome, Skipped):
             outcome = Output({"success": False, "message": outcome.reason})

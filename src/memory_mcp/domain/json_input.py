@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from memory_mcp.domain.limits import JSON_VALUES_MAX
 
@@ -38,6 +38,8 @@ def keep_spoken_messages(messages: object) -> object:
 
 class InputForm(BaseModel):
     """Base of every form that a model, a client or a person fills in: null means absent."""
+
+    model_config = ConfigDict(defer_build=True)  # until the first is filled in
 
     @model_validator(mode="before")
     @classmethod

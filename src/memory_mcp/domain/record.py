@@ -131,9 +131,13 @@ Timestamp = Annotated[
 
 
 class FrozenModel(BaseModel):
-    """Base of stored values. Fields of a later version are ignored, never rewritten."""
+    """Base of stored values. Fields of a later version are ignored, never rewritten.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    A validator is built when the first value is made: that of a record has those of its parts in
+    it, and a start needs none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class Scope(FrozenModel):
@@ -234,13 +238,13 @@ class Record(FrozenModel):
     phase: Phase | None = None
     segment: SegmentField | None = None
     branch: BranchField | None = None
-    lineage: Lineage = Lineage()
+    lineage: Lineage = Lineage.model_construct()  # all defaults: nothing to validate
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
     move: Move | None = None
     scope: Scope
-    origin: Origin = Origin()
+    origin: Origin = Origin.model_construct()
     created_at: Timestamp
 
     @model_validator(mode="after")

@@ -51,7 +51,7 @@ class ContextSettings:
 
 
 class _EventBase(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     v: Literal[1] = 1
     session: str = Field(default="", max_length=limits.EVENT_NAME_CHARS_MAX)
@@ -84,7 +84,7 @@ class ConversationRewound(_EventBase):
 SessionEvent = SessionEnded | ConversationCompacted | ConversationRewound
 
 SESSION_EVENT: Final[TypeAdapter[SessionEvent]] = TypeAdapter(
-    Annotated[SessionEvent, Field(discriminator="event")]
+    Annotated[SessionEvent, Field(discriminator="event")], config=ConfigDict(defer_build=True)
 )
 
 

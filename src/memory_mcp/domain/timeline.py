@@ -514,7 +514,7 @@ class Head(FrozenModel):
 
     project: Name
     revision: StrictInt = Field(default=0, ge=0, le=REVISION_MAX)
-    timeline: Timeline = Timeline()
+    timeline: Timeline = Field(default_factory=Timeline)
     last: Record | None = None
     with_last: tuple[Record, ...] = ()
 
