@@ -74,13 +74,14 @@ async def _store_draft(
     if draft.phase is None:
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))
     draft = replace(draft, supersedes=await _resolve_ids(workspace, draft.supersedes, view))
-    record = build_record(draft, make_writing(workspace, timeline, now))
+    writing = make_writing(workspace, timeline, now)
+    second = replace(writing, id=workspace.ids.new(now))  # for a composed record beside the new one
+    record = build_record(draft, writing)
     same = await find_exact_matches(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
         _refuse_other_scope(await require_memory(workspace, memory_id, view), record)
     decision = await decide_duplicate(workspace, bank, record, same, view=view, until=until)
-    second = make_writing(workspace, timeline, now)  # for a composed record beside the new one
     match decision:
         case Skip(known):
             notes = _describe_labels_kept(record, known)

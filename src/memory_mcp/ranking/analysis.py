@@ -6,9 +6,10 @@ If a text begins with a day and a speaker ("[1:56 pm on 8 May, 2023] Caroline: â
 
 import re
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
 from memory_mcp.ranking.terms import extract_terms, make_phase_term
@@ -17,6 +18,9 @@ QUESTION_TERM: Final = "asks0"
 """Stands in `extra` of a text that ends in a question: it tells less than one that answers."""
 DECISION_TERMS: Final = " ".join(extract_terms("decided decision chosen"))
 """Stand in `extra` of a decision, whose text seldom says that it is one."""
+
+_RECORDS_KEPT: Final = 4
+"""A new record is read twice: to compare it with what is known, and to index it."""
 
 _SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)")
 _SPEAKER_DAY: Final = re.compile(
@@ -36,21 +40,41 @@ _LABELS: Final = frozenset(
 
 def extract_fields(record: Record) -> SearchFields:
     """The searched fields of a record."""
-    day, text = _split_day(record.content)
-    own = day or record.created_at.date()
+    return _extract_fields(
+        record.content,
+        title=record.title,
+        labels=(record.category, *record.tags),
+        phase=record.phase,
+        kind=record.kind,
+        written=record.created_at.date(),
+    )
+
+
+@lru_cache(maxsize=_RECORDS_KEPT)
+def _extract_fields(
+    content: str,
+    *,
+    title: str,
+    labels: tuple[str, ...],
+    phase: int | None,
+    kind: Kind,
+    written: date,
+) -> SearchFields:
+    day, text = _split_day(content)
+    own = day or written
     speaker = _SPEAKER.match(text)
     names: list[str] = []
     if speaker and _is_name(speaker[1]):
         names = extract_terms(speaker[1])
         text = text[speaker.end() :]
-    titled = f"{record.title}\n{text}" if record.title else text
+    titled = f"{title}\n{text}" if title else text
     days = dict.fromkeys(make_day_terms(day)) if day else {}
     for mention in find_dates(titled, own):
         days |= dict.fromkeys(mention.terms)
-    extra = extract_terms(" ".join((record.category, *record.tags)))
-    if record.phase is not None:
-        extra.append(make_phase_term(record.phase))
-    if record.kind == "decision":
+    extra = extract_terms(" ".join(labels))
+    if phase is not None:
+        extra.append(make_phase_term(phase))
+    if kind == "decision":
         extra.append(DECISION_TERMS)
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(QUESTION_TERM)

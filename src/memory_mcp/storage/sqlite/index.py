@@ -14,6 +14,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -98,9 +99,18 @@ _CONDITIONS: Final = {
 """The condition on `r` for each filter that is one value."""
 
 
+_CHAINS_KEPT: Final = 8
+"""A call asks about the same chain several times, and one may have a thousand segments."""
+
+
 def view_parameters(view: View) -> Values:
     """The named values that `CHAIN` and `VISIBLE` need."""
-    return {"chain": json.dumps(sorted(view.chain)), "now": format_time(view.now)}
+    return {"chain": _dump_chain(view.chain), "now": format_time(view.now)}
+
+
+@lru_cache(maxsize=_CHAINS_KEPT)
+def _dump_chain(chain: frozenset[SegmentId]) -> str:
+    return json.dumps(sorted(chain))
 
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
