@@ -3,10 +3,11 @@
 import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from depth import depth
@@ -22,6 +23,7 @@ from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.query import parse_query
+from memory_mcp.storage.sqlite.database import Rows
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -174,6 +176,25 @@ async def test_a_batch_with_a_row_that_cannot_be_stored_changes_nothing(
 
     assert await index.ids() == {record.id for record in good}
     await other.aclose()
+
+
+async def test_how_much_is_indexed_is_known_without_reading_it(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every search and every add asks: to go through all rows took 4 ms of each at 50,000."""
+    await index.add([scribe.record(f"Note {number}.", segment=HERE) for number in range(3)])
+    read = index.file.rows
+    plans: list[str] = []
+
+    async def explain(statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
+        plans.extend(str(row[-1]) for row in await read(f"EXPLAIN QUERY PLAN {statement}", values))
+        return await read(statement, values)
+
+    monkeypatch.setattr(index.file, "rows", explain)
+    corpus = await index.corpus(["note"], seen(scribe))
+
+    assert (corpus.records, corpus.counts) == (3, {"note": 3})
+    assert not [plan for plan in plans if plan.startswith("SCAN record")]
 
 
 @pytest.mark.parametrize("version", [1, 99, -1])

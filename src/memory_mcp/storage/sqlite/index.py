@@ -368,7 +368,9 @@ class SqliteIndex:
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         (_, records), *rows = await self.read(
-            "SELECT '', coalesce(max(rowid) - min(rowid) + 1, 0) FROM record UNION ALL "
+            # each by itself is the first or last row; both in one query read every row
+            "SELECT '', coalesce((SELECT max(rowid) FROM record) "
+            "- (SELECT min(rowid) FROM record) + 1, 0) UNION ALL "
             "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
             {"terms": _as_list(terms)},
         )
