@@ -114,12 +114,52 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     """Hooks run these commands before every prompt: half a second would be felt.
 
     Nor the keyring to find nothing: it takes longer to load than a search, and may wake a daemon.
+    Nor what locks files, where nothing is written.
     """
     run("add", "x")
-    commands = (("search", "x"), ("status",), ("context",), ("doctor",), ("cloud",))
+    commands = (("search", "x"), ("list",), ("log",), ("status",), ("context",), ("cloud",))
+    heavy = {"mcp", "mcp_types", "starlette", "rich", "keyring", "httpx", "tomlkit", "numpy"}
     for command, loaded in zip(commands, modules_of(*commands), strict=True):
         assert "pydantic" in loaded
-        assert not {"mcp", "mcp_types", "starlette", "rich", "keyring"} & loaded, command
+        assert not (heavy | {"filelock"}) & loaded, command
+    assert not heavy & modules_of(("doctor",))[0]
+
+
+def run_fresh(script: str) -> list[str]:
+    """What a new process prints, word by word."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("module", ["memory_mcp.cli.commands", "memory_mcp.server.main"])
+def test_no_validator_of_stored_values_is_built_before_the_first_value(module: str) -> None:
+    """Together they take as long to build as all else that is ours takes to import."""
+    built = run_fresh(
+        f"import {module}\n"
+        "from memory_mcp.domain.record import FrozenModel\n"
+        "from memory_mcp.domain.json_input import InputForm\n"
+        "for base in (FrozenModel, InputForm):\n"
+        "    for model in base.__subclasses__():\n"
+        "        if model.__pydantic_complete__: print(model.__name__)\n"
+    )
+
+    assert built == []
+
+
+def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:
+    """A client waits for the first answer, and every import is between."""
+    loaded = set(run_fresh("import sys, memory_mcp.server.main; print(*sys.modules)"))
+    seldom = {
+        "filelock", "keyring", "numpy", "onnxruntime", "rich", "tokenizers", "tomlkit",
+        "memory_mcp.cli", "memory_mcp.formats.importers", "memory_mcp.models.chat",
+        "memory_mcp.models.encoder", "memory_mcp.models.install", "memory_mcp.server.http",
+        "memory_mcp.storage.sqs", "memory_mcp.storage.supermemory.client",
+        "memory_mcp.storage.supermemory.http",
+    }  # fmt: skip
+
+    assert not seldom & loaded
 
 
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
