@@ -7,8 +7,8 @@ import pytest
 from fakes import Scribe
 from index_doors import ANY, HERE, matched, seen
 
-from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import CorpusStatistics, Filters, View
+from memory_mcp.domain.ids import RecordId, mark_id
+from memory_mcp.domain.search import CorpusStatistics, Filters, IdSummary, View
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ports import SearchIndex
 
@@ -27,6 +27,23 @@ async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scr
     await index.remove({record.id, scribe.record().id})
     await index.remove({record.id})
     assert await index.ids() == set()
+
+
+async def test_the_ids_are_summed_up_whatever_came_and_went(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A token says by this which records were known: nobody can afford to list them all."""
+    assert await index.summarise_ids("~") == IdSummary("", 0)
+    old, new, gone = (scribe.record(segment=HERE) for _ in range(3))
+    await index.add([old, new, gone, old])
+    await index.add([new])
+    await index.remove({gone.id, scribe.record().id})
+    await index.remove({gone.id})
+
+    marks = mark_id(old.id) ^ mark_id(new.id)
+    assert await index.summarise_ids("~") == IdSummary(new.id, marks)
+    assert await index.summarise_ids(new.id) == IdSummary(old.id, marks)
+    assert await index.summarise_ids(old.id) == IdSummary("", marks)
 
 
 async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scribe) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json, complaint
 from doors import Era, add, agent, call, read, refused, seal
-from fakes import START, FakeClock, FakeIds, fake_workspace, forked, switched
+from fakes import START, FakeClock, FakeIds, Scribe, fake_workspace, forked, switched
 from project_story import Story, told
+from stores_in_memory import MemoryIndex
 
 from memory_mcp import bootstrap, branches, memories, sessions
 from memory_mcp.config.settings import Settings
@@ -15,13 +16,20 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
-from memory_mcp.render.since import make_token, parse_since
+from memory_mcp.render.since import make_bound, make_token, parse_since
 
 pytestmark = pytest.mark.anyio
 
 
 async def token(story: Story) -> str:
     return (await bootstrap.build_bootstrap(story.workspace)).since
+
+
+async def token_of(known: set[RecordId], now: datetime) -> str:
+    """The token of who knows these, at revision 1."""
+    index = MemoryIndex()
+    await index.add([Scribe().record(id=id_) for id_ in known])
+    return make_token(1, [await index.summarise_ids(make_bound(now))], 9)
 
 
 async def changed(story: Story, since: str, budget: int = 500) -> list[str]:
@@ -161,23 +169,23 @@ async def test_who_was_away_for_too_much_begins_anew(
             await changed(story, since)
 
 
-def test_a_moment_is_a_token_or_a_time() -> None:
+async def test_a_moment_is_a_token_or_a_time() -> None:
     """A time without a zone is UTC, and what is written at it is not new."""
     newest = FakeIds().new(START)
-    by_token = parse_since(make_token(7, {newest}, START, 1), START)
+    by_token = parse_since(await token_of({newest}, START), START)
     by_time = parse_since("2026-01-31T14:30:22.104", START)
 
-    assert (by_token.at, by_token.revision, by_token.total) == (START, 7, 1)
+    assert (by_token.at, by_token.revision, by_token.total) == (START, 1, 9)
     assert not by_token.precedes(newest)
     assert by_token.precedes(FakeIds().new(START + timedelta(milliseconds=1)))
     assert (by_time.at, by_time.revision) == (START, None)
     assert not by_time.precedes(newest)
     assert parse_since("2026-01-31", START).precedes(newest)
-    assert make_token(0, set(), START, 0) == "r0-000000000000000-00000000-0"
+    assert make_token(0, [], 0) == "r0-000000000000000-00000000-0"
     assert parse_since("R0-000000000000000-00000000-0 ", START).precedes(newest)
 
 
-def test_what_came_late_is_told_from_what_was_known() -> None:
+async def test_what_came_late_is_told_from_what_was_known() -> None:
     """An id is older than the moment at which it appears; the digest says what was known."""
     ids = FakeIds()
     known = {ids.new(START + timedelta(seconds=n)) for n in range(40)}
@@ -186,7 +194,7 @@ def test_what_came_late_is_told_from_what_was_known() -> None:
     slow, slower = (ids.new(START + timedelta(seconds=n, milliseconds=5)) for n in (20, 30))
     new = ids.new(START + timedelta(minutes=2))
     now = START + timedelta(minutes=3)
-    since = parse_since(make_token(1, {*known, ahead}, START + timedelta(minutes=1), 9), now)
+    since = parse_since(await token_of({*known, ahead}, START + timedelta(minutes=1)), now)
 
     def said(*came: RecordId, without: RecordId | None = None) -> set[RecordId] | None:
         return since.new_among({*known, ahead, *came} - {without}, (), now)

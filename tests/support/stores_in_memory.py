@@ -7,9 +7,11 @@ pure rule what is visible, which makes it the oracle for the SQL. It knows no BM
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from operator import xor
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, SegmentId, matches_part
+from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_part
 from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
     RARE_TERM_RECORDS_MAX,
@@ -21,6 +23,7 @@ from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
     Filters,
+    IdSummary,
     Neighbour,
     SearchFields,
     View,
@@ -154,6 +157,10 @@ class MemoryIndex:
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return set(self._records) if among is None else set(self._records).intersection(among)
+
+    async def summarise_ids(self, bound: str) -> IdSummary:
+        marks = reduce(xor, map(mark_id, self._records), 0)
+        return IdSummary(max((id_ for id_ in self._records if id_ < bound), default=""), marks)
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         def held(records: Iterable[Record]) -> Counter[str]:

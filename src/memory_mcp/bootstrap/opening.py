@@ -30,7 +30,7 @@ from memory_mcp.render.sections import (
     select_latest_consolidation,
     select_open_issues,
 )
-from memory_mcp.render.since import make_token
+from memory_mcp.render.since import make_bound, make_token
 from memory_mcp.timeline.plans import require_branch
 
 _CANDIDATES_MAX: Final = 20
@@ -101,14 +101,15 @@ def render_in_frame(
 async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningFrame:
     """Where the project stands, who the user is, and how much is known; without a head, by now."""
     # ids first: what is written while the rest is read counts as new the next time
-    ids = await gather_all(bank.index.ids() for bank in workspace.banks)
+    bound = make_bound(workspace.clock.now())
+    known = await gather_all(bank.index.summarise_ids(bound) for bank in workspace.banks)
     if head is None:
         head = await load_head(workspace)
     require_branch(head.timeline, workspace.caller.branch)
     view = make_view(workspace, head.timeline)
     profile = await read_profile(workspace, view)
     counts = await gather_all(bank.index.count(view, Filters()) for bank in workspace.banks)
-    since = make_token(head.revision, set[RecordId]().union(*ids), view.now, sum(counts))
+    since = make_token(head.revision, known, sum(counts))
     phase = (await find_phase(workspace, head.timeline)).worked_on
     return OpeningFrame(
         head,

@@ -62,6 +62,14 @@ class Filters:
 
 
 @frozen
+class IdSummary:
+    """The xor of the marks of all ids (`ids.mark_id`), and the newest id before some bound."""
+
+    newest: str
+    marks: int
+
+
+@frozen
 class Wanted:
     """The newest records that pass the filters; with `best`, the pinned and important first."""
 

@@ -16,6 +16,7 @@ from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
     Filters,
+    IdSummary,
     Neighbour,
     View,
     Wanted,
@@ -169,6 +170,9 @@ class SelfHealingIndex:
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return await self.run(lambda: self._index.ids(among))
+
+    async def summarise_ids(self, bound: str) -> IdSummary:
+        return await self.run(lambda: self._index.summarise_ids(bound))
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         return await self.run(lambda: self._index.corpus(terms, view), partial=True)

@@ -18,6 +18,7 @@ from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
     Filters,
+    IdSummary,
     Neighbour,
     PassageVectors,
     StoredVectors,
@@ -34,7 +35,8 @@ class IndexContent(Protocol):
 
     - `add` and `remove` are idempotent and visible to every process once they return. No method of
       any port finds a removed record, and no byte of its text stays.
-    - `ids` returns the records in the index, or those of `among` that are.
+    - `ids` returns the records in the index, or those of `among` that are. `summarise_ids` says at
+      once what all of them come to; the newest is below `bound`.
     - `mark_complete` states that every record is in. Until then, and after `reset`, the methods of
       the other ports raise `IndexDamagedError`, except `Erasures.to_erase`, which is needed to
       complete the index, and except in a call that takes `PARTIAL_ANSWERS`.
@@ -44,6 +46,7 @@ class IndexContent(Protocol):
     async def add(self, records: Sequence[Record]) -> None: ...
     async def remove(self, record_ids: Collection[RecordId]) -> None: ...
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]: ...
+    async def summarise_ids(self, bound: str) -> IdSummary: ...
     async def mark_complete(self) -> None: ...
     async def reset(self) -> None: ...
     async def aclose(self) -> None: ...

@@ -9,19 +9,17 @@ state is kept for a token.
 import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, parse_id_time
+from memory_mcp.domain.ids import RecordId, mark_id, parse_id_time
 from memory_mcp.domain.record import format_time
+from memory_mcp.domain.search import IdSummary
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 
 _TOKEN: Final = re.compile(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
 _PLACE_CHARS: Final = 15
 _NO_PLACE: Final = "0" * _PLACE_CHARS
-_PRIME: Final = 4_294_967_291
-"""Cubes modulo it scatter ids over 32 bits; a proper hash takes five times as long."""
 _LATE: Final = timedelta(minutes=1)
 """A record of another process may appear that much later than its id says."""
 _LATE_MAX: Final = 2_000
@@ -66,7 +64,7 @@ class Since:
 
     def _find_late(self, known: Iterable[RecordId], difference: int) -> set[RecordId] | None:
         """The one or two records that came late: those whose marks make up the difference."""
-        marks = {_mark(id_): id_ for id_ in known}
+        marks = {mark_id(id_): id_ for id_ in known}
         if difference in marks:
             return {marks[difference]}
         first = _make_order_key(self.at - _LATE)
@@ -75,12 +73,19 @@ class Since:
         return None if mark is None else {marks[mark], marks[mark ^ difference]}
 
 
-def make_token(revision: int, ids: Collection[RecordId], now: datetime, total: int) -> str:
-    """The token for what is known now; ids of the future do not count as the newest."""
+def make_bound(now: datetime) -> str:
+    """What is above every id that was made until now, and below those of the future."""
     moment = _make_order_key(now)
-    after = f"{moment[:8]}-{moment[8:12]}-8"  # ids of this moment have a 7 there
-    newest = max((id_ for id_ in ids if id_ < after), default="")
-    return f"r{revision}-{_order_key(newest) or _NO_PLACE}-{_digest(ids):08x}-{total}"
+    return f"{moment[:8]}-{moment[8:12]}-8"  # ids of this moment have a 7 there
+
+
+def make_token(revision: int, known: Iterable[IdSummary], total: int) -> str:
+    """The token for what is known, bank by bank; the newest ids are below `make_bound(now)`."""
+    place, digest = _NO_PLACE, 0
+    for each in known:
+        place = max(place, _order_key(each.newest))
+        digest ^= each.marks
+    return f"r{revision}-{place}-{digest:08x}-{total}"
 
 
 def parse_since(text: str, now: datetime) -> Since:
@@ -121,14 +126,9 @@ def _order_key(record_id: str) -> str:
 def _digest(ids: Iterable[RecordId]) -> int:
     """The xor of all marks: the same in any order."""
     digest = 0
-    for mark in map(_mark, ids):
+    for mark in map(mark_id, ids):
         digest ^= mark
     return digest
-
-
-@lru_cache(maxsize=1 << 17)  # of more memories than that each is computed every time
-def _mark(record_id: str) -> int:
-    return pow(int(record_id.replace("-", ""), 16), 3, _PRIME)
 
 
 def _refuse(text: str) -> InvalidRequestError:

@@ -37,6 +37,7 @@ from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
     Filters,
+    IdSummary,
     Neighbour,
     SearchFields,
     View,
@@ -365,6 +366,14 @@ class SqliteIndex:
         condition = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
         values = {} if among is None else {"ids": _as_list(among)}
         return set(_ids(await self.file.rows(f"SELECT id FROM record{condition}", values)))
+
+    async def summarise_ids(self, bound: str) -> IdSummary:
+        rows = await self.file.rows(
+            "SELECT coalesce((SELECT max(id) FROM record WHERE id < :bound), ''), "
+            "coalesce((SELECT marks FROM known), 0)",
+            {"bound": bound},
+        )
+        return IdSummary(*rows[0])
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         (_, records), *rows = await self.read(

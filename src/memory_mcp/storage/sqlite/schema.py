@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.ids import RecordId, mark_id
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Chunk, PassageVectors, SearchFields
@@ -100,7 +100,7 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 SCHEMA: Final = f"""
@@ -123,13 +123,26 @@ CREATE TABLE record (
     session TEXT NOT NULL,           -- who wrote it, in one go
     day TEXT NOT NULL,               -- the day that the text itself says it is of
     statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
-    profile INTEGER NOT NULL         -- 1: a fact of the profile, which has its own place
+    profile INTEGER NOT NULL,        -- 1: a fact of the profile, which has its own place
+    mark INTEGER NOT NULL            -- of the id
 );
 CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
 CREATE INDEX record_by_key ON record (key) WHERE key != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
+
+-- one row: the xor of the marks of all records, so that nobody has to read them
+CREATE TABLE known (marks INTEGER NOT NULL);
+INSERT INTO known VALUES (0);
+CREATE TRIGGER known_insert AFTER INSERT ON record
+BEGIN
+    UPDATE known SET marks = (marks | NEW.mark) - (marks & NEW.mark);
+END;
+CREATE TRIGGER known_delete AFTER DELETE ON record
+BEGIN
+    UPDATE known SET marks = (marks | OLD.mark) - (marks & OLD.mark);
+END;
 
 CREATE TABLE tag (tag TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (tag, record))
     WITHOUT ROWID;
@@ -202,22 +215,24 @@ END;
 
 CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
-        expires_at, created_at, session, day, statement, profile, '[]' AS tags, '[]' AS supersedes,
-        '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names, '' AS dates, '' AS extra,
-        NULL AS number
+        expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
+        '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
+        '' AS dates, '' AS extra, NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
     INSERT INTO record (rowid, id, kind, segment, branch, key, category, phase, importance, pinned,
-            recalled, moves, derived, expires_at, created_at, session, day, statement, profile)
+            recalled, moves, derived, expires_at, created_at, session, day, statement, profile,
+            mark)
         VALUES (
             -- if another process has not taken the number meanwhile
             (SELECT NEW.number WHERE NOT EXISTS (SELECT 1 FROM record WHERE rowid = NEW.number)),
             NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
-            NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile);
+            NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile,
+            NEW.mark);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
     INSERT OR IGNORE INTO suppression
@@ -249,7 +264,7 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 26)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 27)})"
 
 _Value = str | int | None
 
@@ -274,6 +289,7 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
         fields.day,
         record.statement,
         int(find_profile_field(record) is not None),
+        mark_id(record.id),
         json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
         json.dumps(record.supersedes),
         json.dumps(record.derived_from),
