@@ -39,7 +39,9 @@ async def compare(
         wanted = {r.id for r in seen if matches_filters(r, filters)}
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
-        several = [Wanted(filters, 3), Wanted(Filters(), 9, best=True), Wanted(filters, 99)]
+        kinds = Filters(kinds=filters.kinds, durable=filters.durable)
+        best = [Wanted(each, 3, best=True) for each in (Filters(), kinds, filters)]
+        several = [Wanted(filters, 3), *best, Wanted(filters, 99)]
         assert await real.find_each(view, several) == await oracle.find_each(view, several)
         assert await real.count(view, filters) == len(wanted)
         assert await real.visible(ids, view) == await oracle.visible(ids, view)

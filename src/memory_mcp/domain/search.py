@@ -1,7 +1,7 @@
 """Values of a search: views, filters, candidates, scores, and the vectors of texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -49,6 +49,12 @@ class Filters:
     session: str | None = None
     statement: str = ""
     statements: frozenset[str] = frozenset()
+
+    @property
+    def by_kind_alone(self) -> bool:
+        """Whether nothing is asked for but kinds, and whether they are durable."""
+        rest = replace(self, kinds=frozenset(), durable=None, reach=None)
+        return rest == Filters()
 
     @property
     def by_statement(self) -> bool:

@@ -13,11 +13,12 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.ids import (
@@ -32,7 +33,7 @@ from memory_mcp.domain.limits import (
     SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.record import Kind, Record, format_time
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -80,13 +81,21 @@ VISIBLE: Final = f"""
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
 
+_BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
+
+# the best of each kind, of which an index keeps the order, and of these the best
+_RANKED: Final = f"""
+    SELECT r.id FROM json_each(:ranked) ranked CROSS JOIN record r ON r.rowid IN ({{best}})
+    ORDER BY {_BEST} LIMIT :limit"""
+
 _CONDITIONS: Final = {
     "category": "r.category = :category",
     # compared by the beginning's own length: no character of a key is a wildcard
     "key": "r.key = :key AND r.key != ''",
     "key_beginning": "r.key >= :key_beginning "
     "AND r.key != '' AND substr(r.key, 1, length(:key_beginning)) = :key_beginning",
-    "kinds": "r.kind IN (SELECT value FROM json_each(:kinds))",
+    # the + keeps SQLite from sorting a whole kind where the newest few are wanted
+    "kinds": "+r.kind IN (SELECT value FROM json_each(:kinds))",
     "phase": "r.phase = :phase",
     "segments": "r.segment IN (SELECT value FROM json_each(:segments))",
     "branch": "r.branch = :branch",
@@ -143,6 +152,20 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
     return " AND ".join(conditions), values
+
+
+def build_query(wanted: Wanted) -> tuple[str, Values]:
+    """The query for the ids of the newest or best records that pass the filters, and its values."""
+    filters, order = wanted.filters, _BEST if wanted.best else "r.id DESC"
+    ranked = wanted.best and filters.by_kind_alone
+    condition, values = build_filter(replace(filters, kinds=frozenset()) if ranked else filters)
+    values["limit"] = wanted.limit
+    if ranked:
+        condition = f"r.kind = ranked.value AND {condition}"
+        values["ranked"] = json.dumps(sorted(filters.kinds or get_args(Kind)))
+    query = f"FROM record r WHERE {condition} AND {VISIBLE} ORDER BY {order} LIMIT :limit"
+    query = _RANKED.format(best=f"SELECT r.rowid {query}") if ranked else f"SELECT r.id {query}"
+    return query, values
 
 
 def match_any(terms: Sequence[str]) -> str:
@@ -261,7 +284,8 @@ _NEAREST: Final = 4
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
 
-_PARAMETER: Final = re.compile(r":(\w+)")
+_OWN_PARAMETER: Final = re.compile(r":(?!(?:chain|now)\b)(\w+)")
+"""A value of one question; the view is the same for all."""
 _ID_PART: Final = re.compile(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
@@ -438,16 +462,10 @@ class SqliteIndex:
         queries: list[str] = []
         values = view_parameters(view)
         for number, each in enumerate(wanted):
-            condition, own = build_filter(each.filters)
-            condition = _PARAMETER.sub(rf":\1_{number}", condition)
-            own["limit"] = each.limit
+            query, own = build_query(each)
+            query = _OWN_PARAMETER.sub(rf":\1_{number}", query)
             values |= {f"{name}_{number}": value for name, value in own.items()}
-            order = "r.pinned DESC, r.importance DESC, r.id DESC" if each.best else "r.id DESC"
-            queries.append(
-                f"SELECT {number}, id FROM (SELECT r.id FROM record r "
-                f"WHERE {condition} AND {VISIBLE} "
-                f"ORDER BY {order} LIMIT :limit_{number})"
-            )
+            queries.append(f"SELECT {number}, id FROM ({query})")
         found: list[list[RecordId]] = [[] for _ in wanted]
         for number, id_ in await self.read(f"{CHAIN} " + " UNION ALL ".join(queries), values):
             found[int(number)].append(RecordId(id_))

@@ -130,6 +130,7 @@ CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
 CREATE INDEX record_by_key ON record (key) WHERE key != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
+CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recalled;
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
 
 -- one row: the xor of the marks of all records, so that nobody has to read them
