@@ -52,3 +52,7 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.erased_by([new.id, old.id]) == set()
     assert await index.segments() == {HERE: moves[-1].id, ELSEWHERE: grave.id}
     assert await index.segments(orders=False) == {HERE: moves[-1].id, ELSEWHERE: new.id}
+    assert await index.holding() == {HERE, ELSEWHERE}
+
+    await index.remove([new.id])
+    assert await index.holding() == {HERE}

@@ -5,6 +5,7 @@ the other indexes are compared with that.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from any_records import FILTERS, QUERIES, RECORDS_MAX, VIEWS, records
@@ -37,13 +38,17 @@ async def compare(
     for view in views:
         seen = [r for r in select_visible(written, view) if r.recalled or filters.statement]
         wanted = {r.id for r in seen if matches_filters(r, filters)}
+        kinds = Filters(kinds=filters.kinds, durable=filters.durable)
         assert set(await real.find(view, filters, 99)) == wanted
         assert await real.find(view, filters, 3) == await oracle.find(view, filters, 3)
-        kinds = Filters(kinds=filters.kinds, durable=filters.durable)
         best = [Wanted(each, 3, best=True) for each in (Filters(), kinds, filters)]
         several = [Wanted(filters, 3), *best, Wanted(filters, 99)]
         assert await real.find_each(view, several) == await oracle.find_each(view, several)
         assert await real.count(view, filters) == len(wanted)
+        for each in (kinds, replace(kinds, segments=filters.segments), filters):
+            counted = await oracle.count_by_segment(view, each)
+            assert await real.count_by_segment(view, each) == counted
+            assert await real.count(view, each) == sum(counted.values())
         assert await real.visible(ids, view) == await oracle.visible(ids, view)
         for near in [*ids, "", "~"]:
             assert await real.nearest(near, view) == await oracle.nearest(near, view)
@@ -58,8 +63,16 @@ async def compare(
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
     assert await real.to_erase() == await oracle.to_erase()
     assert await real.moves() == await oracle.moves()
+    assert await real.holding() == await oracle.holding()
     for some in (ids, sorted(ids)[:1]):
         assert await real.derived(some) == await oracle.derived(some)
+    for some in (sorted(ids)[::2], ids):
+        for index in (real, oracle):
+            await index.remove(some)
+        assert await real.holding() == await oracle.holding()
+        for view in views:
+            counted = await oracle.count_by_segment(view, Filters())
+            assert await real.count_by_segment(view, Filters()) == counted
     await real.aclose()
 
 

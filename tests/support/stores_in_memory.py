@@ -223,6 +223,9 @@ class MemoryIndex:
     async def count(self, view: View, filters: Filters) -> int:
         return len(self.seen(view, filters))
 
+    async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
+        return dict(Counter(record.segment for record in self.seen(view, filters)))
+
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         return {r.id for r in self.seen(view)}.intersection(record_ids)
 
@@ -248,6 +251,9 @@ class MemoryIndex:
             if record.segment is not None and (orders or not record.erases):
                 found[record.segment] = max(record.id, found.get(record.segment, record.id))
         return found
+
+    async def holding(self) -> set[SegmentId]:
+        return {r.segment for r in self.every() if r.segment is not None and not r.erases}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {target for r in self.every() if r.segment in segments for target in r.supersedes}

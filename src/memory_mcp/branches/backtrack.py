@@ -183,8 +183,8 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
     timeline = head.timeline
     branch = workspace.caller.branch
     index = workspace.project.index
-    holding = await index.segments(orders=False)
-    plan = plan_backtrack(timeline, branch, to, holding.keys())
+    holding = await index.holding()
+    plan = plan_backtrack(timeline, branch, to, holding)
     now = make_view(workspace, timeline)
     chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
     after = View(chain=chain, now=now.now)

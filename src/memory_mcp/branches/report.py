@@ -37,7 +37,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         for bank in workspace.banks
     ]
     phase = await find_phase(workspace, timeline)
-    holding = (await workspace.project.index.segments(orders=False)).keys()
+    holding = await workspace.project.index.holding()
     invalidated = timeline.invalidated(branch, holding)
     warnings = (
         *await describe_strangers(workspace),

@@ -210,6 +210,9 @@ class SelfHealingIndex:
     async def count(self, view: View, filters: Filters) -> int:
         return await self.run(lambda: self._index.count(view, filters), partial=True)
 
+    async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
+        return await self.run(lambda: self._index.count_by_segment(view, filters), partial=True)
+
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         return await self.run(lambda: self._index.visible(record_ids, view), partial=True)
 
@@ -227,6 +230,9 @@ class SelfHealingIndex:
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         return await self.run(lambda: self._index.segments(orders=orders))
+
+    async def holding(self) -> set[SegmentId]:
+        return await self.run(self._index.holding)
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return await self.run(lambda: self._index.suppressed_by(segments))

@@ -168,6 +168,22 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
     return query, values
 
 
+def build_count(filters: Filters) -> tuple[str, Values]:
+    """The query for segments and how many visible `records` there are, and its values."""
+    condition, values = build_filter(filters)
+    visible = f"FROM record r {{}} WHERE {condition} AND {VISIBLE}"
+    if not replace(filters, segments=None).by_kind_alone:
+        return f"SELECT r.segment, 1 AS records {visible.format('')}", values
+    doubtful = visible.format("INDEXED BY record_doubtful")
+    counted = (
+        f"SELECT r.segment, r.records FROM tally r WHERE {condition} "
+        "AND (r.segment IS NULL OR r.segment IN chain) "
+        "AND r.hider NOT IN ('-', '?') AND r.hider NOT IN chain "
+        f"UNION ALL SELECT r.segment, 1 {doubtful} AND r.hider = '?'"
+    )
+    return counted, values
+
+
 def match_any(terms: Sequence[str]) -> str:
     """An FTS5 query for any of these words, and nothing but words."""
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
@@ -472,12 +488,20 @@ class SqliteIndex:
         return found
 
     async def count(self, view: View, filters: Filters) -> int:
-        condition, values = build_filter(filters)
+        counted, values = build_count(filters)
         rows = await self.read(
-            f"{CHAIN} SELECT count(*) FROM record r WHERE {condition} AND {VISIBLE}",
+            f"{CHAIN} SELECT coalesce(sum(records), 0) FROM ({counted})",
             {**view_parameters(view), **values},
         )
         return rows[0][0]
+
+    async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
+        counted, values = build_count(filters)
+        rows = await self.read(
+            f"{CHAIN} SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
+            {**view_parameters(view), **values},
+        )
+        return {row[0]: row[1] for row in rows}
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         rows = await self.read(
@@ -537,6 +561,16 @@ class SqliteIndex:
             f"WHERE segment IS NOT NULL{condition} GROUP BY segment"
         )
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
+
+    async def holding(self) -> set[SegmentId]:
+        rows = await self.read(
+            """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL
+            EXCEPT SELECT segment FROM (
+                SELECT r.segment, count(DISTINCT r.rowid) AS orders
+                FROM erasure JOIN record r ON r.rowid = erasure.record GROUP BY r.segment) ordering
+            WHERE orders = (SELECT sum(records) FROM tally t WHERE t.segment = ordering.segment)"""
+        )
+        return {SegmentId(row[0]) for row in rows}
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         rows = await self.read(

@@ -103,6 +103,28 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
 VERSION: Final = 8
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
+# the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
+# '?' if it takes more to say whether this one is visible
+_HIDER: Final = """
+    CASE WHEN derived OR expires_at IS NOT NULL THEN '?' ELSE (
+        SELECT CASE WHEN count(*) = 0 THEN '' WHEN count(*) > 1 OR max(made) THEN '?'
+            ELSE coalesce(max(segment), '-') END
+        FROM (SELECT s.segment, EXISTS (
+                SELECT 1 FROM source WHERE source.record = s.record AND source.source = s.target
+            ) AS made FROM suppression s WHERE s.target = record.id)) END"""
+
+_TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind
+        AND recalled = {row}.recalled AND profile = {row}.profile AND hider = {row}.hider"""
+
+_ADD_TO_TALLY: Final = f"""
+    INSERT INTO tally SELECT NEW.segment, NEW.kind, NEW.recalled, NEW.profile, NEW.hider, 0
+        WHERE NOT EXISTS (SELECT 1 FROM tally WHERE {_TALLIED.format(row="NEW")});
+    UPDATE tally SET records = records + 1 WHERE {_TALLIED.format(row="NEW")};"""
+
+_TAKE_FROM_TALLY: Final = f"""
+    UPDATE tally SET records = records - 1 WHERE {_TALLIED.format(row="OLD")};
+    DELETE FROM tally WHERE records < 1 AND {_TALLIED.format(row="OLD")};"""
+
 SCHEMA: Final = f"""
 CREATE TABLE record (
     rowid INTEGER PRIMARY KEY,
@@ -124,13 +146,15 @@ CREATE TABLE record (
     day TEXT NOT NULL,               -- the day that the text itself says it is of
     statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
     profile INTEGER NOT NULL,        -- 1: a fact of the profile, which has its own place
-    mark INTEGER NOT NULL            -- of the id
+    mark INTEGER NOT NULL,           -- of the id
+    hider TEXT NOT NULL DEFAULT ''   -- see `tally`
 );
 CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
 CREATE INDEX record_by_key ON record (key) WHERE key != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recalled;
+CREATE INDEX record_doubtful ON record (segment) WHERE hider = '?';
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
 
 -- one row: the xor of the marks of all records, so that nobody has to read them
@@ -214,6 +238,31 @@ BEGIN
     INSERT INTO spelling (spelling, rowid, term) VALUES ('delete', OLD.number, OLD.term);
 END;
 
+-- how many records there are of each sort, so that a count need not look at all of them: those with
+-- a `hider` on the chain are hidden, and only those with '?' must be looked at one by one
+CREATE TABLE tally (
+    segment TEXT, kind TEXT NOT NULL, recalled INTEGER NOT NULL, profile INTEGER NOT NULL,
+    hider TEXT NOT NULL, records INTEGER NOT NULL
+);
+CREATE INDEX tally_by_segment ON tally (segment, kind, recalled, profile, hider, records);
+CREATE TRIGGER tally_insert AFTER INSERT ON record
+BEGIN{_ADD_TO_TALLY}
+END;
+CREATE TRIGGER tally_delete AFTER DELETE ON record
+BEGIN{_TAKE_FROM_TALLY}
+END;
+CREATE TRIGGER tally_update AFTER UPDATE OF hider ON record
+BEGIN{_TAKE_FROM_TALLY}{_ADD_TO_TALLY}
+END;
+CREATE TRIGGER suppression_insert AFTER INSERT ON suppression
+BEGIN
+    UPDATE record SET hider = {_HIDER} WHERE id = NEW.target;
+END;
+CREATE TRIGGER suppression_delete AFTER DELETE ON suppression
+BEGIN
+    UPDATE record SET hider = {_HIDER} WHERE id = OLD.target;
+END;
+
 CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
         expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
@@ -236,13 +285,14 @@ BEGIN
             NEW.mark);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
+    INSERT OR IGNORE INTO source
+        SELECT (SELECT rowid FROM record WHERE id = NEW.id), value
+        FROM json_each(NEW.derived_from);
     INSERT OR IGNORE INTO suppression
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id), NEW.segment,
             NEW.kind = 'tombstone'
         FROM json_each(NEW.supersedes);
-    INSERT OR IGNORE INTO source
-        SELECT (SELECT rowid FROM record WHERE id = NEW.id), value
-        FROM json_each(NEW.derived_from);
+    UPDATE record SET hider = {_HIDER} WHERE id = NEW.id AND hider != {_HIDER};
     INSERT OR IGNORE INTO erasure
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.erases);
     INSERT INTO fields
