@@ -217,7 +217,10 @@ async def find_suppressed_by_restore(
     if not isinstance(plan, RestorePlan):
         return set()
     index = workspace.project.index
-    named = await index.suppressed_by(plan.brings) - await index.ids_of_segments(plan.hides)
+    named = await index.suppressed_by(plan.brings)
+    if not named:
+        return named
+    named -= await index.ids_of_segments(plan.hides)
     return await index.visible(named, now) - await index.visible(named, after)
 
 

@@ -1,6 +1,7 @@
 """Reports where the project stands."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import find_suppressed_by_restore
@@ -20,6 +21,8 @@ from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
 from memory_mcp.trust.strangers import describe_strangers
 
+_MEMORIES: Final = Filters(kinds=MEMORY_KINDS)
+
 _SHOWN_MAX: Final = 10
 """Checkpoints and lines listed; older ones are counted."""
 
@@ -33,8 +36,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     view = make_view(workspace, timeline)
     valid = timeline.valid(branch)
     durable = [
-        await bank.index.count(view, Filters(durable=True, kinds=MEMORY_KINDS))
-        for bank in workspace.banks
+        await bank.index.count(view, replace(_MEMORIES, durable=True)) for bank in workspace.banks
     ]
     phase = await find_phase(workspace, timeline)
     holding = await workspace.project.index.holding()
@@ -56,14 +58,9 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         branch=branch,
         branches=timeline.branches,
         phase=phase.number,
-        memories=await workspace.project.index.count(
-            view, Filters(durable=False, kinds=MEMORY_KINDS)
-        ),
+        memories=await workspace.project.index.count(view, replace(_MEMORIES, durable=False)),
         durable=sum(durable),
-        checkpoints=[
-            CheckpointState(c, await _count_hidden_by(workspace, view, timeline, c.seals))
-            for c in valid[-_SHOWN_MAX:]
-        ],
+        checkpoints=await _count_hidden(workspace, view, timeline, valid[-_SHOWN_MAX:]),
         earlier_checkpoints=max(0, len(valid) - _SHOWN_MAX),
         invalidated=invalidated[-_SHOWN_MAX:],
         pending=timeline.pending(branch)[-_SHOWN_MAX:],
@@ -74,11 +71,17 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     )
 
 
-async def _count_hidden_by(
-    workspace: Workspace, view: View, timeline: Timeline, seals: tuple[SegmentId, ...]
-) -> int:
-    hides = view.chain - timeline.ancestors(seals)
-    return await workspace.project.index.count(view, Filters(segments=hides, kinds=MEMORY_KINDS))
+async def _count_hidden(
+    workspace: Workspace, view: View, timeline: Timeline, checkpoints: Sequence[Checkpoint]
+) -> list[CheckpointState]:
+    """The checkpoints, each with how many memories a backtrack to it would hide."""
+    hides = [view.chain - timeline.ancestors(c.seals) for c in checkpoints]
+    hidden = replace(_MEMORIES, segments=frozenset[SegmentId]().union(*hides))
+    counts = await workspace.project.index.count_by_segment(view, hidden)
+    return [
+        CheckpointState(checkpoint, sum(counts.get(segment, 0) for segment in each))
+        for checkpoint, each in zip(checkpoints, hides, strict=True)
+    ]
 
 
 async def _list_left_lines(

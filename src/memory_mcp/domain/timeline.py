@@ -1,10 +1,11 @@
 """The timeline as a value: segments, checkpoints, left lines, and phases."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from heapq import nlargest
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field
@@ -37,6 +38,9 @@ from memory_mcp.domain.record import Approval, FrozenModel, Lineage, Record, Tim
 from memory_mcp.frozen import frozen
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+_ANCESTORS_MAX: Final = 64
+"""Segments whose ancestors are remembered: a report names ten checkpoints and ten lines."""
 
 
 class Segment(FrozenModel):
@@ -122,6 +126,7 @@ class _Cache:
         self.chains: dict[BranchName, frozenset[SegmentId]] = {}
         self.lineages: dict[tuple[BranchName, SegmentId | None], Lineage] = {}
         self.older: dict[tuple[SegmentId, BranchName], list[SegmentId]] = {}
+        self.ancestors: dict[SegmentId, frozenset[SegmentId]] = {}  # of _ANCESTORS_MAX at most
 
 
 class Timeline(FrozenModel):
@@ -177,6 +182,7 @@ class Timeline(FrozenModel):
             opened[segment.branch] = sorted([*opened.get(segment.branch, ()), segment.id], key=_age)
         cache, known = self._cache, before._cache
         cache.complete, cache.opened = True, opened
+        cache.ancestors = dict(known.ancestors)
         cache.positions = {b: p for b, p in known.positions.items() if b not in concerns}
         for segment in begun:
             branch, parents = segment.branch, frozenset(segment.parents)
@@ -242,10 +248,17 @@ class Timeline(FrozenModel):
 
     def ancestors(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything before them."""
-        starts, segments = list(starts), self.segments
+        starts, segments, known = list(starts), self.segments, self._cache.ancestors
         if not self._complete or any(s not in segments and s != ROOT for s in starts):
             return _closure(starts, self.predecessors)
-        return _closure(starts, lambda s: segments[s].parents if s != ROOT else ())
+        if len(starts) == 1 and starts[0] in known:
+            return known[starts[0]]
+        found = _closure(starts, lambda s: segments[s].parents if s != ROOT else (), known)
+        if len(starts) == 1:
+            if len(known) >= _ANCESTORS_MAX:
+                del known[next(iter(known))]
+            known[starts[0]] = found
+        return found
 
     def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything that grew from them."""
@@ -446,7 +459,9 @@ class Timeline(FrozenModel):
         return _Position(tuple(segment for segment in on if segment not in before), on, off, base)
 
     def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
-        return self.ancestors(position.on).union(position.base) - position.off
+        # the tips reach nearly all of it, and what one segment reaches is remembered
+        reached = self.ancestors(position.tips).union(self.ancestors(position.on), position.base)
+        return reached - position.off
 
     def _make_adrift_lines(self, segments: frozenset[SegmentId]) -> list[Line]:
         """A line for each of the newest of these segments."""
@@ -491,13 +506,20 @@ def _union(sets: Iterable[frozenset[SegmentId]]) -> frozenset[SegmentId]:
 
 
 def _closure(
-    starts: Iterable[SegmentId], onward: Callable[[SegmentId], Iterable[SegmentId]]
+    starts: Iterable[SegmentId],
+    onward: Callable[[SegmentId], Iterable[SegmentId]],
+    known: Mapping[SegmentId, frozenset[SegmentId]] = MappingProxyType({}),
 ) -> frozenset[SegmentId]:
+    """All that is reached from the starts; `known` is what some segments reach."""
     seen: set[SegmentId] = set()
     waiting = list(starts)
     while waiting:
         segment = waiting.pop()
-        if segment not in seen:
+        if segment in seen:
+            continue
+        if segment in known:
+            seen |= known[segment]
+        else:
             seen.add(segment)
             waiting.extend(onward(segment))
     return frozenset(seen)

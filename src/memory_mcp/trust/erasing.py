@@ -81,8 +81,10 @@ async def erase_pending(workspace: Workspace) -> list[PendingErasure]:
 
 async def _find_pending(bank: MemoryBank) -> set[RecordId]:
     """The existing ids that records of the cloud would erase and no own record erases."""
-    waits = set(await bank.index.to_erase()) - await bank.index.ordered()
-    return waits & await bank.records.ids()
+    waits = set(await bank.index.to_erase())
+    if not waits:  # to list the records takes longer than all the rest
+        return waits
+    return (waits - await bank.index.ordered()) & await bank.records.ids()
 
 
 def _build_tombstone(

@@ -564,11 +564,10 @@ class SqliteIndex:
 
     async def holding(self) -> set[SegmentId]:
         rows = await self.read(
-            """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL
-            EXCEPT SELECT segment FROM (
-                SELECT r.segment, count(DISTINCT r.rowid) AS orders
-                FROM erasure JOIN record r ON r.rowid = erasure.record GROUP BY r.segment) ordering
-            WHERE orders = (SELECT sum(records) FROM tally t WHERE t.segment = ordering.segment)"""
+            """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL AND segment NOT IN (
+                SELECT r.segment FROM erasure JOIN record r ON r.rowid = erasure.record
+                WHERE r.segment IS NOT NULL GROUP BY r.segment HAVING count(DISTINCT r.rowid) =
+                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))"""
         )
         return {SegmentId(row[0]) for row in rows}
 
