@@ -184,6 +184,7 @@ class Timeline(FrozenModel):
         cache.complete, cache.opened = True, opened
         cache.ancestors = dict(known.ancestors)
         cache.positions = {b: p for b, p in known.positions.items() if b not in concerns}
+        cache.held = {b: held for b, held in known.held.items() if {b} == {*concerns}}
         for segment in begun:
             branch, parents = segment.branch, frozenset(segment.parents)
             chain = known.chains.get(branch)
@@ -211,22 +212,26 @@ class Timeline(FrozenModel):
             cache[branch] = self._find_chain(self._position(branch))
         return cache[branch]
 
-    def holds(self, branch: BranchName, segments: Iterable[SegmentId]) -> bool:
+    def holds(self, branch: BranchName, segments: Collection[SegmentId]) -> bool:
         """Whether all these segments are on the branch; quicker than to ask for its chain."""
-        on = self._position(branch).own
-        return all(segment in on or segment in self.chain(branch) for segment in segments)
+        own = self._position(branch).own
+        return own.issuperset(segments) or self.chain(branch).issuperset(segments)
 
     def held(self, *, but: BranchName | None = None) -> frozenset[SegmentId]:
         """The segments that are on any branch, or on any but this one."""
-        if but not in self._cache.held:
+        known = self._cache.held
+        if but not in known:
             branches = [branch for branch in self.branches if branch != but]
-            if self._complete:  # one closure instead of one for each branch
+            rest = next((branch for branch in known if branch), None)
+            if but is None and rest:
+                held = known[rest] | self.chain(rest)
+            elif self._complete:  # one closure instead of one for each branch
                 on = (self._position(branch).on for branch in branches)
                 held = self.ancestors(segment for each in on for segment in each)
             else:
                 held = _union(self.chain(branch) for branch in branches)
-            self._cache.held[but] = held
-        return self._cache.held[but]
+            known[but] = held
+        return known[but]
 
     def predecessors(self, segment: SegmentId) -> Sequence[SegmentId]:
         """The parents of the segment, and what unknown parents must have stood on.

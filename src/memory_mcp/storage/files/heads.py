@@ -219,6 +219,7 @@ class LocalHeads:
         self._cached: tuple[_Stamp, Head | None] | None = None
         self._parsed: tuple[bytes, Head] | None = None
         self._dumped: tuple[Timeline, bytes] | None = None
+        self._digested = (b"", "")
 
     async def read(self) -> Head | None:
         cached = self._cached  # a move in another thread may clear it at any moment
@@ -300,7 +301,9 @@ class LocalHeads:
             raise self._disk.unavailable(error, path, "read") from error
         if not ours:
             return None
-        if owned and not (owned.trusted() or owned.ledger.knows(HEAD_FILE, compute_digest(data))):
+        if owned and not (
+            owned.trusted() or owned.ledger.knows(HEAD_FILE, self._compute_digest(data))
+        ):
             parse_head(path, data)  # one that is damaged is reported all the same
             return None
         return self._parse(data)
@@ -311,6 +314,12 @@ class LocalHeads:
         if parsed is None or parsed[0] != data:
             self._parsed = parsed = data, parse_head(self._head, data)
         return parsed[1]
+
+    def _compute_digest(self, data: bytes) -> str:
+        """The digest of a head's bytes. A move reads those that the last one wrote."""
+        if self._digested[0] != data:
+            self._digested = data, compute_digest(data)
+        return self._digested[1]
 
     def _dump(self, head: Head) -> bytes:
         """The bytes of a head. A move writes it twice: with its records in it, and without."""
@@ -353,7 +362,7 @@ class LocalHeads:
                 )
             data = self._dump(head)
             if self._owned:
-                self._owned.ledger.note(HEAD_FILE, compute_digest(data))
+                self._owned.ledger.note(HEAD_FILE, self._compute_digest(data))
             self._disk.write(self._head, data)
             self._parsed = data, head
             with suppress(StoreUnavailableError):  # the next start fills the gap in the history
