@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from operator import xor
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_part
@@ -159,7 +158,7 @@ class MemoryIndex:
         return set(self._records) if among is None else set(self._records).intersection(among)
 
     async def summarise_ids(self, bound: str) -> IdSummary:
-        marks = reduce(xor, map(mark_id, self._records), 0)
+        marks = reduce(lambda xor, id_: xor ^ mark_id(id_), self._records, 0)
         return IdSummary(max((id_ for id_ in self._records if id_ < bound), default=""), marks)
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
