@@ -350,9 +350,15 @@ class Timeline(FrozenModel):
         undoes: Iterable[RecordId] = (),
     ) -> frozenset[SegmentId]:
         """The chain of the branch after a move."""
-        position = self._find_position(branch, self._find_abandoned(branch, undoes) | gives_up)
-        before = self._find_chain(position) if position else ()
-        return self.ancestors(parents).union(before)
+        reached, abandoned = (
+            self.ancestors(parents),
+            self._find_abandoned(branch, undoes) | gives_up,
+        )
+        on, _ = self._split_opened(branch, abandoned)
+        if self._complete and reached.issuperset(on):  # then it reaches all before them, too
+            return reached
+        position = self._find_position(branch, abandoned)
+        return reached.union(self._find_chain(position) if position else ())
 
     def lineage(self, branch: BranchName, segment: SegmentId | None = None) -> Lineage:
         """What a record on the branch says of its place, so that it needs no other file.
@@ -453,8 +459,7 @@ class Timeline(FrozenModel):
         self, branch: BranchName, abandoned: frozenset[SegmentId]
     ) -> _Position | None:
         base = self.bases.get(branch, frozenset[SegmentId]())
-        off = self.descendants(abandoned) if abandoned else abandoned
-        on = tuple(segment for segment in self._find_opened(branch) if segment not in off)
+        on, off = self._split_opened(branch, abandoned)
         if not on:
             return None
         segments = self.segments
@@ -462,6 +467,13 @@ class Timeline(FrozenModel):
             return _Position(on[-1:], on, off, base)
         before = self.ancestors(_union(frozenset(self.predecessors(s)) for s in on))
         return _Position(tuple(segment for segment in on if segment not in before), on, off, base)
+
+    def _split_opened(
+        self, branch: BranchName, abandoned: frozenset[SegmentId]
+    ) -> tuple[tuple[SegmentId, ...], frozenset[SegmentId]]:
+        """The segments begun on the branch that stay, oldest first, and what was abandoned."""
+        off = self.descendants(abandoned) if abandoned else abandoned
+        return tuple([s for s in self._find_opened(branch) if s not in off]), off
 
     def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
         # the tips reach nearly all of it, and what one segment reaches is remembered
