@@ -16,7 +16,7 @@ from typing import cast
 
 from recall_baselines import baselines
 from recall_report import calibration, definitions, negatives, recall, timings
-from recall_runs import EMBEDDERS, Run, asked, told
+from recall_runs import EMBEDDERS, Run, asked, lend_models, told
 from recall_sets import Conversation, Question, Variant, load
 from report import machine, show
 
@@ -77,7 +77,7 @@ def _measure(
         borrowed = _borrowed(conversations, number) if given.negatives else []
         for mode, run in runs.items():
             own = folder / mode / str(number)
-            _lend(lender, own / "home")
+            lend_models(lender, own / "home")
             units_of = told(conversation, run, own, mode)
             run.answers |= asked(conversation.questions, run, own, mode, units_of)
             if borrowed:
@@ -130,13 +130,6 @@ def _of_split(conversation: Conversation, split: str | None) -> Conversation:
         return conversation
     some = tuple(question for question in conversation.questions if question.split == split)
     return replace(conversation, questions=some)
-
-
-def _lend(lender: Path | None, home: Path) -> None:
-    """Let a fresh home use the models of another."""
-    home.mkdir(parents=True, exist_ok=True)
-    if lender:
-        (home / "models").symlink_to((lender / "models").absolute(), target_is_directory=True)
 
 
 if __name__ == "__main__":

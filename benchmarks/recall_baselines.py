@@ -1,9 +1,10 @@
-"""What others do, over the same texts: full text, pooled vectors, and the fusion of both."""
+"""What others do, over the same texts: full text, keywords, pooled vectors, and a fusion."""
 
 import re
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from operator import mul
 from pathlib import Path
@@ -13,9 +14,10 @@ from recall_metrics import K
 from recall_runs import Answer
 from recall_sets import Conversation
 
-__all__ = ["FULL_TEXT", "FUSED", "POOLED", "STOP_WORDS", "baselines"]
+__all__ = ["FULL_TEXT", "FUSED", "GREP", "POOLED", "STOP_WORDS", "baselines", "rank_texts"]
 
 FULL_TEXT: Final = "FTS5 OR, porter"
+GREP: Final = "grep, keywords counted"
 POOLED: Final = "MiniLM pooled"
 FUSED: Final = "RRF(60) of both"
 
@@ -36,58 +38,89 @@ STOP_WORDS: Final = frozenset(
 
 
 def baselines(conversation: Conversation, model: Path | None) -> dict[str, dict[str, Answer]]:
-    """By baseline and question: the first ten. Without a model there is only full text."""
+    """By baseline and question: the first ten. Without a model there are no vectors."""
     asked = [question for question in conversation.questions if question.gold]
-    texts = [question.text for question in asked]
-    lists = {FULL_TEXT: _full_text(conversation, texts)}
-    if model is not None:
-        lists[POOLED] = _pooled(conversation, texts, model)
-        lists[FUSED] = [_fused(*pair) for pair in zip(*lists.values(), strict=True)]
+    texts = {unit.id: unit.text for unit in conversation.units}
     return {
         name: {
             question.id: Answer(tuple(order[:K]))
             for question, order in zip(asked, orders, strict=True)
         }
-        for name, orders in lists.items()
+        for name, orders in rank_texts(texts, [each.text for each in asked], model).items()
     }
 
 
-def _full_text(conversation: Conversation, questions: Sequence[str]) -> list[list[str]]:
+def rank_texts(
+    texts: Mapping[str, str], questions: Sequence[str], model: Path | None
+) -> dict[str, list[list[str]]]:
+    """By baseline: for each question the ids of the texts, best first; ties in their order."""
+    lists = {FULL_TEXT: _full_text(texts, questions), GREP: _grep(texts, questions)}
+    if model is not None:
+        pooled = _pooled(texts, questions, model)
+        pairs = zip(lists[FULL_TEXT], pooled, strict=True)
+        lists |= {POOLED: pooled, FUSED: [_fused(*pair) for pair in pairs]}
+    return lists
+
+
+def _full_text(texts: Mapping[str, str], questions: Sequence[str]) -> list[list[str]]:
     """Any word of the question but stop words, by BM25."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE VIRTUAL TABLE unit USING fts5 (text, tokenize = 'porter unicode61')")
-    table.executemany("INSERT INTO unit VALUES (?)", [(unit.text,) for unit in conversation.units])
-    ids = [unit.id for unit in conversation.units]
+    table.executemany("INSERT INTO unit VALUES (?)", [(text,) for text in texts.values()])
+    ids = list(texts)
     lists: list[list[str]] = []
     for question in questions:
-        words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
-        query = " OR ".join(f'"{word}"' for word in words or _WORD.findall(question))
         rows = table.execute(
             "SELECT rowid FROM unit WHERE unit MATCH ? ORDER BY rank, rowid LIMIT ?",
-            (query, _DEPTH),
+            (" OR ".join(f'"{word}"' for word in _keywords(question)) or '""', _DEPTH),
         )
         lists.append([ids[number - 1] for (number,) in rows])
     table.close()
     return lists
 
 
-def _pooled(conversation: Conversation, questions: Sequence[str], model: Path) -> list[list[str]]:
-    """The cosine of question and unit; of a long unit, its best stretch."""
-    encoder: Any = import_module("memory_mcp.models.encoder").Encoder(model)
-    units = [
-        (unit.id, [array("b", chunk.pooled) for chunk in encoder.passage(unit.text)])
-        for unit in conversation.units
-    ]
+def _grep(texts: Mapping[str, str], questions: Sequence[str]) -> list[list[str]]:
+    """By how many of the question's words occur anywhere in the text, in any case."""
+    folded = [(unit, text.casefold()) for unit, text in texts.items()]
     lists: list[list[str]] = []
-    for text in questions:
-        question = array("f", encoder.question(text).pooled)
+    for question in questions:
+        words = {word.casefold() for word in _keywords(question)}
+        counts = [(sum(word in text for word in words), unit) for unit, text in folded]
+        found = sorted((pair for pair in counts if pair[0]), key=lambda pair: -pair[0])
+        lists.append([unit for _, unit in found[:_DEPTH]])
+    return lists
+
+
+def _keywords(question: str) -> list[str]:
+    """The words of a question but stop words; all of them if it has no others."""
+    words = _WORD.findall(question)
+    return [word for word in words if word.casefold() not in STOP_WORDS] or words
+
+
+def _pooled(texts: Mapping[str, str], questions: Sequence[str], model: Path) -> list[list[str]]:
+    """The cosine of question and text; of a long text, its best stretch."""
+    encoder = _encoder(model)
+    units = [(unit, _chunks(model, text)) for unit, text in texts.items()]
+    lists: list[list[str]] = []
+    for question in questions:
+        asked = array("f", encoder.question(question).pooled)
         near = [
-            (max(sum(map(mul, question, chunk)) for chunk in chunks), unit)
-            for unit, chunks in units
+            (max(sum(map(mul, asked, chunk)) for chunk in chunks), unit) for unit, chunks in units
         ]
         near.sort(key=lambda pair: -pair[0])
         lists.append([unit for _, unit in near[:_DEPTH]])
     return lists
+
+
+@cache
+def _encoder(model: Path) -> Any:
+    return import_module("memory_mcp.models.encoder").Encoder(model)
+
+
+@cache
+def _chunks(model: Path, text: str) -> "tuple[array[int], ...]":
+    """The vectors of a text, which several stores may hold."""
+    return tuple(array("b", chunk.pooled) for chunk in _encoder(model).passage(text))
 
 
 def _fused(*lists: Sequence[str]) -> list[str]:

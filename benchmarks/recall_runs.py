@@ -15,7 +15,7 @@ from recall_metrics import K
 from recall_sets import Conversation, Question, Unit
 from wire import SERVER, Wire, started
 
-__all__ = ["EMBEDDERS", "Answer", "Run", "asked", "told", "wait_until_encoded"]
+__all__ = ["EMBEDDERS", "Answer", "Run", "asked", "lend_models", "told", "wait_until_encoded"]
 
 EMBEDDERS: Final[Mapping[str, str]] = {"lexical": "none", "semantic": "minilm"}
 """By mode: the value of MEMORY_EMBEDDER."""
@@ -94,6 +94,13 @@ def asked(
                 tuple(unit for unit, _ in hits), tuple(score for _, score in hits)
             )
     return answers
+
+
+def lend_models(lender: Path | None, home: Path) -> None:
+    """Let a fresh home use the models of another."""
+    home.mkdir(parents=True, exist_ok=True)
+    if lender:
+        (home / "models").symlink_to((lender / "models").absolute(), target_is_directory=True)
 
 
 def wait_until_encoded(wire: Wire) -> float:
