@@ -15,12 +15,18 @@ from pathlib import Path
 from typing import Final
 
 import fact_consolidation
+import locomo
+import precision_mem_bench
+import state_bench
 from public_runs import Bench, Rows
 from recall_runs import EMBEDDERS
 from report import Table, machine, show
 
 _BENCHMARKS: Final[Mapping[str, tuple[Rows, Callable[[Path, Bench], Iterable[Table]]]]] = {
     "factconsolidation": (fact_consolidation.ABOUT, fact_consolidation.measure),
+    "precisionmembench": (precision_mem_bench.ABOUT, precision_mem_bench.measure),
+    "locomo": (locomo.ABOUT, locomo.measure),
+    "statebench": (state_bench.ABOUT, state_bench.measure),
 }
 
 

@@ -9,7 +9,7 @@ See benchmarks/README.md for what each figure means.
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -18,7 +18,9 @@ from recall_baselines import baselines
 from recall_report import calibration, definitions, negatives, recall, timings
 from recall_runs import EMBEDDERS, Run, asked, lend_models, told
 from recall_sets import Conversation, Question, Variant, load
-from report import machine, show
+from report import Table, machine, show
+
+__all__ = ["measure_recall"]
 
 
 def main() -> None:
@@ -37,7 +39,16 @@ def main() -> None:
             ][: given.conversations]
             own = given.files[0].stem if len(given.files) == 1 else f"{len(given.files)} files"
             title = f"{own}, {variant}" if any(each.variant for each in every) else own
-            _measure(title, every, folder / variant, given)
+            for table in measure_recall(
+                title,
+                every,
+                folder / variant,
+                modes=given.modes,
+                lender=given.model_home,
+                calibrate=given.calibration,
+                borrow=given.negatives,
+            ):
+                show(table)
 
 
 def _given() -> argparse.Namespace:
@@ -65,16 +76,26 @@ def _given() -> argparse.Namespace:
     return given
 
 
-def _measure(
-    title: str, conversations: Sequence[Conversation], folder: Path, given: argparse.Namespace
-) -> None:
-    lender: Path | None = given.model_home
+def measure_recall(
+    title: str,
+    conversations: Sequence[Conversation],
+    folder: Path,
+    *,
+    modes: Sequence[str],
+    lender: Path | None,
+    calibrate: bool = False,
+    borrow: bool = False,
+) -> Iterable[Table]:
+    """Tell and ask every conversation; the tables of recall, time, scores and wrong answers.
+
+    Stores are asked the questions of the next one as well if they may borrow them.
+    """
     model = lender / "models" / "minilm" if lender else None
-    runs = {mode: Run(f"search_memories, {mode}") for mode in given.modes}
+    runs = {mode: Run(f"search_memories, {mode}") for mode in modes}
     strangers = {mode: Run(run.system) for mode, run in runs.items()}
     others = dict[str, Run]()
     for number, conversation in enumerate(conversations):
-        borrowed = _borrowed(conversations, number) if given.negatives else []
+        borrowed = _borrowed(conversations, number) if borrow else []
         for mode, run in runs.items():
             own = folder / mode / str(number)
             lend_models(lender, own / "home")
@@ -85,17 +106,16 @@ def _measure(
                 stranger.answers |= asked(borrowed, stranger, own, mode, units_of)
         for name, answers in baselines(conversation, model).items():
             others.setdefault(name, Run(name)).answers |= answers
-    show(recall(title, conversations, [*runs.values(), *others.values()]))
-    show(timings(title, list(runs.values())))
-    if given.calibration:
-        for table in calibration(title, conversations, runs.values()):
-            show(table)
-    _show_negatives(title, conversations, list(runs.values()), list(strangers.values()))
+    yield recall(title, conversations, [*runs.values(), *others.values()])
+    yield timings(title, list(runs.values()))
+    if calibrate:
+        yield from calibration(title, conversations, runs.values())
+    yield from _negatives(title, conversations, list(runs.values()), list(strangers.values()))
 
 
-def _show_negatives(
+def _negatives(
     title: str, conversations: Sequence[Conversation], runs: Sequence[Run], strangers: Sequence[Run]
-) -> None:
+) -> Iterable[Table]:
     """Of this store's own, and of the next store's if they were asked."""
     none = [q for each in conversations for q in each.questions if not q.gold]
     borrowed = [
@@ -111,7 +131,7 @@ def _show_negatives(
     ]
     rows += [("of the next store", borrowed, run) for run in strangers if borrowed]
     if rows:
-        show(negatives(title, rows))
+        yield negatives(title, rows)
 
 
 def _borrowed(conversations: Sequence[Conversation], number: int) -> list[Question]:

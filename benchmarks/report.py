@@ -48,6 +48,7 @@ def show(table: Table) -> None:
     """Print it."""
     if not sys.stdout.isatty():
         _plain(table)
+        sys.stdout.flush()  # a run of an hour shows what it has
         return
     drawn = Drawn(title=table.title, caption=table.note, box=box.SIMPLE, title_justify="left")
     for number, column in enumerate(table.columns):
