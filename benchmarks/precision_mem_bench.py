@@ -269,7 +269,9 @@ class _Server:
         store = self._stores[user]
         store.wait_until_ready()
         hits = store.search(query, tags=(scope,) if scope else ())
-        return [belief for hit in hits if hit.score >= least for belief in self._beliefs[hit.id]]
+        return [
+            belief for hit in hits if hit.score >= least for belief in self._beliefs.get(hit.id, ())
+        ]
 
 
 def _find_by_baselines(model: Path | None) -> dict[str, Find]:

@@ -201,7 +201,7 @@ def _timeline(item: Mapping[str, Any], telling: Telling) -> Timeline:
                 events.append(Write(f"{event['speaker'].capitalize()}: {event['text']}"))
             case "state_write" | "supersession" if telling == "state":
                 events += [
-                    Write(_state(each), (each["key"],), each.get("supersedes"))
+                    Write(_state(each), (each["key"], each["id"]), each.get("supersedes"))
                     for each in event["writes"]
                 ]
             case _:

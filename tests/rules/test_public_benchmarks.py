@@ -146,11 +146,20 @@ TIMELINE: dict[str, Any] = {
         {"type": "conversation_turn", "speaker": "assistant", "text": "Noted."},
         {
             "type": "supersession",
-            "writes": [{"key": "ferry_time_v2", "value": "It leaves at ten", "supersedes": "F-1"}],
+            "writes": [
+                {
+                    "id": "F-2",
+                    "key": "ferry_time_v2",
+                    "value": "It leaves at ten",
+                    "supersedes": "F-1",
+                }
+            ],
         },
         {
             "type": "state_write",
-            "writes": [{"key": "ferry_pier", "value": "Pier four", "supersedes": None}],
+            "writes": [
+                {"id": "F-3", "key": "ferry_pier", "value": "Pier four", "supersedes": None}
+            ],
         },
         {
             "type": "query",
@@ -367,8 +376,8 @@ def test_a_timeline_is_told_by_turns_or_by_state(timelines: Path) -> None:
     assert released.events == row.events
     assert released.events == (
         Write("ferry time: The ferry leaves at nine", ("ferry_time", "F-1")),
-        Write("ferry time v2: It leaves at ten", ("ferry_time_v2",), "F-1"),
-        Write("ferry pier: Pier four", ("ferry_pier",)),
+        Write("ferry time v2: It leaves at ten", ("ferry_time_v2", "F-2"), "F-1"),
+        Write("ferry pier: Pier four", ("ferry_pier", "F-3")),
         query,
     )
     assert turns.events == (
