@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +47,7 @@ from memory_mcp.ranking.query import (
     parse_query,
     suggest_terms,
 )
+from memory_mcp.ranking.words import load_word_table
 from memory_mcp.storage.sqlite.index import split_trigrams
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
@@ -54,6 +55,8 @@ __all__ = ["NOW", "Found", "Store", "Vectors"]
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _LOOKED_AROUND: Final = 20
 _SPELLINGS_MAX: Final = 30
+_RELATED_MAX: Final = 300
+_RELATED_TERMS: Final = 12
 """As `search/local.py` and the index have them."""
 _COLUMNS: Final = {"body": 1.0, "names": 0.6, "dates": 0.5, "extra": 0.6}
 _STEPS: Final = (-2, -1, 1, 2)
@@ -106,14 +109,15 @@ class Found:
     def evidence(self) -> dict[RecordId, Evidence]:
         """What speaks for each candidate and each neighbour."""
         return gather_evidence(
-            self.question, self.corpus, self.candidates, self.neighbours, self.nearness
-        )
+            self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
+            table=load_word_table(),
+        )  # fmt: skip
 
     def ranked(self) -> list[RankedCandidate]:
         """The answer that the server would give."""
         return rank_candidates(
             self.question, self.corpus, self.candidates, self.neighbours, self.nearness,
-            weights=RerankWeights(), now=NOW,
+            table=load_word_table(), weights=RerankWeights(), now=NOW,
         )  # fmt: skip
 
 
@@ -157,7 +161,7 @@ class Store:
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
         by_meaning = self._by_meaning(vectors) if vectors else None
-        places = mixed(by_words, by_meaning)
+        places = mixed(by_words, by_meaning, self._others(question))
         candidates = [self._candidate(place) for place in places]
         neighbours = [each for place in places[:_LOOKED_AROUND] for each in self._neighbours(place)]
         near = None
@@ -168,6 +172,22 @@ class Store:
             }
             near = measure_nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
+
+    def _others(self, question: Query) -> list[int]:
+        """What has no word of the question: all of a small store, or what has related words."""
+        if len(self.units) <= CANDIDATES_MAX:
+            return [*reversed(range(len(self.units)))]
+        table = load_word_table()
+        near = {
+            other
+            for term in question.terms
+            for other in table.find_nearest(term.text, _RELATED_TERMS)
+        }
+        rising = sorted((len(self._postings.get(n, ())), n) for n in near - {*question.every})
+        running = accumulate(count for count, _ in rising)
+        few = [n for (_, n), total in zip(rising, running, strict=True) if total <= _RELATED_MAX]
+        scores = self._score(few)
+        return [place for place in _best(scores) if scores[place] > 0]
 
     def _understood(self, question: Query) -> Query:
         """The question with what may be meant by terms that no unit holds."""
@@ -199,9 +219,12 @@ class Store:
         ]
 
     def _by_words(self, question: Query) -> Array:
+        return self._score(question.every)
+
+    def _score(self, terms: Sequence[str]) -> Array:
         scores = np.zeros(len(self.units))
         mean = self._lengths.mean()
-        for term in question.every:
+        for term in terms:
             found = self._postings.get(term, ())
             weight = math.log1p((len(self.units) - len(found) + 0.5) / (len(found) + 0.5))
             for place, times in found:
@@ -219,9 +242,10 @@ class Store:
         )
 
 
-def mixed(by_words: Array, by_meaning: Array | None) -> list[int]:
+def mixed(by_words: Array, by_meaning: Array | None, others: Sequence[int]) -> list[int]:
     """The places of the best of both lists in turn."""
     words = [place for place in _best(by_words) if by_words[place] > 0]
+    words = [place for turn in zip_longest(words, others) for place in turn if place is not None]
     meant = [] if by_meaning is None else _best(by_meaning)
     turns = (one for turn in zip_longest(words, meant) for one in turn if one is not None)
     return list(dict.fromkeys(turns))[:CANDIDATES_MAX]

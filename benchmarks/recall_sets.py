@@ -92,8 +92,8 @@ def _own(content: dict[str, Any]) -> Conversation:
             id=f"{content['name']}/{asked['id']}",
             text=asked["question"],
             gold=frozenset(asked["relevant"]),
-            category=asked["domain"],
-            split=asked["split"],
+            category=asked.get("domain") or asked.get("style", ""),
+            split=asked.get("split", ""),
         )
         for asked in content["questions"]
     )

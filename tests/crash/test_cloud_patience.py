@@ -39,7 +39,7 @@ async def test_a_search_waits_once_for_a_cloud_that_hangs(tmp_path: Path, cloud:
 
     assert "No answer within" in first.degraded
     assert "left alone for now" in second.degraded
-    assert (first.mode, second.mode) == ("lexical", "lexical")
+    assert (first.mode, second.mode) == ("words+table", "words+table")
     assert len(cloud.requests) == asked
 
 
@@ -75,5 +75,5 @@ async def test_an_answer_ends_an_outage(tmp_path: Path, cloud: Cloud) -> None:
         found = await searched(built)
         now = await mirror.outbox.circuit()
 
-    assert found.mode == "lexical+supermemory"
+    assert found.mode == "words+table+supermemory"
     assert now == CircuitState()

@@ -29,8 +29,8 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     status, out, error = run("search", "orders")
     assert (status, error) == (0, "")
     assert out == (
-        "1.00 Orders: Orders live in\n     PostgreSQL.\n"
-        f"     [decision, storage, db, sql] {record['id']}\n(lexical)\n"
+        "0.74 Orders: Orders live in\n     PostgreSQL.\n"
+        f"     [decision, storage, db, sql] {record['id']}\n(words+table)\n"
     )
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
                     "--kind", "decision", "--phase", "2", "--limit", "1")  # fmt: skip
@@ -45,7 +45,7 @@ def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     assert out.index("Second.") < out.index("First.")
     assert out.endswith("(newest)\n")
     status, out, _ = run("search", "flamingo")
-    assert (status, out) == (0, "No visible memory matches.\n(lexical)\n")
+    assert (status, out) == (0, "No visible memory matches.\n(words+table)\n")
     assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."
 
 
@@ -292,7 +292,7 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
     assert run("doctor") == (
         0,
         (
-            "Search: lexical. By words: the newest memory is found by its own.\n"
+            "Search: words+table. By words: the newest memory is found by its own.\n"
             "Everything is as it must be.\n"
         ),
         "",

@@ -60,7 +60,7 @@ def test_a_search_says_what_did_not_run(mirror: Run, cloud: Cloud) -> None:
     _, out, _ = mirror("search", "orders")
 
     assert out.splitlines()[-2].startswith("Supermemory: ")
-    assert out.endswith("(lexical)\n")
+    assert out.endswith("(words+table)\n")
 
 
 def test_a_key_that_is_refused_is_said_and_nothing_is_lost(mirror: Run, cloud: Cloud) -> None:

@@ -39,7 +39,7 @@ QUERIES = st.lists(
     st.sampled_from([*WORDS, "pome", "pyrus", "kiwi"]), min_size=1, max_size=4, unique=True
 ).map(" ".join)
 REACHES: list[Reach | None] = [None, None, "project", "user"]
-MODES = st.sampled_from(["lexical", "semantic", "degraded"])
+MODES = st.sampled_from(["words+table", "semantic", "degraded"])
 
 
 def reaching(filters: Filters, reach: Reach | None) -> Filters:
@@ -128,7 +128,7 @@ async def found(
     for record in encoded:
         [passage] = await model.passages([record.content])
         await vectors.keep(model.identity, {record.id: passage})
-    meaning = None if mode == "lexical" else SemanticIndex(model, vectors, asyncio.Event())
+    meaning = None if mode == "words+table" else SemanticIndex(model, vectors, asyncio.Event())
     model.failing = "It is down." if mode == "degraded" else ""
     bank = MemoryBank(MemoryRecords(), SelfHealingIndex(index, MemoryRecords()), meaning=meaning)
     matches = await find_local(replace(fake_workspace(), project=bank), query, view, filters)
@@ -172,7 +172,7 @@ async def test_no_mode_finds_what_is_not_visible_or_not_wanted(
         assert compared if every else compared or "is encoded yet" in matches.degraded
         assert not ids or set(ids) >= every, "all or, if nothing is near enough, none"
     else:
-        assert matches.mode == "lexical"
+        assert matches.mode == "words+table"
         assert bool(matches.degraded) == (mode == "degraded" and filters.reach != "user")
     order = {record.id: place for record, place in zip(written, places, strict=False)}
     shuffled, also = (sorted(some, key=lambda r: order[r.id]) for some in (written, encoded))

@@ -59,7 +59,6 @@ async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(
     early = await search(workspace, "red car")
     assert early.hits[0].record.content == CAR
     assert early.notes == (NOT_ENCODED.format(4),)
-    assert CAR not in await recalled(workspace, "automobile")
 
     assert await maintenance.count_unencoded(workspace) == 4
     assert await maintenance.encode_all(workspace) == 4
@@ -119,7 +118,6 @@ async def test_another_branch_is_not_found_by_meaning(workspace: Workspace) -> N
     await add(other, CAR)
     await maintenance.encode_all(workspace)
 
-    assert CAR not in await recalled(workspace, "automobile")
     assert (await recalled(other, "automobile"))[0] == CAR
 
 
@@ -195,7 +193,7 @@ async def test_the_last_sentence_of_a_long_memory_is_found(workspace: Workspace)
     await maintenance.encode_all(workspace)
 
     assert (await recalled(workspace, "doctor"))[0] == long.content
-    assert len(await recalled(workspace, "doctor")) == 4
+    assert (await recalled(workspace, "doctor")).count(long.content) == 1
 
 
 async def test_vectors_of_other_people_are_theirs(tmp_path: Path) -> None:
@@ -232,7 +230,7 @@ async def test_rooms_without_a_model_search_as_ever(workspace: Workspace) -> Non
     await add(plain, CAR)
 
     found = await search(plain, "car")
-    assert (found.mode, found.notes, found.degraded) == ("lexical", (), "")
+    assert (found.mode, found.notes, found.degraded) == ("words+table", (), "")
     assert await maintenance.count_unencoded(plain) == await maintenance.encode_all(plain) == 0
 
 
@@ -268,7 +266,7 @@ async def test_a_model_that_fails_leaves_the_words_and_says_why(
 
     found = await search(workspace, "car")
     assert {hit.record.content for hit in found.hits} == {CAR, late.content}
-    assert (found.mode, found.degraded) == ("lexical", model.failing)
+    assert (found.mode, found.degraded) == ("words+table", model.failing)
     model.failing = ""
     assert await maintenance.encode_all(workspace) == 1
     assert (await search(workspace, "automobile")).mode == "semantic"
@@ -363,4 +361,4 @@ async def test_vectors_that_are_not_to_be_had_now_leave_the_words(
 
     found = await search(busy, "red car")
     assert [hit.record.content for hit in found.hits] == [CAR]
-    assert (found.mode, found.degraded) == ("lexical", BUSY)
+    assert (found.mode, found.degraded) == ("words+table", BUSY)

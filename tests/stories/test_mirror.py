@@ -196,7 +196,7 @@ async def test_a_key_that_is_refused_stops_nothing_here(
         head = await read(client, "memory_head")
     assert status in stopped.stopped
     assert status in found["degraded"]
-    assert found["mode"] == "lexical"
+    assert found["mode"] == "words+table"
     assert [result["content"] for result in found["results"]] == ["Orders live in PostgreSQL."]
     assert "sync pending (1)" in head
     assert status in head

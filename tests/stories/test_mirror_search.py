@@ -27,7 +27,7 @@ async def test_both_are_asked_and_named(mine: Settings, era: Era, cloud: Cloud) 
         await synced(mine)
         found = await call(client, "search_memories", query="where do orders live")
 
-    assert found["mode"] == "lexical+supermemory"
+    assert found["mode"] == "words+table+supermemory"
     assert "degraded" not in found
     assert [result["memoryId"] for result in found["results"]] == [memory_id]
     assert 0 < found["results"][0]["score"] <= 1
@@ -65,7 +65,7 @@ async def test_a_cloud_that_fails_leaves_the_local_answer_and_a_word_about_it(
         context = await read(client, "memory_context", task="orders")
 
     assert [r["content"] for r in found["results"]] == ["Orders live in PostgreSQL."]
-    assert found["mode"] == "lexical"
+    assert found["mode"] == "words+table"
     assert found["degraded"].startswith("Supermemory: ")
     assert nothing["results"] == []
     assert "as far as could be looked for" in nothing["message"]
@@ -103,7 +103,7 @@ async def test_nothing_abandoned_comes_back_from_the_cloud(mine: Settings, era: 
 
     assert len(before["results"]) == len(again["results"]) == 1
     assert hidden["results"] == []
-    assert hidden["mode"] == "lexical+supermemory"
+    assert hidden["mode"] == "words+table+supermemory"
 
 
 @pytest.mark.nightly
@@ -179,7 +179,7 @@ async def test_filters_hold_there_as_here(
         ):
             found = await call(client, "search_memories", query="redis rule", **asked)
             assert [r["memoryId"] for r in found["results"]] == [wanted]
-            assert found["mode"] == "lexical+supermemory"
+            assert found["mode"] == "words+table+supermemory"
 
 
 async def test_a_long_memory_is_one_result(mine: Settings) -> None:

@@ -39,7 +39,7 @@ async def test_without_a_model_words_are_proved(tmp_path: Path) -> None:
     proved = await maintenance.probe_recall(plain)
     await close_workspace(plain)
 
-    assert (empty.mode, empty.findings) == ("lexical", ())
+    assert (empty.mode, empty.findings) == ("words+table", ())
     assert "no memory yet" in empty.proof
     assert proved.proof == "By words: the newest memory is found by its own."
 
@@ -65,7 +65,7 @@ async def test_a_model_that_does_not_work_is_a_finding_and_no_proof(
     model.failing = "The model is on holiday."
     probed = await maintenance.probe_recall(workspace)
 
-    assert probed.mode == "lexical"
+    assert probed.mode == "words+table"
     assert [(f.code, f.what) for f in probed.findings] == [
         ("model-unusable", "The model is on holiday.")
     ]

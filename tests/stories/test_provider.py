@@ -43,7 +43,7 @@ async def test_local_means_that_nothing_is_sent_although_there_is_a_key(
         found = await call(client, "search_memories", query="orders")
         await asyncio.sleep(0.3)
 
-    assert found["mode"] == "lexical"
+    assert found["mode"] == "words+table"
     assert cloud.requests == []
 
 

@@ -52,7 +52,7 @@ async def test_two_branches_are_written_in_turn_and_nobody_is_moved(
 ) -> None:
     """A program that searches a tree writes to many branches at once."""
     async with Memory.open(folder, settings) as memory:
-        await memory.add_memory("The root knows apples.")
+        await memory.add_memory("The root knows engines.")
         await memory.fork("left")
         await memory.fork("right")
         left, right = memory.at("left"), memory.at("right")
@@ -62,13 +62,10 @@ async def test_two_branches_are_written_in_turn_and_nobody_is_moved(
 
         assert (memory.branch, left.branch, right.branch) == ("main", "left", "right")
         assert len(await find(left, "pear")) == len(await find(right, "plum")) == 3
-        assert (
-            await find(left, "plum")
-            == await find(right, "pear")
-            == await find(memory, "pear")
-            == []
-        )
-        assert await find(right, "apples") == ["The root knows apples."]
+        assert all("Left" in text for text in await find(left, "plum"))
+        assert all("Right" in text for text in await find(right, "pear"))
+        assert await find(memory, "pear") == []
+        assert await find(right, "engines") == ["The root knows engines."]
 
 
 async def test_a_correction_and_a_forget_by_id(folder: Path, settings: dict[str, str]) -> None:

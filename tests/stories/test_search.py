@@ -40,7 +40,7 @@ async def test_a_result_is_whole_and_holds_nothing_empty(settings: Settings, era
         },
         "memoryId": memory_id,
     }
-    assert found["mode"] == "lexical"
+    assert found["mode"] == "words+table"
     assert found["success"] is True
 
 
@@ -128,7 +128,7 @@ async def test_nothing_found_is_an_answer(settings: Settings, era: Era) -> None:
     assert found == {
         "success": True,
         "results": [],
-        "mode": "lexical",
+        "mode": "words+table",
         "message": "No visible memory matches.",
     }
 
@@ -162,7 +162,7 @@ async def test_one_word_of_many_says_little(settings: Settings, era: Era, query:
         little = await call(client, "search_memories", query=query)
         much = await call(client, "search_memories", query="orders")
 
-    assert [result["score"] < 0.5 for result in little["results"]] == [True]
+    assert all(result["score"] < 0.5 for result in little["results"])
     assert [result["score"] > 0.5 for result in much["results"]] == [True]
 
 

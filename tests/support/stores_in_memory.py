@@ -13,6 +13,7 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_part
 from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
+    QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
     SESSION_PAUSE_SECONDS_MAX,
 )
@@ -190,6 +191,18 @@ class MemoryIndex:
         # a tombstone that a statement finds is found by no word
         there = [r for r in self.seen(view, filters) if r.recalled and rarest & _terms(r)]
         there.sort(key=lambda r: (len(rarest & _terms(r)), r.id), reverse=True)
+        return [candidate_of(record) for record in there[:limit]]
+
+    async def quote(
+        self, row: Sequence[str], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        phrase = f" {' '.join(row)} "
+        there = [r for r in self.seen(view, filters) if phrase in f" {fields_of(r).body} "]
+        there.sort(key=lambda r: r.id, reverse=True)
+        return [candidate_of(r) for r in there[:limit]] if len(row) >= QUOTE_TERMS_MIN else []
+
+    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
+        there = sorted(self.seen(view, filters), key=lambda r: r.id, reverse=True)
         return [candidate_of(record) for record in there[:limit]]
 
     async def around(

@@ -64,6 +64,7 @@ RESULTS_MAX: Final = 10  # more would cost the model's context more than it help
 RESULTS_DEFAULT: Final = 5
 QUERY_CHARS_MAX: Final = 10_000  # the rest does not change which memory is meant
 RARE_TERM_RECORDS_MAX: Final = 20  # a count of so few could tell of a hidden record
+QUOTE_TERMS_MIN: Final = 3  # fewer words stand in a row by chance
 QUERY_TERMS_MAX: Final = 32  # the rarest terms decide; more only cost time
 CANDIDATES_MAX: Final = 80  # ranked matches: on the sets of benchmarks/ more find nothing new
 STRANGERS_SEARCHED_MAX: Final = 5_000  # untrusted records indexed: two seconds for a first call

@@ -192,6 +192,14 @@ class SelfHealingIndex:
             lambda: self._index.match(terms, corpus, view, filters, limit), partial=True
         )
 
+    async def quote(
+        self, row: Sequence[str], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        return await self.run(lambda: self._index.quote(row, view, filters, limit), partial=True)
+
+    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
+        return await self.run(lambda: self._index.newest(view, filters, limit), partial=True)
+
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]:

@@ -41,12 +41,12 @@ async def probe_recall(workspace: Workspace) -> RecallProof:
     words, findings = await _prove_by_words(workspace)
     meaning = workspace.project.meaning
     if meaning is None:
-        return RecallProof("lexical", words, tuple(findings))
+        return RecallProof("words+table", words, tuple(findings))
     try:
         meant = await _prove_by_meaning(meaning)
     except ModelUnavailableError as error:
         found = Finding("model-unusable", "should", str(error), "Searches go by words until then.")
-        return RecallProof("lexical", words, (*findings, found))
+        return RecallProof("words+table", words, (*findings, found))
     if not meant:
         what = f"{meaning.embedder.identity} finds a sentence about money nearer to a question "
         what += "about a cat than one about a cat."

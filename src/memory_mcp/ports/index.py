@@ -94,6 +94,9 @@ class TextSearch(Protocol):
       unknown one, with their counts; 30 at most.
     - `match` returns visible records that hold at least one of the terms that `corpus` counted,
       best first. Equal matches stand in one order, however they were added.
+    - `quote` returns visible records that hold these terms one after the other, the newest first;
+      none for fewer than `QUOTE_TERMS_MIN`.
+    - `newest` returns the newest visible records.
     - `around` returns the visible records written up to two steps before and after each of these,
       in the same session and with the same day in its text, without a long pause since.
       `wanted` says whether one passes the filters.
@@ -109,6 +112,10 @@ class TextSearch(Protocol):
         filters: Filters,
         limit: int,
     ) -> list[Candidate]: ...
+    async def quote(
+        self, row: Sequence[str], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]: ...
+    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]: ...
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters
     ) -> list[Neighbour]: ...

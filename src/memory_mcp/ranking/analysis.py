@@ -16,6 +16,8 @@ from memory_mcp.ranking.terms import extract_terms, make_phase_term
 
 QUESTION_TERM: Final = "asks0"
 """Stands in `extra` of a text that ends in a question: it tells less than one that answers."""
+TURN_TERM: Final = "turn0"
+"""Stands in `extra` of a turn of a talk: it is read with the turns beside it."""
 DECISION_TERMS: Final = " ".join(extract_terms("decided decision chosen"))
 """Stand in `extra` of a decision, whose text seldom says that it is one."""
 
@@ -26,6 +28,7 @@ _SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*
 _SPEAKER_DAY: Final = re.compile(
     r"([^\W\d_][\w.' -]{0,40}?) ?(\([^()]{6,40}\)|\[[^\[\]]{6,40}\]):\s*"
 )
+_HOUR: Final = re.compile(r"\d:\d\d|\d ?[ap]\.?m\b", re.IGNORECASE)
 _LABELS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
@@ -62,6 +65,7 @@ def _extract_fields(
 ) -> SearchFields:
     day, text = _split_day(content)
     own = day or written
+    timed = day and _HOUR.search(content, 0, len(content) - len(text))
     speaker = _SPEAKER.match(text)
     names: list[str] = []
     if speaker and _is_name(speaker[1]):
@@ -76,6 +80,8 @@ def _extract_fields(
         extra.append(make_phase_term(phase))
     if kind == "decision":
         extra.append(DECISION_TERMS)
+    if names or timed or kind == "episode":
+        extra.append(TURN_TERM)
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(QUESTION_TERM)
     return SearchFields(

@@ -1,8 +1,13 @@
-"""Measure the evidence for each candidate: words, words of its neighbours, meaning, names, days.
+"""Measure the evidence for each candidate: its words, words like them, the whole of its meaning.
 
-Every figure is absolute, in 0-1, and means the same for every query. Words weigh by how rare they
-are in the store (idf). Neighbours are the records written just before and after in the same
-session: the topic of a turn often stands in the turn before.
+Three figures carry the order, each absolute, in 0-1, and the same for every query: `words` (BM25 as
+a share of what the query's terms could earn), `tokens` (the best match of each part of the query,
+weighed by how telling it is: late interaction) and `whole` (the cosine of query and memory). With a
+model the parts are its tokens; without one they are terms, compared by the table of related words.
+Letters decide on names, numbers, days and identifiers: no vector can tell two of them apart.
+
+A turn of a talk is read with the turns beside it, because the topic of a turn often stands in the
+one before. A statement is read alone, whatever was written before and after it.
 
 Sums run over the terms or tokens of the query in their order, so that no figure depends on the
 order of the candidates.
@@ -10,6 +15,7 @@ order of the candidates.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import mul
 from typing import Final, NamedTuple
 
@@ -22,19 +28,17 @@ from memory_mcp.domain.search import (
     SemanticScores,
 )
 from memory_mcp.frozen import frozen
-from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM
+from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM, TURN_TERM
 from memory_mcp.ranking.query import Query, QueryTerm
+from memory_mcp.ranking.words import WordTable, compare_signs
 
 _PART_FACTOR: Final = 0.6
 """How much a part of an identifier counts beside the whole one."""
 _STOP_WEIGHT: Final = 0.25
 """What a token of the query weighs that belongs to no term, as a share of the middle one."""
-_GUESSED_FACTOR: Final = 0.5
-"""How far a term counts as known of which the store has only an alternative."""
-_RECORDS_MIN: Final = 100
-"""A smaller store weighs words as one of this size: in five memories no word is common yet."""
-_RARE_SHARE: Final = 0.01
-_RARE_CHARS_MIN: Final = 3
+_ORDINARY_TEXTS: Final = 1_000
+"""How rare a word is counts as if so many ordinary texts stood beside those of the store: in five
+memories no word is common yet."""
 
 _SATURATION: Final = 0.8
 _LENGTH_SHARE: Final = 0.4
@@ -47,14 +51,18 @@ _ALTERNATIVE_FACTOR: Final = 0.7
 """How much an alternative counts for a term that the store does not hold."""
 _NEXT_WORDS: Final = 0.6
 _AFTER_NEXT_WORDS: Final = 0.4
-"""How much a word of the next neighbour counts, and of the one after it."""
-_NEIGHBOUR_MEANING: Final = 0.8
-"""How much a neighbour's meaning counts."""
-_LIKELY_MEANING: Final = (0.14, 0.58)
-"""Late interaction estimated from the pooled cosine, for embedders without tokens: a straight line
-through what MiniLM says of both (r = .73 over the sets of benchmarks/)."""
+"""How much a word of the next turn counts, and of the one after it."""
+_NEXT_MEANING: Final = 0.8
+"""How much the meaning of a turn beside counts."""
+_OTHER_LETTERS: Final = 0.5
+"""How much a likeness counts for a name, number or identifier that other memories do hold."""
 _LEANING_WORDS: Final = 60
-"""The longer a record is than this, the less its neighbours count."""
+"""The longer a turn is than this, the less its neighbours count."""
+_RUN_MIN: Final = 3
+"""So many words in a row are a quotation."""
+_RUN_TERMS_MAX: Final = 24
+_COMPARED_WORDS_MAX: Final = 24
+"""Distinct words of a memory that its whole meaning is made of, without a model."""
 _PLACE_PAIRS: Final = tuple(
     (one, other, other - one)
     for one in (-2, -1, 0, 1, 2)
@@ -64,46 +72,43 @@ _PLACE_PAIRS: Final = tuple(
 """Places of a row that are neighbours of each other, and how far apart."""
 
 Neighbours = Mapping[RecordId, Mapping[RecordId, int]]
-"""For each record its neighbours with their distance."""
+"""For each turn its neighbours with their distance."""
 
 
 @frozen
 class WeightedQuery:
     """A query's terms with their weights.
 
-    `whole` is the sum of the weights, without days and phases that no memory is of; `known` the sum
-    of what the store holds. `rare` are the places of names, numbers and identifiers that hardly any
-    record holds.
+    `whole` is the sum of the weights, without days and phases that no memory is of; `held` are the
+    places of terms that the store holds.
     """
 
     terms: tuple[QueryTerm, ...]
     weights: tuple[float, ...]
     whole: float
-    known: float
-    rare: frozenset[int]
+    held: frozenset[int]
 
 
-def weigh_terms(query: Query, corpus: CorpusStatistics) -> WeightedQuery:
-    """The query's terms, weighed by the store."""
+def weigh_terms(query: Query, corpus: CorpusStatistics, table: WordTable) -> WeightedQuery:
+    """The query's terms, weighed by how rare they are in the store and in ordinary texts."""
     phases = [t.spans[0] for t in query.terms if t.kind == "phase" and corpus.counts.get(t.text, 0)]
     weights: list[float] = []
-    whole = known = 0.0
-    rare: set[int] = set()
+    whole = 0.0
+    held: set[int] = set()
     for place, term in enumerate(query.terms):
         own = corpus.counts.get(term.text, 0)
         count = own or max((corpus.counts.get(each, 0) for each in term.alternatives), default=0)
-        records = max(corpus.records, count, _RECORDS_MIN)
-        weight = math.log1p((records - count + 0.5) / (count + 0.5))
+        usual = _ORDINARY_TEXTS * table.get_share(term.text)
+        rest = max(corpus.records - count, 0) + _ORDINARY_TEXTS - usual
+        weight = math.log1p((rest + 0.5) / (count + usual + 0.5))
         weight *= _PART_FACTOR if term.kind == "part" else 1.0
         # where memories of phase 2 are known as such, "phase" and "2" add nothing
         weight *= 0.0 if _is_within(term, phases) else 1.0
         weights.append(weight)
         whole += weight if count or term.kind not in ("date", "phase") else 0.0
-        known += weight * (1.0 if own else _GUESSED_FACTOR) if count else 0.0
-        rare_max = max(1.0, _RARE_SHARE * records)
-        if term.exact and len(term.text) >= _RARE_CHARS_MIN and 0 < own <= rare_max:
-            rare.add(place)
-    return WeightedQuery(query.terms, tuple(weights), whole or 1.0, known, frozenset(rare))
+        if own:
+            held.add(place)
+    return WeightedQuery(query.terms, tuple(weights), whole or 1.0, frozenset(held))
 
 
 def _is_within(term: QueryTerm, spans: Sequence[tuple[int, int]]) -> bool:
@@ -115,48 +120,72 @@ def _is_within(term: QueryTerm, spans: Sequence[tuple[int, int]]) -> bool:
     )
 
 
-def weigh_tokens(weighted: WeightedQuery, spans: Sequence[tuple[int, int]]) -> list[float]:
-    """The weight of each token of the query: its term's, or little if it belongs to none."""
+@frozen
+class _Parts:
+    """The parts of a query that meanings are compared by: their shares, which sum to 1.
+
+    `literal` names for each part the term that letters decide on, if there is one.
+    """
+
+    shares: Sequence[float]
+    literal: Sequence[int | None]
+
+
+def _divide_into_tokens(weighted: WeightedQuery, spans: Sequence[tuple[int, int]]) -> _Parts:
+    """A model's tokens: each weighs what its term does, or little if it belongs to none."""
     by_place = [
-        (start, end, weight)
-        for term, weight in zip(weighted.terms, weighted.weights, strict=True)
+        (start, end, place)
+        for place, term in enumerate(weighted.terms)
         for start, end in term.spans
     ]
     middle = sorted(weighted.weights)[len(weighted.weights) // 2] if weighted.weights else 1.0
-    return [
-        max(
-            (weight for first, last, weight in by_place if first < end and start < last),
-            default=_STOP_WEIGHT * middle,
+    weights: list[float] = []
+    literal: list[int | None] = []
+    for start, end in spans:
+        over = [place for first, last, place in by_place if first < end and start < last]
+        weights.append(
+            max((weighted.weights[place] for place in over), default=_STOP_WEIGHT * middle)
         )
-        for start, end in spans
+        literal.append(next((place for place in over if _is_literal(weighted, place)), None))
+    return _Parts(_make_shares(weights), literal)
+
+
+def _divide_into_terms(weighted: WeightedQuery) -> _Parts:
+    literal = [
+        place if _is_literal(weighted, place) else None for place in range(len(weighted.terms))
     ]
+    return _Parts(_make_shares(weighted.weights), literal)
+
+
+def _is_literal(weighted: WeightedQuery, place: int) -> bool:
+    return weighted.terms[place].exact and place in weighted.held
+
+
+def _make_shares(weights: Sequence[float]) -> list[float]:
+    whole = sum(weights) or 1.0
+    return [weight / whole for weight in weights]
 
 
 class Evidence(NamedTuple):
     """What speaks for one candidate; all in 0-1.
 
-    `words` is BM25 as a share of the best possible, `window` the same with the neighbours' words,
-    `coverage` the weight of the terms that occur. `exact` is the weight of the names, numbers, days
-    and identifiers that occur, and `company` the weight of what occurs beside the weightiest term,
-    both as shares of what the store knows; `known` is how much of the query the store knows.
-    `rare`: it has a name, number or identifier that hardly any other record has. `encoded`: its
-    meaning is known. `phase`: it was written in a phase asked for. `decided`: it is a decision (of
-    that phase) where one is asked for.
+    `words`, `tokens` and `whole` are with the turns beside it; `own` is `words` without them.
+    `coverage` is the weight of the terms that occur. `known` is how much of the query `whole` is
+    made of. `run` is the share of the query that the memory quotes word for word.
+    `names`: it is of the speaker asked for. `asks`: it asks instead of telling.
+    `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
+    one is asked for.
     """
 
     words: float = 0.0
-    window: float = 0.0
+    tokens: float = 0.0
+    whole: float = 0.0
+    own: float = 0.0
     coverage: float = 0.0
-    exact: float = 0.0
-    company: float = 0.0
-    known: float = 0.0
-    rare: bool = False
+    known: float = 1.0
+    run: float = 0.0
     names: float = 0.0
     asks: float = 0.0
-    meaning: float = 0.0
-    meaning_window: float = 0.0
-    pooled: float = 0.0
-    encoded: bool = False
     phase: float = 0.0
     decided: float = 0.0
 
@@ -167,62 +196,63 @@ def gather_evidence(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Neighbour],
     nearness: SemanticScores | None,
+    *,
+    table: WordTable,
 ) -> dict[RecordId, Evidence]:
     """The evidence for each candidate and for each neighbour."""
-    weighted = weigh_terms(query, corpus)
+    weighted = weigh_terms(query, corpus, table)
     fields = {each.id: each.fields for each in neighbours}
     fields |= {candidate.id: candidate.fields for candidate in candidates}
-    beside = _find_neighbours(neighbours)
     lengths = {record_id: each.body.count(" ") + 1 for record_id, each in fields.items()}
-    leans = {id_: _LEANING_WORDS / n for id_, n in lengths.items() if n > _LEANING_WORDS}
+    beside = _find_neighbours(neighbours, fields)
+    leans = {id_: min(1.0, _LEANING_WORDS / lengths[id_]) for id_ in beside}
     frequencies = _score_terms(weighted, fields, lengths)
-    windows = _score_windows(weighted, frequencies, beside, leans)
-    meanings = _score_meanings(weighted, nearness, beside, leans) if nearness else {}
+    windows = _join_rows(frequencies, beside, leans, (1.0, _NEXT_WORDS, _AFTER_NEXT_WORDS))
+    meanings = _measure_by_words(weighted, fields, frequencies, beside, leans, table=table)
+    if nearness:
+        meanings |= _measure_by_model(
+            weighted, nearness, frequencies, beside, leans, by_words=meanings
+        )
     speakers = {name for names in {f.names for f in fields.values()} for name in names.split()}
     asked_names = {term.text for term in weighted.terms if term.text in speakers}
     phases = {term.text for term in weighted.terms if term.kind == "phase"}
     has_phase = any(corpus.counts.get(term) for term in phases)
-    known = weighted.known / weighted.whole
-    by_terms: dict[tuple[int, ...], tuple[float, float, float, bool]] = {(): (0.0, 0.0, 0.0, False)}
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
-        hits = tuple([place for place, value in enumerate(own) if value])
-        if hits not in by_terms:
-            by_terms[hits] = _weigh_hits(hits, weighted)
-        coverage, exact, company, rare = by_terms[hits]
-        words = sum(map(mul, weighted.weights, own)) / weighted.whole if hits else 0.0
+        covered = sum([w for w, value in zip(weighted.weights, own, strict=False) if value])
         of_phase = bool(phases) and not phases.isdisjoint(each.extra.split())
         decided = query.asks_decision and (of_phase or not has_phase)
+        tokens, whole, known = meanings[record_id]
         evidence[record_id] = Evidence(
-            words, windows.get(record_id, words), coverage, exact, company, known, rare,
-            float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
-            float(QUESTION_TERM in each.extra),
-            *meanings.get(record_id, (0.0, 0.0, 0.0, False)),
-            float(of_phase), float(decided and DECISION_TERMS in each.extra),
-        )  # fmt: skip
+            words=_weigh_row(weighted, windows.get(record_id, own)),
+            tokens=tokens,
+            whole=whole,
+            own=_weigh_row(weighted, own),
+            coverage=covered / weighted.whole,
+            known=known,
+            run=_measure_run(query, weighted, each) if covered else 0.0,
+            names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
+            asks=float(QUESTION_TERM in each.extra),
+            phase=float(of_phase),
+            decided=float(decided and DECISION_TERMS in each.extra),
+        )
     return evidence
 
 
-def _weigh_hits(hits: Sequence[int], weighted: WeightedQuery) -> tuple[float, float, float, bool]:
-    """Coverage, exact, company and rare of a record that has these terms."""
-    weights = [weighted.weights[place] for place in hits]
-    covered = sum(weights)
-    exact = sum([weighted.weights[place] for place in hits if weighted.terms[place].exact])
-    known = weighted.known or 1.0
-    return (
-        covered / weighted.whole,
-        exact / known,
-        (covered - max(weights)) / known,
-        not weighted.rare.isdisjoint(hits),
-    )
+def _weigh_row(weighted: WeightedQuery, row: Sequence[float]) -> float:
+    return sum(map(mul, weighted.weights, row)) / weighted.whole if row else 0.0
 
 
-def _find_neighbours(neighbours: Iterable[Neighbour]) -> Neighbours:
-    """Who is a neighbour of a record has that record as a neighbour."""
+def _find_neighbours(
+    neighbours: Iterable[Neighbour], fields: Mapping[RecordId, SearchFields]
+) -> Neighbours:
+    """The turns beside each turn. Who has a record as a neighbour is a neighbour of it."""
+    turns = {id_ for id_, each in fields.items() if TURN_TERM in each.extra}
     rows: dict[RecordId, dict[int, RecordId]] = {}
     for neighbour in neighbours:
-        rows.setdefault(neighbour.of, {0: neighbour.of})[neighbour.steps] = neighbour.id
+        if neighbour.of in turns and neighbour.id in turns:
+            rows.setdefault(neighbour.of, {0: neighbour.of})[neighbour.steps] = neighbour.id
     beside: dict[RecordId, dict[RecordId, int]] = {
         record_id: {} for row in rows.values() for record_id in row.values()
     }
@@ -232,6 +262,30 @@ def _find_neighbours(neighbours: Iterable[Neighbour]) -> Neighbours:
             if one is not None and other is not None:
                 beside[one][other] = beside[other][one] = steps
     return beside
+
+
+def _join_rows(
+    rows: Mapping[RecordId, Sequence[float]],
+    beside: Neighbours,
+    leans: Mapping[RecordId, float],
+    factors: Sequence[float],
+) -> dict[RecordId, Sequence[float]]:
+    """For each turn that has turns with a row beside it: the best of its own and of theirs.
+
+    `factors` say how much a row counts, by how many steps it is away.
+    """
+    joined: dict[RecordId, Sequence[float]] = {}
+    for record_id, near in beside.items():
+        lean = leans[record_id]
+        lists = [
+            [lean * factors[steps] * value for value in rows[other]]
+            for other, steps in near.items()
+            if other in rows
+        ]
+        if lists:
+            own = [rows[record_id]] if record_id in rows else []
+            joined[record_id] = [max(values) for values in zip(*own, *lists, strict=True)]
+    return joined
 
 
 def _score_terms(
@@ -278,67 +332,133 @@ def _count_terms(
     return counts
 
 
-def _score_windows(
-    weighted: WeightedQuery,
-    frequencies: Mapping[RecordId, list[float]],
-    beside: Neighbours,
-    leans: Mapping[RecordId, float],
-) -> dict[RecordId, float]:
-    """The words of each record that has neighbours with words, together with theirs."""
-    scaled = {
-        record_id: (
-            (),
-            [_NEXT_WORDS * value for value in own],
-            [_AFTER_NEXT_WORDS * value for value in own],
-        )
-        for record_id, own in frequencies.items()
-    }
-    nothing = [0.0] * len(weighted.terms)
-    scores: dict[RecordId, float] = {}
-    for record_id, near in beside.items():
-        lists = [scaled[other][steps] for other, steps in near.items() if other in scaled]
-        if lists:
-            lists = _scale(lists, leans.get(record_id))
-            most = map(max, frequencies.get(record_id, nothing), *lists)
-            scores[record_id] = sum(map(mul, weighted.weights, most)) / weighted.whole
-    return scores
+def _measure_run(query: Query, weighted: WeightedQuery, fields: SearchFields) -> float:
+    """The share of the query in the longest row of its words that the memory repeats."""
+    row, body = query.row[:_RUN_TERMS_MAX], f" {fields.body} "
+    if len(row) < _RUN_MIN:
+        return 0.0
+    weights = dict(zip((term.text for term in weighted.terms), weighted.weights, strict=True))
+    for length in range(len(row), _RUN_MIN - 1, -1):
+        for start in range(len(row) - length + 1):
+            words = row[start : start + length]
+            if f" {' '.join(words)} " in body:
+                return min(1.0, sum(weights.get(word, 0.0) for word in words) / weighted.whole)
+    return 0.0
 
 
-def _scale(lists: Sequence[Sequence[float]], factor: float | None) -> Sequence[Sequence[float]]:
-    if factor is None:
-        return lists
-    return [[factor * value for value in each] for each in lists]
+_Meaning = tuple[float, float, float]
+"""`tokens`, `whole` and `known` of an evidence."""
 
 
-def _score_meanings(
+def _measure_by_model(
     weighted: WeightedQuery,
     nearness: SemanticScores,
+    frequencies: Mapping[RecordId, Sequence[float]],
     beside: Neighbours,
     leans: Mapping[RecordId, float],
-) -> dict[RecordId, tuple[float, float, float, bool]]:
-    """Own meaning, meaning with the neighbours', pooled, and that it is known.
-
-    The mean over the query's tokens is one of squares: what is very near counts more.
-    """
-    weights = weigh_tokens(weighted, nearness.spans)
-    whole = sum(weights) or 1.0
-    shares = [weight / whole for weight in weights]
-    squares = {
-        record_id: [s * v * v if v > 0 else 0.0 for s, v in zip(shares, best, strict=True)]
+    *,
+    by_words: Mapping[RecordId, _Meaning],
+) -> dict[RecordId, _Meaning]:
+    """What a model says of the records it has read. One without tokens leaves these to words."""
+    parts = _divide_into_tokens(weighted, nearness.spans)
+    rows = {
+        record_id: _apply_letters(best, parts, frequencies.get(record_id, ()))
         for record_id, best in nearness.best.items()
     }
-    factor = _NEIGHBOUR_MEANING * _NEIGHBOUR_MEANING
-    scaled = {id_: [factor * v for v in own] for id_, own in squares.items() if id_ in beside}
-    meanings: dict[RecordId, tuple[float, float, float, bool]] = {}
-    for record_id, pooled in nearness.pooled.items():
-        own = squares.get(record_id)
-        if own is None:
-            likely = max(0.0, _LIKELY_MEANING[0] + _LIKELY_MEANING[1] * pooled)
-            meanings[record_id] = (likely, likely, pooled, True)
-            continue
-        lists = [scaled[other] for other in beside.get(record_id, ()) if other in scaled]
-        lists = _scale(lists, leans.get(record_id))
-        mean = sum(own) ** 0.5
-        window = sum(map(max, own, *lists)) ** 0.5 if lists else mean
-        meanings[record_id] = (mean, window, pooled, True)
+    windows = _join_rows(rows, beside, leans, (1.0, _NEXT_MEANING, _NEXT_MEANING))
+    meanings: dict[RecordId, _Meaning] = {}
+    for record_id, whole in nearness.pooled.items():
+        row = windows.get(record_id) or rows.get(record_id)
+        tokens = sum(map(mul, parts.shares, row)) if row else by_words[record_id][0]
+        meanings[record_id] = (tokens, max(0.0, whole), 1.0)
     return meanings
+
+
+def _measure_by_words(
+    weighted: WeightedQuery,
+    fields: Mapping[RecordId, SearchFields],
+    frequencies: Mapping[RecordId, Sequence[float]],
+    beside: Neighbours,
+    leans: Mapping[RecordId, float],
+    *,
+    table: WordTable,
+) -> dict[RecordId, _Meaning]:
+    """What the table of related words says of every record."""
+    parts = _divide_into_terms(weighted)
+    signs = [table.find_signs(term.text) for term in weighted.terms]
+    known = sum(s for s, own in zip(parts.shares, signs, strict=True) if own is not None)
+    asked = [(own, s) for s, own in zip(parts.shares, signs, strict=True) if own is not None]
+    length = _measure_length(tuple(asked))
+    nothing = (0.0,) * len(signs)
+    compared: dict[str, Sequence[float]] = {}
+    rows: dict[RecordId, Sequence[float]] = {}
+    wholes: dict[RecordId, float] = {}
+    for record_id, each in fields.items():
+        words, own_length = _choose_words(each.body, table)
+        for word, of_word, _ in words:
+            if word not in compared:
+                compared[word] = [
+                    0.0 if own is None else compare_signs(own, of_word) for own in signs
+                ]
+        near = [compared[word] for word, _, _ in words]
+        best = [max(0.0, *values) for values in zip(*near, strict=True)] if near else nothing
+        rows[record_id] = _apply_letters(best, parts, frequencies.get(record_id, ()), whole=True)
+        if length and own_length:
+            dot = sum(
+                rarity * sum(map(mul, parts.shares, compared[word])) for word, _, rarity in words
+            )
+            wholes[record_id] = max(0.0, dot / (length * own_length))
+    windows = _join_rows(rows, beside, leans, (1.0, _NEXT_MEANING, _NEXT_MEANING))
+    return {
+        record_id: (
+            sum(map(mul, parts.shares, windows.get(record_id) or row)),
+            wholes.get(record_id, 0.0),
+            known,
+        )
+        for record_id, row in rows.items()
+    }
+
+
+def _apply_letters(
+    best: Sequence[float], parts: _Parts, own: Sequence[float], *, whole: bool = False
+) -> list[float]:
+    """The row with 1 for each name or number that occurs, and little for another in its place.
+
+    With `whole` the parts are terms, and every term that occurs is found.
+    """
+    row = list(best)
+    for place, literal in enumerate(parts.literal):
+        term = place if whole and literal is None else literal
+        if term is not None and own and own[term]:
+            row[place] = 1.0
+        elif literal is not None:
+            row[place] = 0.0 if whole else _OTHER_LETTERS * max(0.0, row[place])
+        else:
+            row[place] = max(0.0, row[place])
+    return row
+
+
+@lru_cache(maxsize=4_096)
+def _choose_words(body: str, table: WordTable) -> tuple[tuple[tuple[str, int, float], ...], float]:
+    """The most telling words of a text with their signs and rarities, and their length together."""
+    found = [
+        (word, signs, table.get_rarity(word))
+        for word in dict.fromkeys(body.split())
+        if (signs := table.find_signs(word)) is not None
+    ]
+    found.sort(key=lambda each: -each[2])
+    words = tuple(found[:_COMPARED_WORDS_MAX])
+    return words, _measure_length(tuple((signs, rarity) for _, signs, rarity in words))
+
+
+def _measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
+    """The length of the weighted sum of these rows of signs."""
+    square = 0.0
+    for place, (signs, weight) in enumerate(weighted_signs):
+        square += weight * weight
+        square += (
+            2
+            * weight
+            * sum([other * compare_signs(signs, row) for row, other in weighted_signs[place + 1 :]])
+        )
+    return math.sqrt(max(0.0, square))

@@ -1,17 +1,13 @@
 """Put candidates in order with scores in 0-1, and choose an answer without near duplicates.
 
-The order follows a weighted sum of the evidence: a candidate's words and its meaning, both with
-those of its neighbours and relative to the list, and a little for the speaker asked for. How much
-words count against meaning depends on the query: names, numbers and days are found by words only,
-and so are words that occur together; a single common word says little.
+How much of the query the words of its best candidate explain decides what counts: where they do,
+words and the best match of each part; where they do not, the meaning of the whole. That share is
+taken from the store itself, so one rule holds for talk and for statements. The constants are those
+of a trial on six kinds of sets (`benchmarks/TRIALS.md`); close neighbours of them give the same.
 
-The score is the logistic of that sum and of the absolute strength of the evidence, so that scores
-of different queries compare: 0.5 means more likely relevant than not. Ties fall to importance, then
-to the newer, then to the id: the order never depends on the order of the candidates.
-
-The figures level, behind, brief and found come from `benchmarks/fit.py`, which prints what it ran
-on and what floors lose. The mixtures and the floors (low ones of those it prints) come from the
-trials in `benchmarks/TRIALS.md`.
+The score is the logistic of that strength, so that scores compare between queries and between
+stores: 0.5 means more likely relevant than not. Ties fall to importance, then to the newer, then to
+the id: the order never depends on the order of the candidates.
 """
 
 import math
@@ -33,95 +29,36 @@ from memory_mcp.domain.search import (
     SearchFields,
     SemanticScores,
 )
-from memory_mcp.frozen import frozen
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
 from memory_mcp.ranking.query import Query
+from memory_mcp.ranking.words import WordTable
+
+_EXPLAINED: Final = 1.5
+"""The share that the words explain is so many times the best `words`: BM25 of a record that holds
+every term once is about two thirds of what the terms could earn."""
 
 
-@frozen
-class EvidenceWeights:
-    """What each piece of evidence counts for the order.
+_WORDS: Final = 0.3
+"""What words count where they explain the query; the rest is the best match of each part."""
+_WHOLE: Final = 0.7
+"""What the meaning of the whole counts where they do not; the rest is the same."""
 
-    Words and meaning count by their place in the list: 1 for its best, 0 for its worst. Words count
-    `window` always, `exact` times the share of names, numbers and days that some memory holds, and
-    `company` times the share of words found together in one.
-    """
+_LEVEL: Final = 0.6
+"""The strength of a record that is as likely meant as not: what nothing answers stays below."""
+_STEP: Final = 0.25
+"""The strength that multiplies the odds by e: wide, since one question in five phrasings differs by
+twice as much."""
 
-    window: float
-    exact: float
-    company: float
-    meaning_window: float
-    pooled: float
-    names: float
-    asks: float
-
-
-@frozen
-class LogitWeights:
-    """From evidence to a logit: what the best of the list has of each counts.
-
-    The best of a thousand is near to any query, the best of three is not: `few` is by how much less
-    evidence is enough in a small store.
-    """
-
-    bias: float
-    coverage: float
-    company: float
-    known: float
-    few: float
-    meaning: float
-    pooled: float
-
-
-@frozen
-class RankingModel:
-    """How one kind of search is ranked: by words alone, or by meaning too.
-
-    `level` is the logit that the first hit is relevant; with each step behind it in strength the
-    logit sinks by `behind`. A hit that has (nearly) all that the query asks for gains `brief` over
-    the root of the number of words asked for: of two words both are meant, of twelve hardly all.
-    `found` is the logit that anything was found at all: below `floor` the answer is empty.
-    """
-
-    mixture: EvidenceWeights
-    level: LogitWeights
-    behind: float
-    brief: float
-    found: LogitWeights
-    floor: float
-
-
-LEXICAL: Final = RankingModel(
-    EvidenceWeights(
-        window=1.0, exact=0.0, company=0.0, meaning_window=0.0, pooled=0.0,
-        names=0.15, asks=-0.1,
-    ),
-    level=LogitWeights(
-        bias=-4.41, coverage=0.0, company=3.92, known=2.15, few=0.43, meaning=0.0, pooled=0.0
-    ),
-    behind=8.70,
-    brief=4.54,
-    found=LogitWeights(
-        bias=-5.09, coverage=3.11, company=5.41, known=3.7, few=0.83, meaning=0.0, pooled=0.0
-    ),
-    floor=-2.34,
-)  # fmt: skip
-
-SEMANTIC: Final = RankingModel(
-    EvidenceWeights(
-        window=0.1, exact=0.5, company=0.5, meaning_window=0.4, pooled=0.2,
-        names=0.1, asks=-0.05,
-    ),
-    level=LogitWeights(
-        bias=-5.81, coverage=0.0, company=0.73, known=0.21, few=0.36, meaning=6.19, pooled=1.51
-    ),
-    behind=12.30,
-    brief=3.70,
-    found=LogitWeights(
-        bias=-8.42, coverage=1.96, company=0.9, known=1.33, few=0.51, meaning=7.24, pooled=9.57
-    ),
-    floor=-2.1,
-)  # fmt: skip
+_NAMES: Final = 0.1
+"""What it counts to be of the speaker asked for."""
+_ASKS: Final = 0.03
+"""What it costs to ask instead of telling."""
+_PHASE: Final = 0.1
+"""What it counts to be of the phase that is asked for by its number."""
+_DECIDED: Final = 0.1
+"""What it counts to be a decision where one is asked for."""
+_RUN: Final = 0.3
+"""What it counts to hold the words of the query in a row."""
 
 _RANK_OFFSET: Final = 60
 _RECENCY_DAYS: Final = 30
@@ -129,26 +66,14 @@ _RECENCY_DAYS: Final = 30
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
 _PARTS: Final = (
-    "words", "meaning", "pooled", "names", "asks", "phase", "decided",
-    "complete", "level", "importance",
-    "recency", "pinned",
+    "words", "tokens", "whole", "names", "asks", "phase", "decided", "run",
+    "level", "importance", "recency", "pinned",
 )  # fmt: skip
-"""What a logit is the sum of. `level` is negative: how much it takes in this search."""
-_FEW_RECORDS: Final = 3
-_MANY_RECORDS: Final = 500
-"""Between these the size of a store matters: the figures were fitted on such stores."""
-_NEIGHBOUR_SCORE_MIN: Final = 0.02
-"""A record that only its neighbours speak for is left out below this score."""
-SPREAD_MIN: Final = 0.25
-"""The least distance between best and worst of a list that counts as the whole way."""
-_PHASE: Final = 0.3
-"""What it counts to be of the phase that is asked for by its number."""
-_DECIDED: Final = 0.3
-"""What it counts to be a decision where one is asked for."""
-_COVERAGE_MIN: Final = 0.6
-"""With less coverage a record does not have nearly all that is asked for."""
-_SHORT_WORDS_MAX: Final = 2
-"""So few words are taken at their word: what holds them is shown."""
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
+_SHOWN_MIN: Final = 0.12
+"""What scores less is not shown: hardly anything speaks for it."""
+_BEHIND_MAX: Final = 0.25
+"""Nor is what scores less than this share of the best: beside a good hit a stranger is noise."""
 _LIKENESS_SHARE: Final = 0.3
 """How much likeness to a chosen record counts against a score."""
 _DUPLICATE_LIKENESS: Final = 0.9
@@ -173,115 +98,50 @@ def rank_candidates(
     neighbours: Sequence[Neighbour],
     nearness: SemanticScores | None,
     *,
+    table: WordTable,
     weights: RerankWeights,
     now: datetime,
 ) -> list[RankedCandidate]:
-    """The best of candidates and their neighbours, in order; none if nothing fits the query."""
-    evidence = gather_evidence(query, corpus, candidates, neighbours, nearness)
+    """The best of candidates and their neighbours, in order."""
+    evidence = gather_evidence(query, corpus, candidates, neighbours, nearness, table=table)
     wanted = {each.id: each for each in neighbours if each.wanted}
     every: list[Rankable] = [*(wanted | {c.id: c for c in candidates}).values()]
-    few = measure_smallness(corpus.records)
-    # a record that is not encoded (yet) is judged by its words, as if there were no model
-    encoded = [one for one in every if evidence[one.id].encoded]
-    others = [one for one in every if not evidence[one.id].encoded]
+    explained = min(1.0, _EXPLAINED * max((each.own for each in evidence.values()), default=0.0))
     scored: list[tuple[float, Rankable, Sequence[float]]] = []
-    for group, model in ((encoded, SEMANTIC), (others, LEXICAL)):
-        of_group = [evidence[one.id] for one in group]
-        for one, pieces in zip(group, _score_group(query, of_group, model, few), strict=False):
-            logit = (
-                *(weights.similarity * piece for piece in pieces),
-                *_score_preferences(one, weights, now),
-            )
-            scored.append((round(sum(logit), 9), one, logit))
+    for one in every:
+        logit = (
+            *(weights.similarity * each for each in _weigh_evidence(evidence[one.id], explained)),
+            *_score_preferences(one, weights, now),
+        )
+        scored.append((round(sum(logit), 9), one, logit))
     scored.sort(key=lambda entry: entry[1].id)
     scored.sort(key=lambda entry: entry[1].created_at, reverse=True)
     scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    own = {each.id for each in candidates} | {one.id for one in every if evidence[one.id].words}
-    # a small store needs less evidence, but a neighbour has none
-    gained = few * (SEMANTIC if nearness else LEXICAL).level.few
+    least = max(_SHOWN_MIN, _BEHIND_MAX * _logistic(scored[0][0])) if scored else _SHOWN_MIN
     return [
-        RankedCandidate(one.id, _logistic(total), _name_parts(logit))
+        RankedCandidate(one.id, score, _name_parts(logit))
         for total, one, logit in scored[: limits.CANDIDATES_MAX]
-        if one.id in own or _logistic(total - gained) >= _NEIGHBOUR_SCORE_MIN
+        if (score := _logistic(total)) >= least
     ]
 
 
-def _score_group(
-    query: Query, group: Sequence[Evidence], model: RankingModel, few: float
-) -> list[tuple[float, ...]]:
-    """The parts of each logit; nothing if even the best of the group is hardly relevant."""
-    if not group:
-        return []
-    best = Evidence(*map(max, zip(*group, strict=True)))
-    words = len({term.spans[0] for term in query.terms if term.spans})
-    # one or two words that occur are enough, and so is a rare name, number or identifier
-    is_literal = best.rare or (best.words and words <= _SHORT_WORDS_MAX)
-    if _compute_logit(best, few, model.found) < model.floor and not is_literal:
-        return []
-    parts = _weigh_evidence(group, best, model.mixture)
-    strengths = [sum(pieces) for pieces in parts]
-    level = _compute_logit(best, few, model.level) - model.behind * max(strengths)
-    gain = 0.0 if query.only_stop_words else model.brief / math.sqrt(max(1, words))
-    return [
-        (*(model.behind * piece for piece in pieces), gain * _complete(each.coverage), level)
-        for each, pieces in zip(group, parts, strict=True)
-    ]
-
-
-def _complete(coverage: float) -> float:
-    """How nearly a record has all that was asked for."""
-    return max(0.0, (coverage - _COVERAGE_MIN) / (1 - _COVERAGE_MIN))
-
-
-def measure_smallness(records: int) -> float:
-    """How small a store is: 0 for one of many records, with each halving 1 more."""
-    return math.log2(_MANY_RECORDS / max(_FEW_RECORDS, min(records, _MANY_RECORDS)))
-
-
-def _compute_logit(best: Evidence, few: float, by: LogitWeights) -> float:
-    return (
-        by.bias
-        + by.coverage * best.coverage
-        + by.company * best.company
-        + by.known * best.known
-        + by.few * few
-        + by.meaning * best.meaning_window
-        + by.pooled * best.pooled
+def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
+    """What each piece of evidence adds to the logit, and what it takes to be likely."""
+    unknown = 1 - each.known  # what the table does not know is left to the words
+    whole = (1 - explained) * _WHOLE * each.known
+    words = explained * _WORDS + (1 - explained) * _WHOLE * unknown
+    pieces = (
+        words * each.words,
+        (1 - words - whole) * each.tokens,
+        whole * each.whole,
+        _NAMES * each.names,
+        -_ASKS * each.asks,
+        _PHASE * each.phase,
+        _DECIDED * each.decided,
+        _RUN * each.run,
+        -_LEVEL,
     )
-
-
-def _weigh_evidence(
-    group: Sequence[Evidence], best: Evidence, mixture: EvidenceWeights
-) -> list[tuple[float, ...]]:
-    """For each candidate, what each piece of evidence adds to its strength in the list."""
-    share = mixture.window + mixture.exact * best.exact + mixture.company * best.company
-    words = _normalise([each.window for each in group])
-    meaning = _normalise([each.meaning_window for each in group])
-    pooled = _normalise([each.pooled for each in group])
-    return [
-        (
-            share * in_words,
-            mixture.meaning_window * in_meaning,
-            mixture.pooled * as_a_whole,
-            mixture.names * each.names,
-            mixture.asks * each.asks,
-            _PHASE * each.phase,
-            _DECIDED * each.decided,
-        )
-        for each, in_words, in_meaning, as_a_whole in zip(
-            group, words, meaning, pooled, strict=True
-        )
-    ]
-
-
-def _normalise(values: Sequence[float]) -> list[float]:
-    """Each value's place between the lowest (0) and the highest (1) of the list.
-
-    Values that lie close together stay so: five that fit alike are not spread from best to worst.
-    """
-    high = max(values)
-    width = max(high - min(values), SPREAD_MIN)
-    return [1 - (high - value) / width if high > 0 else 0.0 for value in values]
+    return [piece / _STEP for piece in pieces]
 
 
 def _score_preferences(

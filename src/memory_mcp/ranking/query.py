@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.dates import find_dates
-from memory_mcp.ranking.terms import find_pieces, fold, make_phase_term, split_terms
+from memory_mcp.ranking.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
 
 _YEAR_DIGITS: Final = 4
 
@@ -42,10 +42,12 @@ class QueryTerm:
 class Query:
     """What is asked for: distinct terms, in order.
 
-    `asks_decision`: it asks what was decided, or why.
+    `row` are the terms of the whole text, one after the other, as a memory has them that says the
+    same. `asks_decision`: it asks what was decided, or why.
     """
 
     terms: tuple[QueryTerm, ...]
+    row: tuple[str, ...] = ()
     only_stop_words: bool = False
     asks_decision: bool = False
 
@@ -115,6 +117,7 @@ def parse_query(text: str, now: datetime) -> Query:
     }
     return Query(
         terms=tuple((words | dates | phases).values()),
+        row=tuple(extract_terms(text)),
         only_stop_words=not content and not dates,
         asks_decision=_ASKS_DECISION.search(text) is not None,
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -23,6 +23,7 @@ from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.ranking.analysis import TURN_TERM
 from memory_mcp.ranking.order import rank_candidates
 from memory_mcp.ranking.query import (
     Query,
@@ -31,12 +32,21 @@ from memory_mcp.ranking.query import (
     parse_query,
     suggest_terms,
 )
+from memory_mcp.ranking.words import load_word_table
 
 _NEIGHBOURS_OF_MAX: Final = 20
 """Best candidates whose neighbours are read too."""
 
 _CANDIDATES_MIN: Final = 20
 """Candidates of a small bank beside a large one."""
+
+_QUOTES_MAX: Final = 10
+"""Records that hold the whole question word for word."""
+
+_RELATED_TERMS_MAX: Final = 12
+"""Words near to each word of the question."""
+_RELATED_MATCHES_MAX: Final = 300
+"""Related words are searched, the rarest first, until together they are in so many records."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
 """Unknown terms of a question for which similar spellings are looked up."""
@@ -99,7 +109,7 @@ async def find_local(
         question, corpora = await _expand_question(banks, parse_query(query, view.now), view)
         shares = _share_out(corpora, most)
         by_words = await gather_all(
-            bank.index.match(question.every, corpus, view, filters, share)
+            _find_by_words(bank, question, corpus, view=view, filters=filters, share=share)
             for bank, corpus, share in zip(banks, corpora, shares, strict=True)
         )
         encoded = await encoding
@@ -124,6 +134,7 @@ async def find_local(
         [candidate for each in found for candidate in each.candidates],
         [neighbour for each in found for neighbour in each.around],
         measured.nearness if measured else None,
+        table=load_word_table(),
         weights=workspace.policy.weights,
         now=view.now,
     )
@@ -133,7 +144,7 @@ async def find_local(
         home={id_: each.bank for each in found for id_ in each.by_id},
         fields={id_: one.fields for each in found for id_, one in each.by_id.items()},
         wholes=measured.wholes if measured else {},
-        mode="semantic" if measured else "lexical",
+        mode="semantic" if measured else "words+table",
         degraded=degraded,
         notes=notes,
     )
@@ -172,6 +183,43 @@ async def _find_substitutes(banks: Sequence[MemoryBank], term: str, view: View) 
     return suggest_terms(term, [(name, n) for name, n in _add_corpora(corpora).counts.items() if n])
 
 
+async def _find_by_words(
+    bank: MemoryBank,
+    question: Query,
+    corpus: CorpusStatistics,
+    *,
+    view: View,
+    filters: Filters,
+    share: int,
+) -> Sequence[Candidate]:
+    """The records that hold the words in a row, then those with words or related ones in turn."""
+    quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX)
+    matched = await bank.index.match(question.every, corpus, view, filters, share)
+    if corpus.records <= share:  # so few that each can be compared
+        others = await bank.index.newest(view, filters, share)
+    else:
+        others = await _match_related(bank, question, view=view, filters=filters, share=share)
+    turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
+    return list({one.id: one for one in (*quoted, *turns)}.values())
+
+
+async def _match_related(
+    bank: MemoryBank, question: Query, *, view: View, filters: Filters, share: int
+) -> Sequence[Candidate]:
+    """The records with words that mean much the same as one of the question: the rarest of them."""
+    table = load_word_table()
+    near = {
+        other
+        for term in question.terms
+        for other in table.find_nearest(term.text, _RELATED_TERMS_MAX)
+    }
+    corpus = await bank.index.corpus(near.difference(question.every), view)
+    rising = sorted((n, term) for term, n in corpus.counts.items() if n)
+    running = accumulate(n for n, _ in rising)
+    few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _RELATED_MATCHES_MAX]
+    return await bank.index.match(few, corpus, view, filters, share) if few else ()
+
+
 async def _collect_candidates(
     bank: MemoryBank,
     words: Sequence[Candidate],
@@ -193,8 +241,11 @@ async def _collect_candidates(
     candidates = list({candidate.id: candidate for candidate in turns}.values())[:share]
     if not candidates:
         return _BankCandidates(bank, ())
-    best = {candidate.id for candidate in candidates[:_NEIGHBOURS_OF_MAX]}
-    return _BankCandidates(bank, candidates, await bank.index.around(best, view, filters))
+    turns = [one.id for one in candidates if TURN_TERM in one.fields.extra]
+    if not turns:  # statements are read alone
+        return _BankCandidates(bank, candidates)
+    around = await bank.index.around(turns[:_NEIGHBOURS_OF_MAX], view, filters)
+    return _BankCandidates(bank, candidates, around)
 
 
 async def _measure_nearness(found: Sequence[_BankCandidates], query: QueryVectors) -> _Measured:

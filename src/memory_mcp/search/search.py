@@ -54,7 +54,7 @@ _NO_SUCH: Final = (
 
 _USUAL: Final = SelectionOptions()
 
-_LIKELY: Final = SelectionOptions(min_score=0.1)
+_LIKELY: Final = SelectionOptions(min_score=0.2)
 """Weak matches of a task must not displace what always matters."""
 
 
@@ -183,7 +183,7 @@ def _check_request(asked: _Query) -> None:
 async def _find_local(workspace: Workspace, asked: _Query, view: View) -> SearchResults:
     matches = await find_local(workspace, asked.text, view, asked.filters, asked.ranked)
     if not matches.terms:
-        return SearchResults([], mode="lexical", notes=(_NO_WORDS,))
+        return SearchResults([], mode="words+table", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
         ranked = select_diverse(ranked, matches.fields, asked.limit, matches.wholes)

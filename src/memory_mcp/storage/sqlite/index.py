@@ -29,6 +29,7 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
+    QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
     SESSION_PAUSE_SECONDS_MAX,
 )
@@ -458,6 +459,34 @@ class SqliteIndex:
             if len(found) >= limit:
                 break
         return list(found.values())[:limit]
+
+    async def quote(
+        self, row: Sequence[str], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        if len(row) < QUOTE_TERMS_MIN:
+            return []
+        # the terms of a text are what FTS5 makes of it, but for marks that it takes for spaces
+        phrase = " + ".join(match_any([term]) for term in row)
+        condition, values = build_filter(filters)
+        rows = await self.read(
+            f"""{CHAIN} SELECT {CANDIDATE} FROM text
+                CROSS JOIN record r ON r.rowid = text.rowid
+                CROSS JOIN fields f ON f.record = text.rowid
+                WHERE text MATCH :match AND {condition} AND {VISIBLE}
+                ORDER BY text.rowid DESC LIMIT :limit""",
+            {**view_parameters(view), **values, "match": f"body: {phrase}", "limit": limit},
+        )
+        return [parse_candidate(each) for each in rows]
+
+    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
+        condition, values = build_filter(filters)
+        rows = await self.read(
+            f"""{CHAIN} SELECT {CANDIDATE} FROM record r
+                CROSS JOIN fields f ON f.record = r.rowid
+                WHERE {condition} AND {VISIBLE} ORDER BY r.id DESC LIMIT :limit""",
+            {**view_parameters(view), **values, "limit": limit},
+        )
+        return [parse_candidate(each) for each in rows]
 
     async def around(
         self, record_ids: Collection[RecordId], view: View, filters: Filters

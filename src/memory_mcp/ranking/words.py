@@ -1,0 +1,105 @@
+"""Related words without a model: a table of signs that the package ships.
+
+For 19,000 stems it holds 256 signs each, made from the weights of all-MiniLM-L6-v2 by
+`tools/word_table.py` (Apache-2.0, as those weights are). The share of signs that two words have in
+common says how near their meanings are. Beside them stand how rare a stem is in ordinary texts, and
+its nearest others. The table is read with the first search; a process without one never reads it.
+"""
+
+import math
+import zlib
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+BITS: Final = 256
+NEAREST: Final = 5
+"""How many of its nearest stems each one knows."""
+RARITY_STEPS: Final = 16
+"""Steps of the stored rarity in a unit of idf."""
+_RARITY_MAX: Final = 12.0
+"""The rarity of a word that is in no ordinary text: a name, an identifier, a slip."""
+_BYTES: Final = BITS // 8
+_NAME: Final = "words.table"
+
+
+@dataclass(frozen=True, eq=False)  # one of them is never equal to another: it can be a key
+class WordTable:
+    """The table in memory. `places` says where each stem stands."""
+
+    places: Mapping[str, int]
+    stems: Sequence[str]
+    signs: Sequence[int]
+    rarities: bytes
+    nearest: Sequence[int]
+
+    def find_signs(self, stem: str) -> int | None:
+        """The signs of a stem as one number; None if the table does not know it."""
+        place = self.places.get(stem)
+        return None if place is None else self.signs[place]
+
+    def get_rarity(self, stem: str) -> float:
+        """How telling a stem is by itself: its idf in ordinary texts."""
+        place = self.places.get(stem)
+        return _RARITY_MAX if place is None else self.rarities[place] / RARITY_STEPS
+
+    def get_share(self, stem: str) -> float:
+        """The share of ordinary texts that hold a stem."""
+        return math.exp(-self.get_rarity(stem))
+
+    def find_nearest(self, stem: str, most: int) -> list[str]:
+        """The stems nearest in meaning, the nearest first; none if the table does not know it.
+
+        They are sought among those that the table names, and those that it names for these.
+        """
+        place = self.places.get(stem)
+        if place is None:
+            return []
+        named = self._get_nearest(place)
+        near = {place, *named}.union(*map(self._get_nearest, named)) - {place}
+        own = self.signs[place]
+        order = sorted(near, key=lambda other: ((own ^ self.signs[other]).bit_count(), other))
+        return [self.stems[other] for other in order[:most]]
+
+    def _get_nearest(self, place: int) -> Sequence[int]:
+        return self.nearest[place * NEAREST : (place + 1) * NEAREST]
+
+
+def compare_signs(one: int, other: int) -> float:
+    """The cosine of two rows of signs."""
+    return 1 - 2 * (one ^ other).bit_count() / BITS
+
+
+def dump_table(
+    stems: Sequence[str], signs: Sequence[bytes], rarities: bytes, nearest: Sequence[int]
+) -> bytes:
+    """The content of the file that `load_table` reads."""
+    names = zlib.compress("\n".join(stems).encode(), 9)
+    numbers = array("H", nearest)
+    low_first = b"".join(number.to_bytes(2, "little") for number in numbers)
+    return len(names).to_bytes(4, "little") + names + b"".join(signs) + rarities + low_first
+
+
+@cache
+def load_word_table() -> WordTable:
+    """The table of the package."""
+    from importlib import resources  # noqa: PLC0415  # a server's start reads no table
+
+    data = resources.files("memory_mcp.ranking").joinpath("data", _NAME).read_bytes()
+    start = 4 + int.from_bytes(data[:4], "little")
+    stems = zlib.decompress(data[4:start]).decode().split("\n")
+    count = len(stems)
+    rarities, nearest = start + count * _BYTES, start + count * (_BYTES + 1)
+    numbers = data[nearest:]
+    return WordTable(
+        places={stem: place for place, stem in enumerate(stems)},
+        stems=stems,
+        signs=[
+            int.from_bytes(data[at : at + _BYTES], "little")
+            for at in range(start, rarities, _BYTES)
+        ],
+        rarities=data[rarities:nearest],
+        nearest=[low | high << 8 for low, high in zip(numbers[::2], numbers[1::2], strict=True)],
+    )
