@@ -3,20 +3,12 @@
 The module of each command declares it as a `Subcommand` in its table `COMMANDS`.
 """
 
-import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from memory_mcp.cli.output import (
-    Output,
-    print_error,
-    print_line,
-    print_output,
-    silence_closed_pipe,
-    use_utf8,
-)
+from memory_mcp.cli.output import LostOutputError, Output, print_error, print_note, print_output
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import resolve_folder
@@ -67,16 +59,15 @@ def in_workspace(handler: WorkspaceHandler) -> Handler:
 
 def run(args: Namespace) -> int:
     """Carry out the parsed command and print its outcome; returns the exit status."""
-    use_utf8()
     try:
         settings = _read_settings(args)
         outcome: Output | Skipped = args.handler(settings, args)
         if isinstance(outcome, Skipped):
             outcome = Output({"success": False, "message": outcome.reason})
         return print_output(outcome, as_json=args.json)
-    except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
-        if silence_closed_pipe(error):
-            return 1
+    except BaseExceptionGroup as group:  # the demo prints within a task group
+        if lost := _find_lost_output(group):
+            raise lost from group
         raise
     except MemoryMcpError as error:
         return print_error(str(error), as_json=args.json)
@@ -85,13 +76,24 @@ def run(args: Namespace) -> int:
         return INTERRUPTED
 
 
+def _find_lost_output(error: BaseException) -> LostOutputError | None:
+    """The loss of stdout among these errors."""
+    match error:
+        case LostOutputError():
+            return error
+        case BaseExceptionGroup(exceptions=errors):
+            return next(filter(None, map(_find_lost_output, errors)), None)
+        case _:
+            return None
+
+
 def _read_settings(args: Namespace) -> Settings:
     folder = resolve_folder("--project", args.project) if args.project else None
     if folder and not folder.is_dir():
         raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
     settings = load_settings(project=folder).settings
     for warning in settings.warnings:
-        print_line(f"memory-mcp: {warning}", to=sys.stderr)
+        print_note(warning)
     return settings if args.branch is None else replace(settings, branch=args.branch)
 
 
@@ -104,7 +106,7 @@ async def _run_in_workspace(
     args.project_dir = settings.project_dir
     async with open_workspace(settings) as built:
         if lost := built.places.lost:
-            print_line(f"memory-mcp: {lost}", to=sys.stderr)
+            print_note(lost)
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
         await render_if_stale(built.workspace)  # a session may have ended before it did

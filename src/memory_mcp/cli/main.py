@@ -8,10 +8,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from memory_mcp import __version__
-from memory_mcp.cli.output import print_json, print_line
+from memory_mcp.cli.output import (
+    LostOutputError,
+    prepare_streams,
+    print_json,
+    print_line,
+    print_note,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _COMMANDS: Final = (
     ("add", "memories", "remember one thing"),
@@ -69,7 +78,7 @@ class _WrongUsageError(Exception):
             print_json({"success": False, "error": str(self)})
         else:
             self._parser.print_usage(sys.stderr)
-            print_line(f"{self._parser.prog}: error: {self}", to=sys.stderr)
+            print_note(f"{self}. `{self._parser.prog} --help` shows the choices.")
         return 2
 
 
@@ -100,6 +109,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     absent = argparse.Namespace(json=False, project=None, branch=None)
+    try:
+        prepare_streams()
+        return _run_command(words)
+    except LostOutputError as error:
+        return error.report()
+
+
+def _run_command(words: Sequence[str]) -> int:
     return make_parser(words).parse_args(words, absent)
 
 
