@@ -91,6 +91,16 @@ def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
     assert head_file(left)["forgotten"] != []
 
 
+@pytest.mark.parametrize(("answer", "hidden"), [("y\n", 1), ("C\n", 1), ("n\n", 0), ("a\n", 0)])
+def test_a_letter_is_an_answer(run: Run, left: Path, answer: str, hidden: int) -> None:
+    """As everywhere else on a command line; nobody types out what one letter says."""
+    status, _ = on_a_terminal("backtrack", "1", answer=answer)
+
+    assert status == 1 - hidden
+    assert len(json.loads(run("status", "--json")[1])["lines"]) == hidden
+    assert head_file(left)["forgotten"] == [], "yes never means the answer that erases"
+
+
 @pytest.mark.parametrize(
     "answer",
     [

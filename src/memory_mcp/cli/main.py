@@ -7,6 +7,7 @@ command holds its options and its handler. It is imported once its command is na
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -88,10 +89,34 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise _WrongUsageError(self, message)
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a word that is no choice; argparse itself suggests none from Python 3.14 on."""
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        near = get_close_matches(str(value), known)
+        hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"
+        raise argparse.ArgumentError(action, f"{value!r} is unknown; {hint}")
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print help as everything else is printed: argparse itself overlooks a full disk."""
+        if file is sys.stdout:
+            print_line(message.rstrip("\n"))
+        else:
+            super()._print_message(message, file)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (done), 1 (not done, and why) or 2 (wrong usage)."""
     words = sys.argv[1:] if arguments is None else [*arguments]
+    try:
+        prepare_streams()
+        return _run_command(words)
+    except LostOutputError as error:
+        return error.report()
+
+
+def _run_command(words: Sequence[str]) -> int:
     try:
         args = _parse(words)
         if args.command is None:
@@ -109,14 +134,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     absent = argparse.Namespace(json=False, project=None, branch=None)
-    try:
-        prepare_streams()
-        return _run_command(words)
-    except LostOutputError as error:
-        return error.report()
-
-
-def _run_command(words: Sequence[str]) -> int:
     return make_parser(words).parse_args(words, absent)
 
 
@@ -148,10 +165,12 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     asked = [each for each in _COMMANDS if [each[0]] == [*words[:1]]]
     for name, module, summary in asked or _COMMANDS:
+        if not summary and name not in words:
+            continue
         command = (
             commands.add_parser(name, help=summary, description=summary, parents=[common])
             if summary
-            else commands.add_parser(name, parents=[common])  # without help it is not listed
+            else commands.add_parser(name, parents=[common])
         )
         if name == "hook":
             _add_hook_options(command)

@@ -262,7 +262,9 @@ def can_ask() -> bool:
 
 
 def ask_choice(question: str, choices: tuple[Choice, ...]) -> Choice:
-    """Ask until the answer is one of the choices.
+    """Ask until the answer is one of the choices, or its first letter.
+
+    `y` takes the first, which is what the question offers, and `n` the last, which changes nothing.
 
     Raises:
         KeyboardInterrupt: the user left the question by Ctrl-C.
@@ -274,8 +276,12 @@ def ask_choice(question: str, choices: tuple[Choice, ...]) -> Choice:
             while True:
                 answer = input(f"[{'/'.join(choices)}] ").strip().lower()
                 for choice in choices:
-                    if answer == choice:
+                    if answer in (choice, choice[0]):
                         return choice
+                if answer in ("y", "yes"):
+                    return choices[0]
+                if answer in ("n", "no"):
+                    return choices[-1]
     except EOFError:
         raise InvalidRequestError("No answer was given; nothing was changed.") from None
 
