@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from memory_mcp.cli.output import LostOutputError, Output, print_error, print_note, print_output
-from memory_mcp.config.load import load_settings
+from memory_mcp.config.load import LoadedSettings, load_settings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
@@ -18,7 +18,7 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
 
-Handler = Callable[[Settings, Namespace], Output | Skipped]
+Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
 
 
@@ -51,8 +51,8 @@ def add_actions(parser: ArgumentParser) -> Callable[[str, str], ArgumentParser]:
 def in_workspace(handler: WorkspaceHandler) -> Handler:
     """Make a handler of one that needs an open workspace."""
 
-    def run_handler(settings: Settings, args: Namespace) -> Output | Skipped:
-        return run_to_end(_run_in_workspace(settings, args, handler))
+    def run_handler(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
+        return run_to_end(_run_in_workspace(loaded.settings, args, handler))
 
     return run_handler
 
@@ -60,10 +60,12 @@ def in_workspace(handler: WorkspaceHandler) -> Handler:
 def run(args: Namespace) -> int:
     """Carry out the parsed command and print its outcome; returns the exit status."""
     try:
-        settings = _read_settings(args)
-        outcome: Output | Skipped = args.handler(settings, args)
+        loaded = _load_settings(args)
+        outcome: Output | Skipped = args.handler(loaded, args)
         if isinstance(outcome, Skipped):
             outcome = Output({"success": False, "message": outcome.reason})
+        if args.json and (warnings := loaded.settings.warnings):  # as the tools answer
+            outcome = replace(outcome, fields={**outcome.fields, "note": " ".join(warnings)})
         return print_output(outcome, as_json=args.json)
     except BaseExceptionGroup as group:  # the demo prints within a task group
         if lost := _find_lost_output(group):
@@ -87,14 +89,16 @@ def _find_lost_output(error: BaseException) -> LostOutputError | None:
             return None
 
 
-def _read_settings(args: Namespace) -> Settings:
+def _load_settings(args: Namespace) -> LoadedSettings:
     folder = resolve_folder("--project", args.project) if args.project else None
     if folder and not folder.is_dir():
         raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
-    settings = load_settings(project=folder).settings
-    for warning in settings.warnings:
+    loaded = load_settings(project=folder)
+    for warning in loaded.settings.warnings:
         print_note(warning)
-    return settings if args.branch is None else replace(settings, branch=args.branch)
+    if args.branch is None:
+        return loaded
+    return replace(loaded, settings=replace(loaded.settings, branch=args.branch))
 
 
 async def _run_in_workspace(

@@ -7,6 +7,7 @@ from memory_mcp import engine, maintenance, sessions
 from memory_mcp.cli import output
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.output import Fields, Output, ask_choice, show_progress
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk
 from memory_mcp.domain.outcomes import Skipped, TrustReport
@@ -86,11 +87,11 @@ def _add_doctor_options(parser: ArgumentParser) -> None:
     )
 
 
-def trust(settings: Settings, args: Namespace) -> Output | Skipped:
+def trust(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Show, ask for, revoke or list the user's trust."""
     if args.list:
-        return _list_trusted(settings)
-    return in_workspace(_revoke_trust if args.revoke else _trust_project)(settings, args)
+        return _list_trusted(loaded.settings)
+    return in_workspace(_revoke_trust if args.revoke else _trust_project)(loaded, args)
 
 
 def _list_trusted(settings: Settings) -> Output:

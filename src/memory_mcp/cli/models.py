@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memory_mcp.build import build_embedder, build_model_store
 from memory_mcp.cli.commands import Subcommand, add_actions
 from memory_mcp.cli.output import Fields, Output, make_progress_bar, print_note
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF
@@ -24,8 +25,9 @@ _LINE_SECONDS: Final = 5.0
 """How often a log gets a line on how far a download is."""
 
 
-def models(settings: Settings, args: Namespace) -> Output | Skipped:
+def models(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Carry out the action after `models`; without one: list."""
+    settings = loaded.settings
     if not settings.enabled:  # where the models are is a setting too, and was not read
         return Skipped(MEMORY_OFF)
     match args.action:

@@ -6,12 +6,13 @@ from typing import Final
 
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output
-from memory_mcp.config.settings import Settings, add_toolsets
+from memory_mcp.config.load import LoadedSettings
+from memory_mcp.config.settings import add_toolsets
 
 
-def serve(settings: Settings, args: Namespace) -> Output:
+def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     """Serve until the client goes away."""
-    settings = add_toolsets(settings, args.toolsets)
+    settings = add_toolsets(loaded.settings, args.toolsets)
     gc.disable()  # imports make much that stays and nothing to collect
     from memory_mcp.server import main as server  # imports the MCP SDK
 
