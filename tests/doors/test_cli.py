@@ -414,6 +414,39 @@ def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> N
     assert "Redis" not in run("list")[1]
 
 
+def test_undoing_over_and_over_leaves_no_more_lines_than_one(run: Run) -> None:
+    """All of them restore the same; a memory that was added in between makes another."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    drawn = run("log")[1].count("restores it")
+    for _ in range(4):
+        as_json(run, "undo")
+
+    assert (drawn, run("log")[1].count("restores it")) == (1, 1)
+    assert len(as_json(run, "status")["lines"]) == 1
+
+    as_json(run, "undo")
+    run("add", "Carts live in memory.")
+    as_json(run, "undo")
+    assert [line["memories"] for line in as_json(run, "status")["lines"]] == [1, 2]
+    as_json(run, "undo")
+    assert [node["kind"] for node in as_json(run, "log")["nodes"]].count("line") == 0
+
+
+def test_a_pending_checkpoint_is_not_called_sealed(run: Run, project: Path) -> None:
+    """Nobody approved it; whoever wants to be rid of it is told how."""
+    run("add", "Orders live in PostgreSQL.")
+    name = _left_pending(project)
+    assert complaint(run, "undo") == (
+        f"Nothing to undo: checkpoint {name} waits for approval. To drop it, "
+        f"`memory-mcp checkpoint --pending {name} --decision skip`."
+    )
+
+    run("checkpoint", "--pending", name, "--decision", "skip")
+    assert "the last move skipped a checkpoint" in complaint(run, "undo")
+
+
 def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:
     as_json(run, "checkpoint", "Begun", "--phase", "1")
     run("add", "Carts live in Redis.")
