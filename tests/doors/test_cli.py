@@ -304,10 +304,10 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
     assert status == 0
     assert out.startswith("should: ")
     assert "`memory-mcp doctor --repair` removes it.\n" in out
-    assert out.endswith("1 finding(s), 0 mended.\n")
+    assert out.endswith("1 finding, 0 mended.\n")
     out = run("doctor", "--repair")[1]
     assert out.startswith("mended: ")
-    assert out.endswith("1 finding(s), 1 mended.\n")
+    assert out.endswith("1 finding, 1 mended.\n")
     (month / f"{records(project)[0]['id']}.json").write_text("{")
     status, out, _ = run("doctor", "--json")
     assert status == 1

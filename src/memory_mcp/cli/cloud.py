@@ -18,10 +18,10 @@ from memory_mcp.cli.output import Fields, Output, show_progress
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.outcomes import pluralise
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
 

@@ -18,6 +18,7 @@ from memory_mcp.cli.output import Output, flush_output, print_note, show_progres
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_FACTOR
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.transfer import ExportFormat, ExportHeader, ParsedSource
@@ -169,7 +170,9 @@ def _export_output(
             "as a backup, copy the folders of the records instead."
         )
     where = "stdout" if path is None else str(path)
-    message = " ".join([f"{len(written)} record(s) exported to {where}.", *warnings])
+    message = " ".join(
+        [f"{pluralise(len(written), 'record', 'records')} exported to {where}.", *warnings]
+    )
     if path is None:  # stdout holds the export and nothing else
         flush_output()
         if warnings:

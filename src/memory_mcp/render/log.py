@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     BranchTip,
     LogNode,
@@ -21,7 +21,7 @@ from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.fence import disarm
 from memory_mcp.frozen import frozen
 from memory_mcp.render.graph import GraphNode, draw_graph, use_ascii
-from memory_mcp.render.outcomes import Fields, pluralise
+from memory_mcp.render.outcomes import Fields
 
 Span = tuple[str, str]
 """A text and its style, in the words of `rich`."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
-from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,
@@ -132,11 +132,6 @@ def _answer(
     message: str, notes: Sequence[str] = (), /, *, success: bool = True, **fields: object
 ) -> Fields:
     return {"success": success, **fields, "message": " ".join((message, *notes))}
-
-
-def pluralise(number: int, one: str = "memory", many: str = "memories") -> str:
-    """`1 memory`, `2 memories`."""
-    return f"{number} {one if number == 1 else many}"
 
 
 def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined) -> Fields:
@@ -401,7 +396,8 @@ def render_record(record: Record) -> Fields:
 
 def describe_unreadable(number: int) -> str:
     """The note on memories that match and cannot be shown."""
-    return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
+    records = pluralise(number, "matching record", "matching records")
+    return f"{records} cannot be read: run `memory-mcp doctor`."
 
 
 def render_head_fields(report: HeadReport) -> Fields:
@@ -494,7 +490,8 @@ def render_trust_report(report: TrustReport) -> str:
     if report.before is not None:
         before = f"it was {report.before}" if report.before else "it had no remote"
         name = f"{name}When you trusted what lies here, {before}. "
-    waiting = f"{report.waiting} record(s) came with it that this machine did not write"
+    records = pluralise(report.waiting, "record", "records")
+    waiting = f"{records} came with it that this machine did not write"
     lines = _render_titled(f"{name}{waiting}", report.titles, report.waiting)
     if report.erases:
         erases = f"They ERASE {len(report.erases)} of your own memories, files and all"

@@ -11,6 +11,7 @@ from typing import Final
 
 from memory_mcp.bootstrap.opening import OpeningFrame
 from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.records import load_records
@@ -18,7 +19,6 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Section
-from memory_mcp.render.outcomes import pluralise
 from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold_moves
 
