@@ -387,7 +387,25 @@ def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
     assert f"Nearest known: {added}" in complaint(run, "show", "ffffffff")
 
     run("backtrack", "start", "--mode", "continue")
-    assert f"backtrack(to={sealed!r}) would restore" in complaint(run, "show", sealed)
+    assert f"`memory-mcp backtrack {sealed}` would restore" in complaint(run, "show", sealed)
+
+
+def test_what_to_do_next_is_a_command(run: Run, project: Path) -> None:
+    """A person at a shell cannot call a tool, and sees what the answer speaks of."""
+    run("add", "The API listens on port 8080.")
+    said = run("add", "The API listens on port 9090.")[1]
+    assert "`memory-mcp update " in said
+    assert "- The API listens on port 8080. [" in said
+    known = run("add", "The API listens on port 9090.")[1]
+    assert "with `--supersedes " in known
+    assert "\n- The API listens on port 9090.\n" in known
+    run("checkpoint", "One", "--phase", "1")
+    assert "repeat with `--again`" in run("checkpoint", "One", "--phase", "1")[1]
+    assert "then `memory-mcp backtrack start --mode MODE --confirm " in run("backtrack", "start")[1]
+    _left_pending(project, 2)
+    run("backtrack", "start", "--mode", "continue")
+    assert "with `memory-mcp backtrack TO`" in run("status")[1]
+    assert "Take the id from `memory-mcp search`." in complaint(run, "show", "ffffffff")
 
 
 def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> None:

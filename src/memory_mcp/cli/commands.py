@@ -16,6 +16,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
 
 Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
@@ -59,6 +60,11 @@ def in_workspace(handler: WorkspaceHandler) -> Handler:
 
 def run(args: Namespace) -> int:
     """Carry out the parsed command and print its outcome; returns the exit status."""
+    with use_words_of("command"):
+        return _run(args)
+
+
+def _run(args: Namespace) -> int:
     try:
         loaded = _load_settings(args)
         outcome: Output | Skipped = args.handler(loaded, args)

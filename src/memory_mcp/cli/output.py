@@ -200,9 +200,13 @@ def write_json(text: str) -> None:
 
 
 def _message_text(fields: Fields) -> str:
-    titles = "".join(f"\n- {title}" for title in fields.get("titles", ()))
-    name = fields.get("memoryId") or fields.get("checkpointId")
-    return f"{fields['message']}{titles}" + (f"\n{name}" if name else "")
+    """The message, what it speaks of, and the id."""
+    lines = [str(fields["message"])]
+    lines += [f"- {title}" for title in fields.get("titles", ())]
+    lines += [f"- {each['content']} [{each['memoryId']}]" for each in fields.get("similar", ())]
+    lines += [f"- {each['old']} [{each['memoryId']}]" for each in fields.get("contradictions", ())]
+    lines += [f"- {fields['content']}"] if "content" in fields else []
+    return "\n".join(filter(None, [*lines, fields.get("memoryId") or fields.get("checkpointId")]))
 
 
 @frozen

@@ -8,6 +8,7 @@ from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import add_toolsets
+from memory_mcp.hints import use_words_of
 
 
 def serve(loaded: LoadedSettings, args: Namespace) -> Output:
@@ -18,7 +19,8 @@ def serve(loaded: LoadedSettings, args: Namespace) -> Output:
 
     gc.freeze()
     gc.enable()
-    server.serve(settings, args.transport, args.host, args.port)
+    with use_words_of("call"):
+        server.serve(settings, args.transport, args.host, args.port)
     return Output({"success": True}, silent=True)
 
 

@@ -64,7 +64,7 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     "forgotten-left": (
         "should",
         "Records of a forgotten line on disk: {}, {} among them. Another clone wrote there.",
-        "memory_head names the line: restore it, or forget the memories.",
+        "`memory-mcp status` names the line: restore it, or forget the memories.",
     ),
     "link-dangling": (
         "should",
