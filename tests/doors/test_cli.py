@@ -44,6 +44,9 @@ def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     _, out, _ = run("search")
     assert out.index("Second.") < out.index("First.")
     assert out.endswith("(newest)\n")
+    assert "1.00" not in out
+    assert [["score" in hit for hit in as_json(run, "search", *words)["results"]]
+            for words in ((), ("first",))] == [[False, False], [True]]  # fmt: skip
     status, out, _ = run("search", "flamingo")
     assert (status, out) == (0, "No visible memory matches.\n(lexical)\n")
     assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."

@@ -257,7 +257,8 @@ def _result_text(result: Fields) -> str:
     where = ", ".join([*names, *about.get("tags", ()), *places])
     content = result["content"].replace("\n", "\n     ")
     why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
-    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
+    score = f"{result['score']:.2f}" if "score" in result else "-"
+    return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{why}"
 
 
 def can_ask() -> bool:

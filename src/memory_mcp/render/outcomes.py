@@ -366,7 +366,7 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
     metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
     return {
         "content": hit.record.content,
-        "score": hit.score,
+        **({} if hit.score is None else {"score": hit.score}),
         "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
