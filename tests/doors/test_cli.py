@@ -1,6 +1,7 @@
 """The command line: every command, for a person and for a program."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -84,6 +85,26 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     assert as_json(run, "forget", key)["message"] == "Erased for good."
     assert files_with(project.parent, "zebra-42") == []
     assert "No memory" in complaint(run, "forget", key)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")
+def test_the_users_own_files_are_theirs_alone(run: Run, project: Path, tmp_path: Path) -> None:
+    """Whatever the umask; only what git shares with others is as the umask says."""
+    before = os.umask(0o002)
+    try:
+        run("add", "Short commits.", "--scope", "user", "--kind", "preference")
+        run("add", "Only here.")
+        run("nudge", "add", "Ask for the budget.")
+        run("trust", "--yes")
+    finally:
+        os.umask(before)
+
+    own = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in own if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in own if path.is_file()} == {0o600}
+    assert any(path.suffix == ".sqlite3" for path in own)
+    (shared,) = (project / ".claude" / "memory").rglob("*.json")
+    assert shared.stat().st_mode & 0o077 == 0o044
 
 
 def test_a_user_memory_is_found_from_another_project(run: Run, tmp_path: Path) -> None:
