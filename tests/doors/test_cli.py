@@ -414,6 +414,24 @@ def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
     assert f"`memory-mcp backtrack {sealed}` would restore" in complaint(run, "show", sealed)
 
 
+def test_the_doctor_sees_a_project_that_is_lost_and_a_wrong_setting(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All else may be as it must; the reader of a report does not look at stderr."""
+    monkeypatch.setenv("MEMORY_PROVIDER", "locla")
+    status, out, _ = run("doctor")
+    assert status == 0, "memory works, here alone"
+    assert out.startswith("should: MEMORY_PROVIDER is 'locla'; it must be one of auto, local, ")
+    monkeypatch.delenv("MEMORY_PROVIDER")
+
+    (project / ".git").rmdir()
+    (project / ".git").write_text(f"gitdir: {project.parent / 'main' / '.git' / 'worktrees' / 'x'}")
+    status, out, _ = run("doctor", "--json")
+    (found,) = json.loads(out)["findings"]
+    assert (status, found["code"], found["severity"]) == (1, "project-lost", "must")
+    assert "Run `git worktree repair` in the main work tree" in found["what"]
+
+
 def test_what_to_do_next_is_a_command(run: Run, project: Path) -> None:
     """A person at a shell cannot call a tool, and sees what the answer speaks of."""
     run("add", "The API listens on port 8080.")

@@ -75,7 +75,7 @@ def _findings_text(fields: Fields) -> str:
     lines = [
         f"mended: {finding['what']}"
         if finding["repaired"]
-        else f"{finding['severity']}: {finding['what']} {finding['remedy']}"
+        else f"{finding['severity']}: {finding['what']} {finding['remedy']}".rstrip()
         for finding in fields["findings"]
     ]
     proof = f"Search: {fields['search']}. {fields['proof']}".strip()

@@ -32,6 +32,8 @@ _RESTORE_MOVES: Final = (
 )
 
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
+    "project-lost": ("must", "{}", ""),
+    "setting-wrong": ("should", "{}", ""),
     "orphans": ("should", "Records that are not in the index: {}.", _MENDS),
     "index-ghosts": ("should", "Rows of the index without a readable record: {}.", _MENDS),
     "index-unusable": ("should", "{}", "Run `memory-mcp doctor --reindex`."),
@@ -77,7 +79,9 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
 
 async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Finding]:
     """Everything that is not as it must or should be; empty if all is well."""
-    found = await check_import(workspace, repair=repair)
+    code = "project-lost" if workspace.policy.lost else "setting-wrong"
+    found = [_finding(code, warning) for warning in workspace.policy.warnings]
+    found += await check_import(workspace, repair=repair)
     with suppress(StoreError):  # a check below reports why it cannot be read
         found += await inbox_findings(workspace)
     found += await workspace.heads.findings(repair=repair)
