@@ -237,6 +237,32 @@ def test_a_closed_stream_costs_no_traceback(run: Run, project: Path) -> None:
     assert "Nothing was done yet" in in_shell("backtrack start <&-").stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to a whole console there")
+@pytest.mark.parametrize("command", ["add x", "serve", "demo"])
+def test_ctrl_c_while_libraries_are_imported_costs_no_traceback(
+    tmp_path: Path, command: str
+) -> None:
+    """Some panic when they are interrupted; here one sends the signal itself."""
+    (tmp_path / "pydantic.py").write_text(
+        "import os, signal\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9_999): pass\n"
+        "except KeyboardInterrupt:\n    raise SystemError('panic') from None\n",
+        "utf-8",
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", *command.split()],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 130
+    assert done.stderr == "memory-mcp: Interrupted. What was reported as stored is stored.\n"
+
+
 def in_shell(words: str) -> subprocess.CompletedProcess[str]:
     """The command, as a shell starts it."""
     return subprocess.run(

@@ -19,6 +19,7 @@ from memory_mcp.cli.output import (
     print_line,
     print_note,
 )
+from memory_mcp.shutdown import import_whole
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -118,16 +119,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_command(words: Sequence[str]) -> int:
     try:
-        args = _parse(words)
-        if args.command is None:
-            args = _parse([*words, "serve"])
+        with import_whole():
+            args = _parse(words)
+            if args.command is None:
+                args = _parse([*words, "serve"])
     except _WrongUsageError as error:
         return error.report(as_json="--json" in words)
     if args.command == "hook":  # with options before it; else `__main__` has run it already
         from memory_mcp.hooks.run import main as run_hook
 
         return run_hook([args.event])
-    from memory_mcp.cli.commands import run
+    with import_whole():
+        from memory_mcp.cli.commands import run
 
     return run(args)
 

@@ -9,13 +9,15 @@ from memory_mcp.cli.output import Output
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import add_toolsets
 from memory_mcp.hints import use_words_of
+from memory_mcp.shutdown import import_whole
 
 
 def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     """Serve until the client goes away."""
     settings = add_toolsets(loaded.settings, args.toolsets)
     gc.disable()  # imports make much that stays and nothing to collect
-    from memory_mcp.server import main as server  # imports the MCP SDK
+    with import_whole():
+        from memory_mcp.server import main as server  # imports the MCP SDK
 
     gc.freeze()
     gc.enable()
