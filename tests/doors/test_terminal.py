@@ -289,6 +289,22 @@ def test_a_graph_is_cut_to_the_width_and_coloured(
     assert lines[2:] == ["◆  start"]
 
 
+@pytest.mark.usefixtures("left")
+def test_a_graph_on_a_narrow_terminal_keeps_its_names_and_commands(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that is cut cannot be typed; the names tell the days."""
+    run("backtrack", "1", "--mode", "continue")
+    (line,) = json.loads(run("status", "--json")[1])["lines"]
+    monkeypatch.setenv("COLUMNS", "40")
+    status, screen = on_a_terminal("log", terminal="dumb")
+
+    assert status == 0
+    assert f"\n│ │  backtrack {line['id']}\n" in screen
+    assert re.search(r"^○  phase1-[0-9-]+  One$", screen, re.MULTILINE)
+    assert max(map(cell_len, screen.splitlines())) <= 40
+
+
 @pytest.mark.parametrize(("terminal", "no_color"), [("xterm", "1"), ("dumb", "")])
 def test_a_graph_is_plain_where_no_colours_are_wanted(
     sealed: str, monkeypatch: pytest.MonkeyPatch, terminal: str, no_color: str

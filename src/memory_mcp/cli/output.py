@@ -10,6 +10,7 @@ escapes, piped or not.
 
 import errno
 import json
+import math
 import os
 import re
 import sys
@@ -157,18 +158,25 @@ def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
         for line in lines:
             print_line("".join(text for text, _ in line))
         return
-    import shutil
-
     from rich.console import Console  # 50 ms that a pipe need not wait for
     from rich.text import Text
 
     console = Console(file=open_screen(), highlight=False, soft_wrap=True)
     plain = console.no_color or console.color_system is None
-    width = shutil.get_terminal_size().columns
+    width = int(find_width())
     for line in lines:
         text = Text.assemble(*((make_printable(part), style) for part, style in line))
         text.truncate(width, overflow="ellipsis")
         console.print(text.plain if plain else text, markup=False, emoji=False)
+
+
+def find_width() -> float:
+    """The columns of the terminal; a file or a pipe has room for every line."""
+    if not sys.stdout.isatty():
+        return math.inf
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def can_show(signs: str) -> bool:
