@@ -278,6 +278,10 @@ def test_a_word_that_is_no_choice_gets_the_nearest(capsys: pytest.CaptureFixture
     """Whoever slips is helped; what only programs call is offered to nobody."""
     assert main(["serach"]) == 2
     assert "'serach' is unknown; nearest: search." in capsys.readouterr().err
+    assert main(["log", "--limit", "many"]) == 2
+    assert "argument --limit: 'many' is no whole number." in capsys.readouterr().err
+    assert main(["search", "--min-score", "high"]) == 2
+    assert "argument --min-score: 'high' is no number." in capsys.readouterr().err
     assert main(["bogus"]) == 2
     offered = capsys.readouterr().err
     assert "choose one of add, search, list" in offered

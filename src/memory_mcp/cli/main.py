@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
 from memory_mcp.cli.output import (
@@ -84,8 +84,27 @@ class _WrongUsageError(Exception):
         return 2
 
 
+def _parse_whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises on a mistake, so that `main` decides how it is reported."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.register("type", int, _parse_whole)
+        self.register("type", float, _parse_number)
 
     def error(self, message: str) -> NoReturn:
         raise _WrongUsageError(self, message)

@@ -109,9 +109,9 @@ def _list_trusted(settings: Settings) -> Output:
         "success": True,
         "projects": [{"records": folder, "name": name} for folder, name in projects.items()],
         "clouds": clouds,
-        "message": "No project is trusted.",
+        "message": "\n".join(lines) or "No project is trusted.",
     }
-    return Output(fields, lambda fields: "\n".join(lines) or str(fields["message"]))
+    return Output(fields)
 
 
 async def _revoke_trust(workspace: Workspace, _args: Namespace) -> Output:
