@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_mcp.config.places import ProjectFolders, find_project_folders, find_user_folder
-from memory_mcp.config.settings import Settings, find_home_folder
+from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
 from memory_mcp.engine.index_sync import SelfHealingIndex
@@ -90,11 +90,11 @@ def build_workspace(
 ) -> BuiltWorkspace:
     """Connect the ports of a workspace to their adapters. Nothing is opened yet."""
     places = find_project_folders(settings, start)
-    writer = disk or Disk()
+    writer = _make_private(settings, disk)
     below = str(places.project_dir or "")
     if places.project_dir:
         writer.roots = (places.project_dir,)
-    writer.private = (places.machine_dir,)
+    writer.private = (*writer.private, places.machine_dir)
     writer.settings = places.settings
     owned = _build_owned(settings, places, writer)
     folder = RecordFolder(places.memory_dir, below, setting=writer.setting_of(places.memory_dir))
@@ -328,7 +328,7 @@ async def open_workspace(
 
 def build_keyring(settings: Settings, disk: Disk | None = None) -> SystemKeyring:
     """The keyring in which `login` stores keys."""
-    return SystemKeyring(find_home_folder(settings), disk or Disk())
+    return SystemKeyring(find_home_folder(settings), _make_private(settings, disk))
 
 
 def find_cloud_key(settings: Settings) -> KeySource:
@@ -365,7 +365,14 @@ def build_model_store(settings: Settings, disk: Disk | None = None) -> "ModelSto
     """The store of models on this machine."""
     from memory_mcp.models.install import ModelStore  # noqa: PLC0415  # for `models` alone
 
-    return ModelStore(_find_model_home(settings), disk or Disk())
+    return ModelStore(_find_model_home(settings), _make_private(settings, disk))
+
+
+def _make_private(settings: Settings, disk: Disk | None) -> Disk:
+    """The disk, which lets nobody else into the user's own folders."""
+    disk = disk or Disk()
+    disk.private = (find_home_folder(settings), Path(find_machine_home(settings)))
+    return disk
 
 
 def build_embedder(settings: Settings) -> Embedder | None:

@@ -61,13 +61,14 @@ def read_config_file(path: str, root: str = "") -> dict[str, str]:
     A file below a `root`, which somebody else may have made, is reached without a link.
 
     Raises:
-        ConfigFileError: it is no TOML.
-        OSError: the file system refused.
+        ConfigFileError: it is no TOML, or the file system refused.
     """
     try:
         data = read_file(path, _BYTES_MAX, root)
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except OSError as error:
+        raise ConfigFileError(error.strerror or type(error).__name__) from error
     import tomllib  # noqa: PLC0415  # hooks pay for it only where there is a file
 
     try:

@@ -38,6 +38,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_argument, name_step
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.text.merge import (
     Statement,
@@ -177,7 +178,8 @@ def _describe_conflicts(new: Record, candidates: Sequence[DuplicateCandidate]) -
         if conflict and not isinstance(compare_facts(candidate.new, candidate.old), Different):
             yield (
                 f"It contradicts {conflict!r} in {candidate.record.id}, which stays as it is: "
-                "correct that memory with update_memory, or add both as one with supersedes."
+                f"correct that memory with {name_step('update_memory')}, or add both as one with "
+                f"{name_argument('supersedes')}."
             )
 
 

@@ -37,6 +37,7 @@ ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever lea
 
 Verb = Literal["store", "read", "erase"]
 
+_OWN_FILE: Final = 0o600
 _WINDOWS: Final = sys.platform == "win32"
 _REPLACE_TRIES: Final = 20
 """Windows refuses to replace a file for the moment that another process reads it."""
@@ -64,7 +65,7 @@ def acquire_lock(path: Path, seconds_max: float) -> "FileLock":
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # 10 ms that a mere read need not pay
 
-    lock = FileLock(path, timeout=seconds_max, thread_local=False)
+    lock = FileLock(path, timeout=seconds_max, thread_local=False, mode=_OWN_FILE)
     try:
         lock.acquire()
     except Timeout as error:
@@ -92,7 +93,7 @@ class Disk:
 
     roots: tuple[Path, ...] = ()
     private: tuple[Path, ...] = ()
-    """Folders that only this user may enter, as all folders made below them."""
+    """Folders that only this user may enter: 0700, as all below them, with files of 0600."""
     settings: tuple[tuple[Path, str], ...] = ()
     """Folders, each with the setting that moves it. Errors name that of the innermost folder."""
 
@@ -131,7 +132,9 @@ class Disk:
             self._refuse_links(path)
             self.folder(path.parent)
             self.step("open log")
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _PLAIN, 0o644)
+            descriptor = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _PLAIN, self._mode(path)
+            )
             try:
                 _refuse_shared(descriptor, path)
                 size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -183,9 +186,8 @@ class Disk:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         self.folder(path.parent)
         self.step("mkdir")
-        private = any(path.is_relative_to(folder) for folder in self.private)
         try:
-            path.mkdir(exist_ok=True, mode=0o700 if private else 0o777)
+            path.mkdir(exist_ok=True, mode=0o700 if self._is_private(path) else 0o777)
         except FileNotFoundError as error:  # of a parent that is there: /proc, for one, takes none
             if not path.parent.is_dir():
                 raise
@@ -215,6 +217,12 @@ class Disk:
         finally:
             lock.release()
 
+    def _is_private(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self.private)
+
+    def _mode(self, path: Path) -> int:
+        return _OWN_FILE if self._is_private(path) else 0o644
+
     def setting_of(self, path: Path) -> str:
         """The setting that moves this path."""
         found = [(len(f.parts), name) for f, name in self.settings if path.is_relative_to(f)]
@@ -227,7 +235,7 @@ class Disk:
     @contextmanager
     def _temporary(self, path: Path, access: Access | None) -> Generator[Callable[[bytes], None]]:
         self.step("create")
-        mode = 0o600 if access else 0o644
+        mode = _OWN_FILE if access else self._mode(path)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
 
         def put(data: bytes) -> None:

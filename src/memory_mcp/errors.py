@@ -26,6 +26,8 @@ Anything else that escapes is a bug.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from memory_mcp.hints import name_step
+
 _NAMED_MAX: Final = 12
 """Names listed in a message: it is to be read, not searched."""
 _ECHO_CHARS_MAX: Final = 80
@@ -74,7 +76,7 @@ class UnknownMemoryError(InvalidRequestError):
         if needed:
             what = f"{_shorten(memory_id)!r} is too little of an id: give {needed}."
         super().__init__(
-            f"{what} Nearest known: {choices}. Take the memoryId from search_memories."
+            f"{what} Nearest known: {choices}. Take the id from {name_step('search_memories')}."
         )
 
 

@@ -22,6 +22,7 @@ from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import StoreError
+from memory_mcp.hints import name_argument
 from memory_mcp.text.profile import (
     PUT_IN,
     SPEAKING_KINDS,
@@ -49,7 +50,7 @@ _MEMORIES_MAX: Final = 2_000
 _NOT_UP_TO_DATE: Final = "The profile was not brought up to date: {}"
 _REJECTED: Final = (
     "Not put into the profile: {}, which was rejected on {:%Y-%m-%d} ({}). If it holds after all, "
-    "say so in a memory with supersedes=[{!r}]."
+    "say so in a memory with {}."
 )
 
 
@@ -162,7 +163,12 @@ async def _update_profile(
     )
     rejected = await _find_rejected(bank, known, view)
     notes += tuple(
-        _REJECTED.format(fact.line, tombstone.created_at, tombstone.content, tombstone.id)
+        _REJECTED.format(
+            fact.line,
+            tombstone.created_at,
+            tombstone.content,
+            name_argument("supersedes", [tombstone.id]),
+        )
         for fact, tombstone in rejected.items()
     )
     stored = await _load_facts(bank, view)

@@ -77,6 +77,26 @@ def end_now(status: int, message: str = "") -> NoReturn:
     os._exit(status)
 
 
+def leave_at_once(_signal: int, _frame: object) -> None:
+    """End on Ctrl-C, wherever the program is: a handler of the signal."""
+    end_now(INTERRUPTED, describe_interruption())
+
+
+@contextmanager
+def import_whole() -> Generator[None]:
+    """Let Ctrl-C end the process at once within.
+
+    A library in another language may panic when it is interrupted while it is imported.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # else it is ignored: nohup
+        signal.signal(signal.SIGINT, leave_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 def end_on_signal(seconds: float = ENDING_SECONDS_MAX) -> None:
     """Limit the orderly end that a signal begins, whoever handles the signal."""
     if sys.platform == "win32":

@@ -195,7 +195,7 @@ def test_the_doctor_names_an_import_before_it_is_completed(
     journal.write_text(f"{json.dumps(head)}\n{json.dumps(record)}\n", "utf-8")
     _, out, _ = run("doctor", *(["--repair"] if repair else []))
 
-    assert "An import of 1 record(s) was cut short." in out
+    assert "An import of 1 record was cut short." in out
     assert journal.exists() is not repair
 
 

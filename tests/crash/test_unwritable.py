@@ -166,6 +166,6 @@ async def test_a_lesson_that_finds_the_disk_full_is_said_to_be_missing(tmp_path:
         )
         assert isinstance(outcome, Backtracked)
         assert outcome.lesson is None
-        assert "add_memory(kind='lesson')" in " ".join(outcome.notes)
+        assert "kind='lesson')" in " ".join(outcome.notes)
     async with opened(tmp_path) as built:
         assert (await see(built.workspace)).lines == (2,)

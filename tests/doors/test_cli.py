@@ -1,6 +1,7 @@
 """The command line: every command, for a person and for a program."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -44,6 +45,9 @@ def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     _, out, _ = run("search")
     assert out.index("Second.") < out.index("First.")
     assert out.endswith("(newest)\n")
+    assert "1.00" not in out
+    assert [["score" in hit for hit in as_json(run, "search", *words)["results"]]
+            for words in ((), ("first",))] == [[False, False], [True]]  # fmt: skip
     status, out, _ = run("search", "flamingo")
     assert (status, out) == (0, "No visible memory matches.\n(words+table)\n")
     assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."
@@ -81,6 +85,26 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     assert as_json(run, "forget", key)["message"] == "Erased for good."
     assert files_with(project.parent, "zebra-42") == []
     assert "No memory" in complaint(run, "forget", key)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")
+def test_the_users_own_files_are_theirs_alone(run: Run, project: Path, tmp_path: Path) -> None:
+    """Whatever the umask; only what git shares with others is as the umask says."""
+    before = os.umask(0o002)
+    try:
+        run("add", "Short commits.", "--scope", "user", "--kind", "preference")
+        run("add", "Only here.")
+        run("nudge", "add", "Ask for the budget.")
+        run("trust", "--yes")
+    finally:
+        os.umask(before)
+
+    own = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in own if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in own if path.is_file()} == {0o600}
+    assert any(path.suffix == ".sqlite3" for path in own)
+    (shared,) = (project / ".claude" / "memory").rglob("*.json")
+    assert shared.stat().st_mode & 0o077 == 0o044
 
 
 def test_a_user_memory_is_found_from_another_project(run: Run, tmp_path: Path) -> None:
@@ -304,10 +328,10 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
     assert status == 0
     assert out.startswith("should: ")
     assert "`memory-mcp doctor --repair` removes it.\n" in out
-    assert out.endswith("1 finding(s), 0 mended.\n")
+    assert out.endswith("1 finding, 0 mended.\n")
     out = run("doctor", "--repair")[1]
     assert out.startswith("mended: ")
-    assert out.endswith("1 finding(s), 1 mended.\n")
+    assert out.endswith("1 finding, 1 mended.\n")
     (month / f"{records(project)[0]['id']}.json").write_text("{")
     status, out, _ = run("doctor", "--json")
     assert status == 1
@@ -387,7 +411,43 @@ def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
     assert f"Nearest known: {added}" in complaint(run, "show", "ffffffff")
 
     run("backtrack", "start", "--mode", "continue")
-    assert f"backtrack(to={sealed!r}) would restore" in complaint(run, "show", sealed)
+    assert f"`memory-mcp backtrack {sealed}` would restore" in complaint(run, "show", sealed)
+
+
+def test_the_doctor_sees_a_project_that_is_lost_and_a_wrong_setting(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All else may be as it must; the reader of a report does not look at stderr."""
+    monkeypatch.setenv("MEMORY_PROVIDER", "locla")
+    status, out, _ = run("doctor")
+    assert status == 0, "memory works, here alone"
+    assert out.startswith("should: MEMORY_PROVIDER is 'locla'; it must be one of auto, local, ")
+    monkeypatch.delenv("MEMORY_PROVIDER")
+
+    (project / ".git").rmdir()
+    (project / ".git").write_text(f"gitdir: {project.parent / 'main' / '.git' / 'worktrees' / 'x'}")
+    status, out, _ = run("doctor", "--json")
+    (found,) = json.loads(out)["findings"]
+    assert (status, found["code"], found["severity"]) == (1, "project-lost", "must")
+    assert "Run `git worktree repair` in the main work tree" in found["what"]
+
+
+def test_what_to_do_next_is_a_command(run: Run, project: Path) -> None:
+    """A person at a shell cannot call a tool, and sees what the answer speaks of."""
+    run("add", "The API listens on port 8080.")
+    said = run("add", "The API listens on port 9090.")[1]
+    assert "`memory-mcp update " in said
+    assert "- The API listens on port 8080. [" in said
+    known = run("add", "The API listens on port 9090.")[1]
+    assert "with `--supersedes " in known
+    assert "\n- The API listens on port 9090.\n" in known
+    run("checkpoint", "One", "--phase", "1")
+    assert "repeat with `--again`" in run("checkpoint", "One", "--phase", "1")[1]
+    assert "then `memory-mcp backtrack start --mode MODE --confirm " in run("backtrack", "start")[1]
+    _left_pending(project, 2)
+    run("backtrack", "start", "--mode", "continue")
+    assert "with `memory-mcp backtrack TO`" in run("status")[1]
+    assert "Take the id from `memory-mcp search`." in complaint(run, "show", "ffffffff")
 
 
 def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> None:
@@ -412,6 +472,39 @@ def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> N
     as_json(run, "undo")
     assert "in memory" in run("list")[1]
     assert "Redis" not in run("list")[1]
+
+
+def test_undoing_over_and_over_leaves_no_more_lines_than_one(run: Run) -> None:
+    """All of them restore the same; a memory that was added in between makes another."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    drawn = run("log")[1].count("restores it")
+    for _ in range(4):
+        as_json(run, "undo")
+
+    assert (drawn, run("log")[1].count("restores it")) == (1, 1)
+    assert len(as_json(run, "status")["lines"]) == 1
+
+    as_json(run, "undo")
+    run("add", "Carts live in memory.")
+    as_json(run, "undo")
+    assert [line["memories"] for line in as_json(run, "status")["lines"]] == [1, 2]
+    as_json(run, "undo")
+    assert [node["kind"] for node in as_json(run, "log")["nodes"]].count("line") == 0
+
+
+def test_a_pending_checkpoint_is_not_called_sealed(run: Run, project: Path) -> None:
+    """Nobody approved it; whoever wants to be rid of it is told how."""
+    run("add", "Orders live in PostgreSQL.")
+    name = _left_pending(project)
+    assert complaint(run, "undo") == (
+        f"Nothing to undo: checkpoint {name} waits for approval. To drop it, "
+        f"`memory-mcp checkpoint --pending {name} --decision skip`."
+    )
+
+    run("checkpoint", "--pending", name, "--decision", "skip")
+    assert "the last move skipped a checkpoint" in complaint(run, "undo")
 
 
 def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:

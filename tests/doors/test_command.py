@@ -246,4 +246,86 @@ def test_a_reader_that_left_is_no_error_worth_a_traceback(run: Run) -> None:
     )
     os.close(writing)
 
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (141, b""), "as a command that SIGPIPE ends"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="streams are closed and filled by POSIX shells")
+@pytest.mark.parametrize("arguments", ["list", "list --json", "log", "--help", "export", "demo"])
+def test_a_full_disk_behind_stdout_is_one_sentence(run: Run, arguments: str) -> None:
+    """`memory-mcp export > backup.json` on a full disk must not look like a backup."""
+    run("add", "x")
+    done = in_shell(f"{arguments} >/dev/full")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "memory-mcp: stdout cannot be written: No space left on device. "
+        "Look what was done before you repeat it.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="streams are closed and filled by POSIX shells")
+def test_a_closed_stream_costs_no_traceback(run: Run, project: Path) -> None:
+    """Without stdout nothing is begun, because nothing could be said of it."""
+    refused = in_shell("add x >&-")
+    assert (refused.returncode, records(project)) == (1, [])
+    assert refused.stderr.startswith("memory-mcp: stdout cannot be written: it is closed.")
+
+    assert run("add", "Sessions live in Redis.")[0] == 0
+    silent = in_shell("forget nothing 2>&-")
+    assert (silent.returncode, silent.stdout) == (1, ""), "an error is no answer"
+    assert "content is empty" in in_shell("add - <&-").stderr
+    assert "Nothing was done yet" in in_shell("backtrack start <&-").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to a whole console there")
+@pytest.mark.parametrize("command", ["add x", "serve", "demo"])
+def test_ctrl_c_while_libraries_are_imported_costs_no_traceback(
+    tmp_path: Path, command: str
+) -> None:
+    """Some panic when they are interrupted; here one sends the signal itself."""
+    (tmp_path / "pydantic.py").write_text(
+        "import os, signal\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9_999): pass\n"
+        "except KeyboardInterrupt:\n    raise SystemError('panic') from None\n",
+        "utf-8",
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", *command.split()],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 130
+    assert done.stderr == "memory-mcp: Interrupted. What was reported as stored is stored.\n"
+
+
+def in_shell(words: str) -> subprocess.CompletedProcess[str]:
+    """The command, as a shell starts it."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m memory_mcp {words}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_word_that_is_no_choice_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever slips is helped; what only programs call is offered to nobody."""
+    assert main(["serach"]) == 2
+    assert "'serach' is unknown; nearest: search." in capsys.readouterr().err
+    assert main(["log", "--limit", "many"]) == 2
+    assert "argument --limit: 'many' is no whole number." in capsys.readouterr().err
+    assert main(["search", "--min-score", "high"]) == 2
+    assert "argument --min-score: 'high' is no number." in capsys.readouterr().err
+    assert main(["bogus"]) == 2
+    offered = capsys.readouterr().err
+    assert "choose one of add, search, list" in offered
+    assert "episode" not in offered
+    assert "hook" not in offered
+    assert main(["backtrack", "1", "--mode", "contiue", "--json"]) == 2
+    assert "nearest: continue" in json.loads(capsys.readouterr().out)["error"]

@@ -1,11 +1,13 @@
 """Files of settings: who may set what, and how `memory-mcp config` shows it."""
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
+from doors import records
 from hooked import hook
 
 from memory_mcp.api import Memory
@@ -127,6 +129,19 @@ def test_a_misspelt_provider_sends_nothing(project: Path, own_file: Path) -> Non
     assert "Did you mean provider?" in settings.warnings[0]
 
 
+def test_every_answer_says_that_the_provider_is_misspelt(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory works on, here alone, and nobody can believe it is mirrored."""
+    monkeypatch.setenv("MEMORY_PROVIDER", "supermemroy")
+    status, out, error = run("add", "Orders live in PostgreSQL.", "--json")
+
+    assert status == 0
+    assert len(records(project)) == 1
+    assert "it must be one of auto, local, supermemory" in error
+    assert json.loads(out)["note"] == error.removeprefix("memory-mcp: ").rstrip("\n")
+
+
 def test_a_wrong_value_names_its_file_and_costs_that_setting_alone(
     project: Path, own_file: Path
 ) -> None:
@@ -206,6 +221,18 @@ def test_a_projects_file_is_no_link(run: Run, project: Path, theirs: Path, tmp_p
     assert "it is a link, which is not followed" in read(project).warnings[0]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a folder is refused in other words there")
+def test_a_hook_words_a_file_that_cannot_be_read_as_a_command_does(
+    run: Run, project: Path, own_file: Path
+) -> None:
+    """One function reads the file for both."""
+    own_file.mkdir()
+    said = f"{own_file} cannot be read: a folder stands where a file must be"
+
+    assert said in hook("session-start", {"source": "startup"}, project)["systemMessage"]
+    assert said in run("config")[2]
+
+
 def test_hooks_obey_the_users_file(project: Path, own_file: Path) -> None:
     """A hook and the server of one session see the same settings."""
     own_file.write_text("enabled = false\n", "utf-8")
@@ -252,6 +279,37 @@ def test_config_shows_what_is_set_and_by_whom(
         ("46 other settings have the default: memory-mcp config --all",),
     ]
     assert "zebra" not in str([run("config", "--all"), run("config", "--json")])
+
+
+def test_config_shows_the_value_in_force_and_why_another_is_refused(
+    run: Run, own_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value that does nothing must not look as if it did."""
+    own_file.write_text("merge_topk = 99\n", "utf-8")
+    monkeypatch.setenv("MEMORY_PROVIDER", "locla")
+    why = (
+        "MEMORY_PROVIDER is 'locla'; it must be one of auto, local, supermemory. Correct it and "
+        "start again. Until then nothing is sent to the cloud: the memory works on this machine "
+        "alone."
+    )
+    status, out, error = run("config")
+    lines = [tuple(re.split(r" {2,}", line)) for line in out.splitlines()]
+
+    assert status == 0
+    assert f"memory-mcp: {why}\n" in error
+    assert ("MEMORY_PROVIDER", "local", "refused: see below") in lines
+    assert ("MEMORY_MERGE_TOPK", "5", "refused: see below") in lines
+    assert (f"Refused: {why}",) in lines
+    assert run("config", "provider")[1].startswith(f"MEMORY_PROVIDER: local. Refused: {why}\n")
+
+    shown = {row["name"]: row for row in json.loads(run("config", "--json")[1])["settings"]}
+    assert shown["MEMORY_PROVIDER"]["value"] == "local"
+    assert "setBy" not in shown["MEMORY_PROVIDER"]
+    assert shown["MEMORY_PROVIDER"]["refused"] == {
+        "value": "locla", "setBy": "MEMORY_PROVIDER", "why": why
+    }  # fmt: skip
+    assert shown["MEMORY_MERGE_TOPK"]["refused"]["value"] == "99"
+    assert "value" not in shown["MEMORY_MERGE_TOPK"], "the default"
 
 
 def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:

@@ -86,9 +86,9 @@ def test_what_goes_on_is_said_while_it_does(run: Run, vendor: Path, tmp_path: Pa
     assert status == 0
     assert out == "minilm is added. Sessions that start from now on recall by meaning too.\n"
     assert error.splitlines() == [
-        "minilm: model.safetensors, 0.1 of 0.1 MB",
-        "minilm: tokenizer.json, 0.0 of 0.0 MB",
-        "minilm: Converting",
+        "memory-mcp: minilm: model.safetensors, 0.1 of 0.1 MB",
+        "memory-mcp: minilm: tokenizer.json, 0.0 of 0.0 MB",
+        "memory-mcp: minilm: Converting",
     ]
 
 

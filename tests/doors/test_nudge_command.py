@@ -155,7 +155,7 @@ def test_what_cannot_be_a_nudge_is_refused_with_what_would_do(run: Run, folder: 
     )
     status, _, error = run("nudge", "sing")
     assert status == 2
-    assert "invalid choice: 'sing' (choose from" in error
+    assert "'sing' is unknown; choose one of list, add, clear" in error
     assert not folder.exists()
 
 

@@ -91,6 +91,16 @@ def test_the_user_is_asked_until_the_answer_is_one(left: Path) -> None:
     assert head_file(left)["forgotten"] != []
 
 
+@pytest.mark.parametrize(("answer", "hidden"), [("y\n", 1), ("C\n", 1), ("n\n", 0), ("a\n", 0)])
+def test_a_letter_is_an_answer(run: Run, left: Path, answer: str, hidden: int) -> None:
+    """As everywhere else on a command line; nobody types out what one letter says."""
+    status, _ = on_a_terminal("backtrack", "1", answer=answer)
+
+    assert status == 1 - hidden
+    assert len(json.loads(run("status", "--json")[1])["lines"]) == hidden
+    assert head_file(left)["forgotten"] == [], "yes never means the answer that erases"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -277,6 +287,22 @@ def test_a_graph_is_cut_to_the_width_and_coloured(
     assert lines[1].endswith("…")
     assert 99 <= cell_len(lines[1]) <= 100
     assert lines[2:] == ["◆  start"]
+
+
+@pytest.mark.usefixtures("left")
+def test_a_graph_on_a_narrow_terminal_keeps_its_names_and_commands(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that is cut cannot be typed; the names tell the days."""
+    run("backtrack", "1", "--mode", "continue")
+    (line,) = json.loads(run("status", "--json")[1])["lines"]
+    monkeypatch.setenv("COLUMNS", "40")
+    status, screen = on_a_terminal("log", terminal="dumb")
+
+    assert status == 0
+    assert f"\n│ │  backtrack {line['id']}\n" in screen
+    assert re.search(r"^○  phase1-[0-9-]+  One$", screen, re.MULTILINE)
+    assert max(map(cell_len, screen.splitlines())) <= 40
 
 
 @pytest.mark.parametrize(("terminal", "no_color"), [("xterm", "1"), ("dumb", "")])

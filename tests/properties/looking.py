@@ -42,7 +42,7 @@ async def asked(workspace: Workspace, query: str, filters: Filters | None = None
     """The words of what a search finds, in its order."""
     found = await search.search_memories(workspace, query, filters or Filters(), RESULTS_MAX)
     assert isinstance(found, SearchResults)
-    assert all(0 <= hit.score <= 1 for hit in found.hits)
+    assert all(0 <= (hit.score or 0) <= 1 for hit in found.hits)
     return [word for hit in found.hits for word in words_in(hit.record.content)]
 
 

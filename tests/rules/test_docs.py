@@ -166,6 +166,14 @@ def test_every_page_is_in_the_index_and_says_what_it_answers() -> None:
         assert re.match(r"# [^\n]+\n\n[\w`]", _read(name)), name
 
 
+def test_no_message_leaves_the_number_to_the_reader() -> None:
+    """A program that has counted knows whether it was one."""
+    paths = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
+
+    assert [line for line in lines if re.search(r"[a-z]\(s\)[ ,.]+[a-z]", line)] == []
+
+
 def test_every_message_that_is_explained_is_one_of_ours() -> None:
     """Who looks for the words of a message finds them, and no message is made up."""
     texts = [

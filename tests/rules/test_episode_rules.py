@@ -69,7 +69,7 @@ def test_the_pauses_are_in_turns_and_in_minutes() -> None:
     later = SessionMoment(16, START + timedelta(minutes=10))
 
     assert "EPISODIC_COOLDOWN_MINUTES" in str(check_too_early(past, early, PACE))
-    assert "5 turn(s)" in str(check_too_early(past, soon, PACE))
+    assert "5 turns" in str(check_too_early(past, soon, PACE))
     assert check_too_early(past, later, PACE) is None
     assert "EPISODIC_COOLDOWN_TURNS" in str(check_too_early(NOTHING, SessionMoment(5, START), PACE))
     assert check_too_early(NOTHING, SessionMoment(6, START), PACE) is None
@@ -82,7 +82,7 @@ def test_the_end_of_a_session_waits_for_no_pause_but_for_the_cap() -> None:
 
     assert check_too_early(past, end, PACE) is None
     assert "captured already" in str(check_too_early(past, replace(end, turn=10), PACE))
-    assert "episode(s) of the day" in str(
+    assert "of the day" in str(
         check_too_early(replace(past, open=None), end, replace(PACE, per_day=1))
     )
     assert "are off" in str(check_too_early(NOTHING, end, replace(PACE, per_day=0)))

@@ -112,7 +112,7 @@ async def test_an_answer_that_did_not_come_leaves_it_pending(
         assert "Storage chosen" not in await recalled(client)
         undecided = await refused(client, "backtrack", to=name, mode="continue")
         by_phase = await refused(client, "backtrack", to=1, mode="continue")
-        assert "1 checkpoint(s) pending approval" in await read(client, "memory_context")
+        assert "1 checkpoint pending approval" in await read(client, "memory_context")
 
     assert (said["success"], said["status"]) == (True, "pending")
     assert f"checkpoint(pending={name!r}, decision=…)" in said["message"]

@@ -107,7 +107,7 @@ async def test_the_least_budget_holds_the_longest_opening(settings: Settings) ->
             await call(client, "checkpoint", summary=f"Undecided {number}", again=True)
         text = await read(client, "memory_context", budget_tokens=60)
 
-    assert "10 checkpoint(s) pending approval" in text
+    assert "10 checkpoints pending approval" in text
     assert len(text) <= 240
 
 

@@ -136,7 +136,7 @@ async def test_it_is_written_again_only_after_the_pauses(settings: Settings, era
         end = await capture(client, 21, "Please move the orders to Kafka.", final=True)
         twice = await capture(client, 21, "Please move the orders to Kafka.", final=True)
 
-    assert (early["outcome"], "5 turn(s)" in early["message"]) == ("waited", True)
+    assert (early["outcome"], "5 turns" in early["message"]) == ("waited", True)
     assert first["outcome"] == "inserted"
     assert "EPISODIC_COOLDOWN_MINUTES" in soon["message"]
     assert end["outcome"] == "inserted"
@@ -346,7 +346,7 @@ async def test_the_cap_of_a_day_counts_roads_that_were_left_and_ends_at_midnight
     await episode_of(await sessions.capture_episode(workspace, about("poster"), 4))
 
     assert full == EpisodePostponed(
-        "This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+        "This session has its 2 episodes of the day (EPISODIC_MAX_PER_DAY)."
     )
 
 
@@ -452,7 +452,7 @@ async def test_without_a_number_the_pauses_hold_all_the_same() -> None:
     clock.advance(timedelta(minutes=4))
     assert "COOLDOWN_MINUTES" in str(await sessions.capture_episode(workspace, later, None))
     clock.advance(timedelta(minutes=1))
-    assert "3 turn(s) since" in str(await sessions.capture_episode(workspace, early, None))
+    assert "3 turns since" in str(await sessions.capture_episode(workspace, early, None))
 
     await episode_of(await sessions.capture_episode(workspace, later, None))
 
@@ -484,7 +484,7 @@ async def test_what_was_forgotten_is_not_told_again_and_frees_no_place(
     assert again == EpisodePostponed("Turn 1 of this session was captured already.")
     assert more.content == "- user: Please write the label for label customers."
     assert full == EpisodePostponed(
-        "This session has its 2 episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+        "This session has its 2 episodes of the day (EPISODIC_MAX_PER_DAY)."
     )
 
 

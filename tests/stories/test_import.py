@@ -209,7 +209,7 @@ async def test_a_long_text_is_split_at_its_paragraphs_and_nothing_of_it_is_lost(
     told = {title: record.content for record in pieces if (title := record.title)}
     whole = "\n\n".join(told[f"({n}/{len(pieces)})"] for n in range(1, len(pieces) + 1))
     assert whole == "\n\n".join(paragraphs)
-    assert done.notes[-1] == "1 item(s) were too long for one memory, and were split."
+    assert done.notes[-1] == "1 item was too long for one memory and split."
     assert (await imported(workspace, parsed)).known == 1
 
 
@@ -235,7 +235,7 @@ async def test_titles_and_tags_that_do_not_fit_are_not_lost_in_silence() -> None
     assert record.title.endswith("\u2026")
     assert name.strip() in record.content
     assert record.category == ""
-    assert done.notes == ("1 tag(s) or categories were too long or too many.",)
+    assert done.notes == ("1 tag or category was too long or too many.",)
 
 
 async def test_what_has_expired_is_left_out() -> None:

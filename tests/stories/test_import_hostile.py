@@ -369,7 +369,7 @@ async def test_a_time_to_come_is_none() -> None:
     done = await imported(workspace, source)
     record = await only(workspace)
 
-    assert done.notes == ("1 item(s) were dated after today, and count as of now.",)
+    assert done.notes == ("1 item was dated after today and counts as of now.",)
     assert max(record.created_at, parse_id_time(record.id)) <= clock.now()
     clock.advance(timedelta(days=1))
     assert (await imported(workspace, source)).known == 1

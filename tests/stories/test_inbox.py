@@ -286,7 +286,7 @@ def test_what_was_moved_aside_is_named_by_the_doctor(run: Run, project: Path) ->
     assert run("status")[0] == 0
     _, out, _ = run("doctor")
 
-    assert "1 file(s) in the inbox are no events of ours, 'strange.json' among them." in out
+    assert "1 file in the inbox is no event of ours: 'strange.json'." in out
 
 
 def test_a_meta_session_moves_nothing_aside(
@@ -463,4 +463,4 @@ async def test_what_waits_on_is_a_finding() -> None:
             f for f in await maintenance.run_doctor(workspace) if f.code == "inbox-waiting"
         ]
 
-    assert finding.what.startswith(f"1 event(s) of hooks wait in the inbox, since {START:%Y-%m-%d}")
+    assert finding.what.startswith(f"1 event of a hook waits in the inbox, since {START:%Y-%m-%d}")

@@ -43,7 +43,8 @@ async def drawing(workspace: Workspace, limit: int = 0, *, ascii_only: bool = Fa
     read = await branches.read_log(workspace, limit)
     assert isinstance(read, TimelineLog)
     return "\n".join(
-        "".join(text for text, _ in line) for line in render_log(read, ascii_only=ascii_only)
+        "".join(text for text, _ in line)
+        for line in render_log(read, narrow=False, ascii_only=ascii_only)
     )
 
 

@@ -322,9 +322,7 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
 
     found = await search(workspace, "red car")
     assert found.hits[0].record.content == CAR
-    assert found.notes == (
-        "4 damaged row(s) of vectors were left out: run `memory-mcp doctor --reindex`.",
-    )
+    assert found.notes == ("Damaged vectors were left out (4): run `memory-mcp doctor --reindex`.",)
     await sessions.reindex(workspace)
     await maintenance.encode_all(workspace)
     assert (await recalled(workspace, "automobile"))[0] == CAR

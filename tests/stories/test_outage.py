@@ -23,8 +23,8 @@ async def test_records_that_are_damaged_are_counted_and_not_passed_over(
         context = await read(client, "memory_context", task=query)
 
     assert [r["content"] for r in found["results"]] == ["Orders live in PostgreSQL."]
-    assert found["message"].startswith("7 matching record(s) cannot be read")
-    assert "\n7 matching record(s) cannot be read: run `memory-mcp doctor`.\n" in context
+    assert found["message"].startswith("7 matching records cannot be read")
+    assert "\n7 matching records cannot be read: run `memory-mcp doctor`.\n" in context
 
 
 async def test_a_search_whose_every_match_is_damaged_does_not_say_that_nothing_matches(
@@ -37,7 +37,7 @@ async def test_a_search_whose_every_match_is_damaged_does_not_say_that_nothing_m
         found = await call(client, "search_memories", query="orders")
 
     assert found["results"] == []
-    assert found["message"] == "1 matching record(s) cannot be read: run `memory-mcp doctor`."
+    assert found["message"] == "1 matching record cannot be read: run `memory-mcp doctor`."
 
 
 async def test_a_file_that_somebody_removed_is_no_memory_any_more(

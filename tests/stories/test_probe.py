@@ -53,7 +53,7 @@ async def test_a_model_is_proved_by_a_question_it_has_never_seen(workspace: Work
 
     assert proved.mode == "semantic"
     assert "the right one is nearer" in proved.proof
-    assert "1 record(s) are not encoded yet" in behind.proof
+    assert "1 record is not encoded yet" in behind.proof
     assert "not encoded" not in proved.proof
     assert proved.findings == ()
 

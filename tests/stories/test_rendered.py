@@ -345,7 +345,7 @@ def test_the_doctor_sees_a_file_that_shows_what_does_not_hold(run: Run, project:
         json.dumps({**read_json(project), "branch": "gone", "text": f"[{memory_id}]"}), "utf-8"
     )
     status, said, _ = run("doctor")
-    assert (status, said.count("shows 1 record(s) that do not hold")) == (1, 2)
+    assert (status, said.count("shows what does not hold: 1 record")) == (1, 2)
     run("doctor", "--repair")
 
     assert as_json(run, "doctor")["findings"] == []
@@ -453,7 +453,7 @@ def test_the_doctor_names_a_file_that_cannot_be_read(run: Run, project: Path) ->
 
     assert status == 1
     assert str(path) in said
-    assert "session-context.md shows 1 record(s) that do not hold" in said
+    assert "session-context.md shows what does not hold: 1 record" in said
 
 
 # Whether what lies ready for a hook still holds: nothing abandoned may be printed.

@@ -227,7 +227,7 @@ async def test_a_damaged_record_is_counted_and_the_others_are_found(
         found = await call(client, "search_memories", query="orders")
 
     assert [r["content"] for r in found["results"]] == ["Orders live in PostgreSQL."]
-    assert "2 matching record(s) cannot be read: run `memory-mcp doctor`." in found["message"]
+    assert "2 matching records cannot be read: run `memory-mcp doctor`." in found["message"]
 
 
 # What can be asked of a search besides words: whose, when, where, how sure, and why.

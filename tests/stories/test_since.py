@@ -65,7 +65,7 @@ async def test_a_session_that_resumes_hears_what_is_new_and_what_fell(
     assert "cookies" not in text
     assert brief not in text, "the session never knew it"
     assert "task and since are two questions" in both
-    assert nonsense.startswith("since 'yesterday' is neither what a memory_context ended with")
+    assert nonsense.startswith("since 'yesterday' is neither what an earlier context ended with")
 
 
 async def test_a_backtrack_is_counted_and_a_restore_brings_back_by_name(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ async def test_what_came_late_is_told_from_what_was_known() -> None:
 )
 def test_nonsense_is_refused_with_what_would_do(said: str) -> None:
     """Guessing a moment would hide changes."""
-    with pytest.raises(InvalidRequestError, match="neither what a memory_context ended with"):
+    with pytest.raises(InvalidRequestError, match="neither what an earlier context ended with"):
         parse_since(said, START)
 
 

@@ -425,7 +425,7 @@ def test_the_command_shows_what_waits_and_changes_nothing_unasked(
     status, out, error = run("trust")
     assert (status, error) == (1, "")
     assert "git.example.org/acme/shop" in out
-    assert f"3 record(s) came with it {SAID}:" in out
+    assert f"3 records came with it {SAID}:" in out
     assert f"- {THEIRS}" in out
     assert "repeat with --yes" in out
     status, out, _ = run("trust", "--json")
@@ -436,6 +436,14 @@ def test_the_command_shows_what_waits_and_changes_nothing_unasked(
     assert run("trust", "--list")[1] == "No project is trusted.\n"
     assert as_json(run, "trust", "--list")["projects"] == []
     assert as_json(run, "status")["memories"] == 1
+
+
+def test_where_nothing_waits_nobody_is_asked(run: Run) -> None:
+    """There is nothing to decide; who wants to trust what comes later may still say so."""
+    assert run("trust") == (0, "Nothing waits. To trust what comes later, repeat with --yes.\n", "")
+    assert as_json(run, "trust")["trusted"] is False
+    assert run("trust", "--yes")[0] == 0
+    assert run("trust")[1] == "This project is trusted already.\n"
 
 
 async def test_what_would_be_erased_is_said_before(
@@ -467,7 +475,7 @@ def test_the_command_trusts_lists_and_revokes(run: Run, eve: Settings, project: 
     """What is trusted is told by the folder of its records and by its name."""
     typed(run, eve, project)
     status, out, _ = run("trust", "--yes")
-    assert (status, "3 record(s) of others count now" in out) == (0, True)
+    assert (status, "3 records of others count now" in out) == (0, True)
     folder = str(project / ".claude" / "memory")
     assert run("trust", "--list")[1] == f"{folder} (git.example.org/acme/shop)\n"
     assert as_json(run, "trust", "--list")["projects"] == [

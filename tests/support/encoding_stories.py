@@ -36,7 +36,7 @@ OTHERS: Final = (
     "The roof leaks when it rains.",
     "Invoices go out in June.",
 )
-NOT_ENCODED: Final = "{} record(s) are not encoded yet and were looked for by their words only."
+NOT_ENCODED: Final = "Records that are not encoded yet were looked for by their words only ({})."
 
 LEASE_OVER: Final = timedelta(seconds=LEASE_SECONDS, milliseconds=1)
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
@@ -185,5 +186,6 @@ def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) 
     at = f"last checkpoint {sealed[-1].id}" if sealed else "no checkpoint yet"
     working = f", working on phase {phase}" if phase is not None else ""
     waiting = len(timeline.pending(branch))
-    pending = f", {waiting} checkpoint(s) pending approval" if waiting else ""
+    checkpoints = pluralise(waiting, "checkpoint", "checkpoints")
+    pending = f", {checkpoints} pending approval" if waiting else ""
     return f"Head: branch {branch}, {at}{working}{pending}."

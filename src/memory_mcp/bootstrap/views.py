@@ -20,6 +20,7 @@ from memory_mcp.bootstrap.opening import (
 )
 from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding, LineHistory, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
@@ -172,7 +173,8 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
             remedy = "Move it away if the view is wanted; it is never overwritten."
             found.append(Finding("view-foreign", "should", _FOREIGN.format(file.place), remedy))
         elif stale := await _find_stale_records(workspace, file):
-            what = f"{file.place} shows {len(stale)} record(s) that do not hold."
+            records = pluralise(len(stale), "record", "records")
+            what = f"{file.place} shows what does not hold: {records}."
             remedy = "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
             remedy += "server."
             found.append(Finding("view-stale", "must", what, remedy, repaired=repair))

@@ -28,6 +28,7 @@ from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_step
 from memory_mcp.sessions.inbox import process_inbox
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
@@ -44,7 +45,7 @@ _TITLE_CHARS_MAX: Final = 80
 
 _LESSON_LOST: Final = (
     "The backtrack is done, but its lesson could not be stored: the disk is full or not writable. "
-    "Mend that and store the lesson with add_memory(kind='lesson')."
+    "Mend that and store the lesson with {}."
 )
 
 
@@ -110,7 +111,8 @@ async def backtrack(
         try:
             learnt = await _store_lesson(workspace, lesson, head)
         except StoreUnavailableError:  # the head has moved: the call must not fail any more
-            notes += (_LESSON_LOST,)
+            keep = name_step("add_memory", content=..., kind="lesson")
+            notes += (_LESSON_LOST.format(keep),)
     if forget:  # no file may show the erased text when this returns
         notes += await withdraw_removed(workspace, workspace.project)
     else:

@@ -17,6 +17,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_newest, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.hints import name_step
 from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
@@ -83,8 +84,8 @@ async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
 def _refuse_invalidated(workspace: Workspace, timeline: Timeline, wanted: str) -> None:
     if any(left.id == wanted for left in timeline.invalidated(workspace.caller.branch)):
         raise InvalidRequestError(
-            f"Checkpoint {wanted!r} was left by a backtrack. backtrack(to={wanted!r}) would "
-            "restore its road."
+            f"Checkpoint {wanted!r} was left by a backtrack. "
+            f"{name_step('backtrack', to=wanted)} would restore its line."
         )
 
 
@@ -123,7 +124,7 @@ async def _explain_hidden(
     for other in latest.records:
         if record.id in other.supersedes:
             return f"was replaced by {other.id}: read that one"
-    return "was replaced or hidden since. search_memories finds what holds now"
+    return f"was replaced or hidden since. {name_step('search_memories')} finds what holds now"
 
 
 def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
@@ -134,5 +135,5 @@ def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timel
     holding = [record.segment] if record.segment else []
     for line in timeline.left_lines(holding):
         if line.branch == here and record.segment in timeline.ancestors(line.tips):
-            return f"was left by a backtrack. backtrack(to={line.id!r}) would restore that road"
+            return f"was left by a backtrack. {name_step('backtrack', to=line.id)} would restore it"
     return "was left by a backtrack on another branch, or given up for good"

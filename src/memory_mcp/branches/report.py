@@ -17,6 +17,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
+from memory_mcp.timeline.graph import select_lines
 from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
 from memory_mcp.trust.strangers import describe_strangers
@@ -91,7 +92,8 @@ async def _list_left_lines(
     found: list[LineState] = []
     branch = workspace.caller.branch
     lines = [line for line in timeline.left_lines(holding) if line.branch == branch]
-    for line in lines[-_SHOWN_MAX:]:
+    seals = {seal for checkpoint in timeline.checkpoints.values() for seal in checkpoint.seals}
+    for line in select_lines(timeline, lines, seals.union(holding))[-_SHOWN_MAX:]:
         plan = plan_restore(timeline, branch, line)
         after = View(chain=(view.chain - plan.hides) | plan.brings, now=view.now)
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)

@@ -5,7 +5,7 @@ from typing import Final
 from memory_mcp.branches.backtrack import backtrack
 from memory_mcp.domain.outcomes import BacktrackOutcome
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -29,11 +29,8 @@ async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
         raise InvalidRequestError(f"Nothing to undo: branch {branch} was never moved.")
     move = last.move
     if move.act in ("checkpoint", "decide"):
-        raise InvalidRequestError(
-            f"The last move on branch {branch} sealed {move.checkpoint or 'a checkpoint'}, which "
-            "hid nothing: there is nothing to undo. `memory-mcp status` lists the lines that were "
-            "left before; `memory-mcp backtrack LINE` restores one."
-        )
+        named = head.timeline.checkpoints.get(move.checkpoint) if move.checkpoint else None
+        raise _refuse_checkpoint(named)
     if move.forgets:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
@@ -44,6 +41,24 @@ async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
         )
     return await backtrack(workspace, lines[0], "continue")
+
+
+def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
+    """The error that says why the checkpoint of the last move is not undone, and what to do."""
+    match checkpoint:
+        case Checkpoint(approval="pending", id=id_):
+            return InvalidRequestError(
+                f"Nothing to undo: checkpoint {id_} waits for approval. To drop it, "
+                f"`memory-mcp checkpoint --pending {id_} --decision skip`."
+            )
+        case Checkpoint(approval="approved" | "auto", id=id_):
+            what = f"the last move sealed {id_}, which hid nothing"
+        case _:
+            what = "the last move skipped a checkpoint, which hid nothing"
+    return InvalidRequestError(
+        f"Nothing to undo: {what}. `memory-mcp status` lists the lines that were left before; "
+        "`memory-mcp backtrack LINE` restores one."
+    )
 
 
 async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:

@@ -29,6 +29,9 @@ from memory_mcp.server.forms import CloseoutForm, make_closeout
 _LOG_LIMIT: Final = 30
 """Rows of the log: about a screen, with the lines between them."""
 
+_LOG_WIDTH: Final = 60
+"""Of a narrower terminal, times and long commands would leave nothing for the words."""
+
 _CHOICES: Final[tuple[branches.Choice, ...]] = ("continue", "forget", "abort")
 
 
@@ -46,7 +49,9 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if isinstance(read, Skipped):
         return read
     if not args.json:
-        output.print_styled(render_log(read, ascii_only=not output.can_show(LOG_SIGNS)))
+        narrow = output.find_width() < _LOG_WIDTH
+        drawing = render_log(read, ascii_only=not output.can_show(LOG_SIGNS), narrow=narrow)
+        output.print_styled(drawing)
     return Output(render_log_fields(read), silent=not args.json)
 
 

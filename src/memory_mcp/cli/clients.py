@@ -30,6 +30,7 @@ from memory_mcp.clients.tables import (
     list_deciding_files,
 )
 from memory_mcp.clients.toml import NotEditableError, NotTomlError
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.places import find_current_folder
 from memory_mcp.config.settings import Settings, add_toolsets, read_client_variables
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
@@ -114,8 +115,9 @@ class _Edit:
         return self.label.rpartition(" ")[0]
 
 
-def install(settings: Settings, args: Namespace) -> Output:
+def install(loaded: LoadedSettings, args: Namespace) -> Output:
     """Put memory-mcp into the configuration of a client."""
+    settings = loaded.settings
     entry = _ClientEntry(settings, args)
     toolsets = args.toolsets
     if args.hooks:
@@ -224,9 +226,9 @@ def _add_install_options(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="put right an entry of that name")
 
 
-def uninstall(settings: Settings, args: Namespace) -> Output:
+def uninstall(loaded: LoadedSettings, args: Namespace) -> Output:
     """Take memory-mcp out of the configuration of a client."""
-    entry = _ClientEntry(settings, args)
+    entry = _ClientEntry(loaded.settings, args)
     return _retry_on_conflict(lambda: _uninstall(entry))
 
 

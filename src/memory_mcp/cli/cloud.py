@@ -15,12 +15,13 @@ from memory_mcp import engine, sync, trust
 from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.output import Fields, Output, show_progress
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.outcomes import pluralise
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
 
@@ -32,10 +33,11 @@ _ORIGINS: Final[dict[KeyOrigin, str]] = {
 }
 
 
-def cloud(settings: Settings, args: Namespace) -> Output | Skipped:
+def cloud(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Carry out the action after `cloud`; without one: status."""
+    settings = loaded.settings
     if args.action == "sync":
-        return in_workspace(_run_sync)(settings, args)
+        return in_workspace(_run_sync)(loaded, args)
     if not settings.enabled:
         return Skipped(MEMORY_OFF)
     match args.action:

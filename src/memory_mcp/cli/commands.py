@@ -4,30 +4,23 @@ The module of each command declares it as a `Subcommand` in its table `COMMANDS`
 """
 
 import gc
-import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from memory_mcp.cli.output import (
-    Output,
-    print_error,
-    print_line,
-    print_output,
-    silence_closed_pipe,
-    use_utf8,
-)
-from memory_mcp.config.load import load_settings
+from memory_mcp.cli.output import LostOutputError, Output, print_error, print_note, print_output
+from memory_mcp.config.load import LoadedSettings, load_settings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
 
-Handler = Callable[[Settings, Namespace], Output | Skipped]
+Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
 
 
@@ -60,26 +53,32 @@ def add_actions(parser: ArgumentParser) -> Callable[[str, str], ArgumentParser]:
 def in_workspace(handler: WorkspaceHandler) -> Handler:
     """Make a handler of one that needs an open workspace."""
 
-    def run_handler(settings: Settings, args: Namespace) -> Output | Skipped:
-        return run_to_end(_run_in_workspace(settings, args, handler))
+    def run_handler(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
+        return run_to_end(_run_in_workspace(loaded.settings, args, handler))
 
     return run_handler
 
 
 def run(args: Namespace) -> int:
     """Carry out the parsed command and print its outcome; returns the exit status."""
-    use_utf8()
+    with use_words_of("command"):
+        return _run(args)
+
+
+def _run(args: Namespace) -> int:
     try:
-        settings = _read_settings(args)
+        loaded = _load_settings(args)
         gc.freeze()  # what was imported stays
         gc.enable()
-        outcome: Output | Skipped = args.handler(settings, args)
+        outcome: Output | Skipped = args.handler(loaded, args)
         if isinstance(outcome, Skipped):
             outcome = Output({"success": False, "message": outcome.reason})
+        if args.json and (warnings := loaded.settings.warnings):  # as the tools answer
+            outcome = replace(outcome, fields={**outcome.fields, "note": " ".join(warnings)})
         return print_output(outcome, as_json=args.json)
-    except (BrokenPipeError, BaseExceptionGroup) as error:  # memory-mcp … | head
-        if silence_closed_pipe(error):
-            return 1
+    except BaseExceptionGroup as group:  # the demo prints within a task group
+        if lost := _find_lost_output(group):
+            raise lost from group
         raise
     except MemoryMcpError as error:
         return print_error(str(error), as_json=args.json)
@@ -88,14 +87,27 @@ def run(args: Namespace) -> int:
         return INTERRUPTED
 
 
-def _read_settings(args: Namespace) -> Settings:
+def _find_lost_output(error: BaseException) -> LostOutputError | None:
+    """The loss of stdout among these errors."""
+    match error:
+        case LostOutputError():
+            return error
+        case BaseExceptionGroup(exceptions=errors):
+            return next(filter(None, map(_find_lost_output, errors)), None)
+        case _:
+            return None
+
+
+def _load_settings(args: Namespace) -> LoadedSettings:
     folder = resolve_folder("--project", args.project) if args.project else None
     if folder and not folder.is_dir():
         raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
-    settings = load_settings(project=folder).settings
-    for warning in settings.warnings:
-        print_line(f"memory-mcp: {warning}", to=sys.stderr)
-    return settings if args.branch is None else replace(settings, branch=args.branch)
+    loaded = load_settings(project=folder)
+    for warning in loaded.settings.warnings:
+        print_note(warning)
+    if args.branch is None:
+        return loaded
+    return replace(loaded, settings=replace(loaded.settings, branch=args.branch))
 
 
 async def _run_in_workspace(
@@ -107,7 +119,7 @@ async def _run_in_workspace(
     args.project_dir = settings.project_dir
     async with open_workspace(settings) as built:
         if lost := built.places.lost:
-            print_line(f"memory-mcp: {lost}", to=sys.stderr)
+            print_note(lost)
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
         await render_if_stale(built.workspace)  # a session may have ended before it did

@@ -11,8 +11,8 @@ from typing import Any, Final
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.descriptions import SettingDescription, load_descriptions
-from memory_mcp.config.load import LoadedSettings, load_settings
-from memory_mcp.config.settings import SETTINGS, ConfigFile, Settings, may_stand_in
+from memory_mcp.config.load import LoadedSettings
+from memory_mcp.config.settings import SETTINGS, ConfigFile, RefusedSetting, may_stand_in
 from memory_mcp.config.values import GivenSetting
 from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
 from memory_mcp.errors import InvalidRequestError
@@ -21,37 +21,42 @@ _HIDDEN: Final = "set, and not shown"
 _ADDRESSES: Final = ("_URL", "_QUEUE")
 
 
-def config(settings: Settings, args: Namespace) -> Output:
+def config(loaded: LoadedSettings, args: Namespace) -> Output:
     """Show what is set and by whom; with a name all about one setting; with --all every one."""
-    loaded = load_settings(project=settings.project_dir)
+    refused = {each.name: each for each in loaded.settings.refused}
     rows = {
-        name: _describe_setting(about, loaded.given.get(name))
+        name: _describe_setting(about, loaded.given.get(name), refused.get(name))
         for name, about in load_descriptions().items()
     }
     if args.name:
         row = rows[_find_name(args.name)]
         return Output({"success": True, **row}, _setting_text)
-    shown = [row for row in rows.values() if args.all or row["setBy"]]
+    shown = [row for row in rows.values() if args.all or row["setBy"] or row["refused"]]
     fields = {
         "success": True,
-        "files": _describe_files(loaded, settings),
+        "files": _describe_files(loaded),
         "settings": shown,
-        "warnings": list(settings.warnings),
+        "warnings": list(loaded.settings.warnings),
         "others": len(rows) - len(shown),
     }
     return Output(fields, _settings_text)
 
 
-def _describe_setting(about: SettingDescription, given: GivenSetting | None) -> dict[str, Any]:
-    """A setting as fields: its value as it is written, who set it, and all about it."""
+def _describe_setting(
+    about: SettingDescription, given: GivenSetting | None, refused: RefusedSetting | None
+) -> dict[str, Any]:
+    """A setting as fields: the value in force as it is written, who set it, and all about it."""
     name = about.name
     files = [whose for whose in ("project", "user") if may_stand_in(name, whose)]
     hidden = name.endswith("_API_KEY") or (given and name.endswith(_ADDRESSES) and _has_more(given))
     value = given and (_HIDDEN if hidden else given.value)
+    in_force = {"value": value, "setBy": given and given.name, "refused": None}
+    if refused and given:
+        no = {"value": value, "setBy": given.name, "why": refused.why}
+        in_force = {"value": refused.in_force or None, "setBy": None, "refused": no}
     return {
         "name": name,
-        "value": value,
-        "setBy": given and given.name,
+        **in_force,
         "default": about.default.replace("`", ""),
         "what": about.what.replace("`", ""),
         "key": name_key(name) if files else None,
@@ -81,15 +86,16 @@ def _find_name(word: str) -> str:
     )
 
 
-def _describe_files(loaded: LoadedSettings, settings: Settings) -> list[dict[str, str]]:
+def _describe_files(loaded: LoadedSettings) -> list[dict[str, str]]:
     """The user's file, and the project's, with what is the matter with each."""
+    project = loaded.settings.project_dir
     files = [*loaded.files, *([loaded.untrusted] if loaded.untrusted else [])]
     described = [
         {"whose": file.whose, "path": file.path, "state": _describe_state(file, loaded)}
         for file in files
     ]
-    if settings.project_dir and len(files) == 1:
-        path = str(Path(settings.project_dir) / PROJECT_FILE)
+    if project and len(files) == 1:
+        path = str(project / PROJECT_FILE)
         described.append({"whose": "project", "path": path, "state": "there is none"})
     return described
 
@@ -109,19 +115,29 @@ def _settings_text(fields: Fields) -> str:
     titles = {"user": "Your file", "project": "The project's file"}
     lines = [f"{titles[f['whose']]}: {f['path']} ({f['state']})" for f in fields["files"]]
     rows = [
-        (row["name"], str(row["value"] or row["default"]), row["setBy"] or "default")
+        (row["name"], str(row["value"] or row["default"]), row["setBy"], row["refused"])
         for row in fields["settings"]
     ]
     widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
     lines.append("")
-    for name, value, source in rows:
-        by = "the environment" if source in (name, f"ATOMIC_{name}") else source
-        by = by.partition(" in ")[2] or by
-        lines.append(f"{name:{widths[0]}}  {value:{min(widths[1], 40)}}  {by}".rstrip())
+    for name, value, source, refused in rows:
+        by = (
+            _name_source(name, source) if source else "refused: see below" if refused else "default"
+        )
+        lines.append(f"{name:{widths[0]}}  {value:{min(widths[1], 40)}}  {by}")
+    reasons = dict.fromkeys(refused["why"] for *_, refused in rows if refused)
+    lines += [f"Refused: {why}" for why in reasons]
     if others := fields["others"]:
         first = f"{others} other settings have" if rows else "Every setting has"
         lines.append(f"{first} the default: memory-mcp config --all")
     return "\n".join(lines)
+
+
+def _name_source(name: str, source: str) -> str:
+    """The environment, or the path of a file."""
+    if source in (name, f"ATOMIC_{name}"):
+        return "the environment"
+    return source.partition(" in ")[2] or source
 
 
 def _setting_text(row: Fields) -> str:
@@ -129,6 +145,8 @@ def _setting_text(row: Fields) -> str:
     where = {"project": "the project's file", "user": "your file"}
     files = " or ".join(where[whose] for whose in row["files"])
     value = f"{row['value']!s}, set by {row['setBy']}" if row["setBy"] else "not set"
+    if refused := row["refused"]:
+        value = f"{row['value'] or row['default']}. Refused: {refused['why']}"
     return "\n".join([
         f"{row['name']}: {value}",
         row["what"],

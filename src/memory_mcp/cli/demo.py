@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_mcp.cli.commands import Subcommand
-from memory_mcp.cli.output import Output, make_printable
-from memory_mcp.config.settings import Settings
+from memory_mcp.cli.output import Output, make_printable, open_screen
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.shutdown import run_to_end
 
 _BEFORE = (
@@ -34,9 +34,11 @@ _QUERY = "where are sessions and orders stored, redis or postgresql?"
 _LESSON = "Redis for sessions was tried and given up: one more cluster to run."
 
 
-def demo(_settings: Settings, args: Namespace) -> Output:
+def demo(_loaded: LoadedSettings, args: Namespace) -> Output:
     """Show what is recalled before and after a backtrack, and after the restore."""
-    stage = _Stage(Console(highlight=False, emoji=False, soft_wrap=True, quiet=args.json))
+    stage = _Stage(
+        Console(file=open_screen(), highlight=False, emoji=False, soft_wrap=True, quiet=args.json)
+    )
     run_to_end(_play(stage))
     return Output({"success": True, "steps": stage.steps}, silent=not args.json)
 

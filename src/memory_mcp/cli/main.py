@@ -7,11 +7,22 @@ command holds its options and its handler. It is imported once its command is na
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
-from memory_mcp.cli.output import print_json, print_line
+from memory_mcp.cli.output import (
+    LostOutputError,
+    prepare_streams,
+    print_json,
+    print_line,
+    print_note,
+)
+from memory_mcp.shutdown import import_whole
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _COMMANDS: Final = (
     ("add", "memories", "remember one thing"),
@@ -69,31 +80,76 @@ class _WrongUsageError(Exception):
             print_json({"success": False, "error": str(self)})
         else:
             self._parser.print_usage(sys.stderr)
-            print_line(f"{self._parser.prog}: error: {self}", to=sys.stderr)
+            print_note(f"{self}. `{self._parser.prog} --help` shows the choices.")
         return 2
+
+
+def _parse_whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
 
 
 class _Parser(argparse.ArgumentParser):
     """Raises on a mistake, so that `main` decides how it is reported."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.register("type", int, _parse_whole)
+        self.register("type", float, _parse_number)
+
     def error(self, message: str) -> NoReturn:
         raise _WrongUsageError(self, message)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a word that is no choice; argparse itself suggests none from Python 3.14 on."""
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        near = get_close_matches(str(value), known)
+        hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"
+        raise argparse.ArgumentError(action, f"{value!r} is unknown; {hint}")
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print help as everything else is printed: argparse itself overlooks a full disk."""
+        if file is sys.stdout:
+            print_line(message.rstrip("\n"))
+        else:
+            super()._print_message(message, file)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (done), 1 (not done, and why) or 2 (wrong usage)."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     try:
-        args = _parse(words)
-        if args.command is None:
-            args = _parse([*words, "serve"])
+        prepare_streams()
+        return _run_command(words)
+    except LostOutputError as error:
+        return error.report()
+
+
+def _run_command(words: Sequence[str]) -> int:
+    try:
+        with import_whole():
+            args = _parse(words)
+            if args.command is None:
+                args = _parse([*words, "serve"])
     except _WrongUsageError as error:
         return error.report(as_json="--json" in words)
     if args.command == "hook":  # with options before it; else `__main__` has run it already
         from memory_mcp.hooks.run import main as run_hook
 
         return run_hook([args.event])
-    from memory_mcp.cli.commands import run
+    with import_whole():
+        from memory_mcp.cli.commands import run
 
     return run(args)
 
@@ -131,10 +187,12 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     asked = [each for each in _COMMANDS if [each[0]] == [*words[:1]]]
     for name, module, summary in asked or _COMMANDS:
+        if not summary and name not in words:
+            continue
         command = (
             commands.add_parser(name, help=summary, description=summary, parents=[common])
             if summary
-            else commands.add_parser(name, parents=[common])  # without help it is not listed
+            else commands.add_parser(name, parents=[common])
         )
         if name == "hook":
             _add_hook_options(command)

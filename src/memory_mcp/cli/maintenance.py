@@ -7,8 +7,10 @@ from memory_mcp import engine, maintenance, sessions
 from memory_mcp.cli import output
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.output import Fields, Output, ask_choice, show_progress
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped, TrustReport
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ModelUnavailableError
@@ -22,12 +24,16 @@ _REVOKED: Final = (
     "stays: look at it (`memory-mcp export --scope user`) and forget it."
 )
 
+_NOTHING_WAITS: Final = "Nothing waits. To trust what comes later, repeat with --yes."
+
 
 async def _reindex(workspace: Workspace) -> Output:
     """Rebuild the index from the records, with its vectors."""
     with show_progress("Indexing") as advance:
         done = await sessions.reindex(workspace, advance)
-    messages = [f"{done.adopted} records indexed, {done.erased} late forgets completed."]
+    indexed = pluralise(done.adopted, "record", "records")
+    late = pluralise(done.erased, "late forget", "late forgets")
+    messages = [f"{indexed} indexed, {late} completed."]
     encoded = 0
     try:
         with show_progress("Encoding") as advance:
@@ -35,7 +41,7 @@ async def _reindex(workspace: Workspace) -> Output:
     except ModelUnavailableError as error:
         messages.append(f"Not encoded: {error}")
     if encoded:
-        messages.append(f"{encoded} records encoded.")
+        messages.append(f"{pluralise(encoded, 'record', 'records')} encoded.")
     return Output({"success": True, "indexed": done.adopted, "erased": done.erased,
                    "encoded": encoded, "message": " ".join(messages)})  # fmt: skip
 
@@ -57,7 +63,7 @@ async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
         "search": probe.mode,
         "proof": probe.proof,
         "message": (
-            f"{len(findings)} finding(s), {mended} mended."
+            f"{pluralise(len(findings), 'finding', 'findings')}, {mended} mended."
             if findings
             else "Everything is as it must be."
         ),
@@ -69,7 +75,7 @@ def _findings_text(fields: Fields) -> str:
     lines = [
         f"mended: {finding['what']}"
         if finding["repaired"]
-        else f"{finding['severity']}: {finding['what']} {finding['remedy']}"
+        else f"{finding['severity']}: {finding['what']} {finding['remedy']}".rstrip()
         for finding in fields["findings"]
     ]
     proof = f"Search: {fields['search']}. {fields['proof']}".strip()
@@ -86,11 +92,11 @@ def _add_doctor_options(parser: ArgumentParser) -> None:
     )
 
 
-def trust(settings: Settings, args: Namespace) -> Output | Skipped:
+def trust(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Show, ask for, revoke or list the user's trust."""
     if args.list:
-        return _list_trusted(settings)
-    return in_workspace(_revoke_trust if args.revoke else _trust_project)(settings, args)
+        return _list_trusted(loaded.settings)
+    return in_workspace(_revoke_trust if args.revoke else _trust_project)(loaded, args)
 
 
 def _list_trusted(settings: Settings) -> Output:
@@ -103,9 +109,9 @@ def _list_trusted(settings: Settings) -> Output:
         "success": True,
         "projects": [{"records": folder, "name": name} for folder, name in projects.items()],
         "clouds": clouds,
-        "message": "No project is trusted.",
+        "message": "\n".join(lines) or "No project is trusted.",
     }
-    return Output(fields, lambda fields: "\n".join(lines) or str(fields["message"]))
+    return Output(fields)
 
 
 async def _revoke_trust(workspace: Workspace, _args: Namespace) -> Output:
@@ -120,6 +126,8 @@ async def _trust_project(workspace: Workspace, args: Namespace) -> Output:
     if report.trusted and not report.waiting and not report.cloud:
         return Output(_trust_fields(report, "This project is trusted already."))
     if not args.yes:
+        if not (report.waiting or report.cloud or report.settings or report.before is not None):
+            return Output(_trust_fields(report, _NOTHING_WAITS))
         if args.json or not output.can_ask():
             message = (
                 f"{render_trust_report(report)} Nothing was changed: to say yes, repeat with --yes."
@@ -128,7 +136,8 @@ async def _trust_project(workspace: Workspace, args: Namespace) -> Output:
         if ask_choice(render_trust_report(report), ("yes", "no")) == "no":
             return Output(_trust_fields(report, "Nothing was changed.", success=False))
     granted = await trust_project(workspace)
-    counted = f" {report.waiting} record(s) of others count now." if report.waiting else ""
+    records = pluralise(report.waiting, "record of others counts", "records of others count")
+    counted = f" {records} now." if report.waiting else ""
     return Output(
         _trust_fields(
             granted, f"This project is trusted.{counted} `memory-mcp trust --revoke` ends it."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.build import build_embedder, build_model_store
 from memory_mcp.cli.commands import Subcommand, add_actions
-from memory_mcp.cli.output import Fields, Output, make_progress_bar, print_line
+from memory_mcp.cli.output import Fields, Output, make_progress_bar, print_note
+from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF
@@ -24,8 +25,9 @@ _LINE_SECONDS: Final = 5.0
 """How often a log gets a line on how far a download is."""
 
 
-def models(settings: Settings, args: Namespace) -> Output | Skipped:
+def models(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Carry out the action after `models`; without one: list."""
+    settings = loaded.settings
     if not settings.enabled:  # where the models are is a setting too, and was not read
         return Skipped(MEMORY_OFF)
     match args.action:
@@ -143,7 +145,7 @@ def _print_lines(prefix: str) -> "ProgressCallback":
             return
         last, next_at = what, time.monotonic() + _LINE_SECONDS
         progress = f", {done / _MB:.1f} of {size / _MB:.1f} MB" if size else ""
-        print_line(f"{prefix}{what}{progress}", to=sys.stderr)
+        print_note(f"{prefix}{what}{progress}")
 
     return update
 

@@ -7,11 +7,11 @@ from memory_mcp import sessions
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.inputs import parse_time, read_text
 from memory_mcp.cli.output import Fields, Output
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.nudges import Nudge, NudgeReceipt, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import format_time
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.render.outcomes import pluralise
 
 _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""

@@ -1,19 +1,22 @@
 """Print outcomes: as words for a person, as JSON when asked for. All output goes through here.
 
-Imports the standard library alone, so that `--help` is instant.
+Imports the standard library alone, so that `--help` is instant. A stdout that takes no more raises
+`LostOutputError`, whatever printed, and nothing else does.
 
 The output may hold the words of others: a memory, a title, a branch, the name of a file. It is
 printed as it is, except for characters that act on the terminal or deceive the eye: those appear as
 escapes, piped or not.
 """
 
+import errno
 import json
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from io import TextIOWrapper
+from contextlib import contextmanager, suppress
+from io import TextIOBase, TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
 from memory_mcp.errors import InvalidRequestError
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 Fields = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
+
+_READER_LEFT: Final = 141
+"""The exit status of `memory-mcp … | head`: what the signal SIGPIPE gives to other commands."""
 
 _UNREADABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
@@ -49,11 +55,98 @@ def make_printable_json(text: str) -> str:
     )
 
 
-def print_line(text: str, *, to: TextIO | None = None) -> None:
+class LostOutputError(Exception):
+    """Stdout takes no more: its reader left, its disk is full, or it was never open."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+        self._reader_left = isinstance(error, BrokenPipeError)
+
+    def report(self) -> int:
+        """Say it, unless the reader of a pipe has had enough; returns the exit status."""
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # >&-
+            # the interpreter flushes once more at its end, and would complain
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if self._reader_left:
+            return _READER_LEFT
+        print_note(f"stdout cannot be written: {self}. Look what was done before you repeat it.")
+        return 1
+
+
+def prepare_streams() -> None:
+    """Make text UTF-8 on every platform, whatever the console's code page says.
+
+    Raises:
+        LostOutputError: stdout is closed. Nothing was done yet, and nothing could be said of it.
+    """
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # <&-
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # till the end
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]  # 2>&-
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise LostOutputError(OSError(errno.EBADF, "it is closed"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    stdin: TextIO = sys.stdin
+    if isinstance(stdin, TextIOWrapper):  # a memory is stored as it came, or refused
+        stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        raise LostOutputError(error) from error
+
+
+def flush_output() -> None:
+    """Hand on what was written to stdout.
+
+    Raises:
+        LostOutputError: it takes no more.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise LostOutputError(error) from error
+
+
+def print_line(text: str) -> None:
     """Print words and a line end."""
-    stream = to or sys.stdout
-    stream.write(f"{make_printable(text)}\n")
-    stream.flush()
+    _write(f"{make_printable(text)}\n")
+    flush_output()
+
+
+def print_note(text: str) -> None:
+    """Print a line to stderr, beside the answer. Nobody can be told that this failed."""
+    with suppress(OSError):
+        sys.stderr.write(f"memory-mcp: {make_printable(text)}\n")
+        sys.stderr.flush()
+
+
+class _Screen(TextIOBase):
+    """Stdout for rich, which would end the process itself when the reader left."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+    def fileno(self) -> int:
+        return sys.stdout.fileno()
+
+    def write(self, text: str, /) -> int:
+        _write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        flush_output()
+
+
+def open_screen() -> TextIO:
+    """Stdout as the file of a console of rich."""
+    return cast("TextIO", _Screen())
 
 
 def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
@@ -65,18 +158,25 @@ def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
         for line in lines:
             print_line("".join(text for text, _ in line))
         return
-    import shutil
-
     from rich.console import Console  # 50 ms that a pipe need not wait for
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = Console(file=open_screen(), highlight=False, soft_wrap=True)
     plain = console.no_color or console.color_system is None
-    width = shutil.get_terminal_size().columns
+    width = int(find_width())
     for line in lines:
         text = Text.assemble(*((make_printable(part), style) for part, style in line))
         text.truncate(width, overflow="ellipsis")
         console.print(text.plain if plain else text, markup=False, emoji=False)
+
+
+def find_width() -> float:
+    """The columns of the terminal; a file or a pipe has room for every line."""
+    if not sys.stdout.isatty():
+        return math.inf
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def can_show(signs: str) -> bool:
@@ -99,18 +199,22 @@ def can_show(signs: str) -> bool:
 def print_json(value: object) -> None:
     """Print a value for a program."""
     write_json(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n")
-    sys.stdout.flush()
+    flush_output()
 
 
 def write_json(text: str) -> None:
     """Write a part of a JSON text to stdout, for what is too long to print at once."""
-    sys.stdout.write(make_printable_json(text))
+    _write(make_printable_json(text))
 
 
 def _message_text(fields: Fields) -> str:
-    titles = "".join(f"\n- {title}" for title in fields.get("titles", ()))
-    name = fields.get("memoryId") or fields.get("checkpointId")
-    return f"{fields['message']}{titles}" + (f"\n{name}" if name else "")
+    """The message, what it speaks of, and the id."""
+    lines = [str(fields["message"])]
+    lines += [f"- {title}" for title in fields.get("titles", ())]
+    lines += [f"- {each['content']} [{each['memoryId']}]" for each in fields.get("similar", ())]
+    lines += [f"- {each['old']} [{each['memoryId']}]" for each in fields.get("contradictions", ())]
+    lines += [f"- {fields['content']}"] if "content" in fields else []
+    return "\n".join(filter(None, [*lines, fields.get("memoryId") or fields.get("checkpointId")]))
 
 
 @frozen
@@ -120,16 +224,6 @@ class Output:
     fields: Fields
     as_text: Callable[[Fields], str] = _message_text
     silent: bool = False
-
-
-def use_utf8() -> None:
-    """Text is UTF-8 on every platform, whatever the console's code page says."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="replace")
-    stdin: TextIO = sys.stdin
-    if isinstance(stdin, TextIOWrapper):  # a memory is stored as it came, or refused
-        stdin.reconfigure(encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def print_output(output: Output, *, as_json: bool) -> int:
@@ -150,20 +244,8 @@ def print_error(message: str, *, as_json: bool) -> int:
     if as_json:
         print_json({"success": False, "error": message})
     else:
-        print_line(f"memory-mcp: {message}", to=sys.stderr)
+        print_note(message)
     return 1
-
-
-def silence_closed_pipe(error: BaseException) -> bool:
-    """Close stdout quietly if nobody reads it any more; False: something else went wrong."""
-    if isinstance(error, BaseExceptionGroup):
-        # rich leaves with SystemExit when the pipe is closed, a task group wraps that
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        _, other = group.split((BrokenPipeError, SystemExit))
-        if other is not None:
-            return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the last flush is quiet too
-    return True
 
 
 def results_text(fields: Fields) -> str:
@@ -183,7 +265,8 @@ def _result_text(result: Fields) -> str:
     where = ", ".join([*names, *about.get("tags", ()), *places])
     content = result["content"].replace("\n", "\n     ")
     why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
-    return f"{result['score']:.2f} {title}{content}\n     [{where}] {result['memoryId']}{why}"
+    score = f"{result['score']:.2f}" if "score" in result else "-"
+    return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{why}"
 
 
 def can_ask() -> bool:
@@ -192,7 +275,9 @@ def can_ask() -> bool:
 
 
 def ask_choice(question: str, choices: tuple[Choice, ...]) -> Choice:
-    """Ask until the answer is one of the choices.
+    """Ask until the answer is one of the choices, or its first letter.
+
+    `y` takes the first, which is what the question offers, and `n` the last, which changes nothing.
 
     Raises:
         KeyboardInterrupt: the user left the question by Ctrl-C.
@@ -204,8 +289,12 @@ def ask_choice(question: str, choices: tuple[Choice, ...]) -> Choice:
             while True:
                 answer = input(f"[{'/'.join(choices)}] ").strip().lower()
                 for choice in choices:
-                    if answer == choice:
+                    if answer in (choice, choice[0]):
                         return choice
+                if answer in ("y", "yes"):
+                    return choices[0]
+                if answer in ("n", "no"):
+                    return choices[-1]
     except EOFError:
         raise InvalidRequestError("No answer was given; nothing was changed.") from None
 

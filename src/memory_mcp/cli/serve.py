@@ -6,18 +6,23 @@ from typing import Final
 
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output
-from memory_mcp.config.settings import Settings, add_toolsets
+from memory_mcp.config.load import LoadedSettings
+from memory_mcp.config.settings import add_toolsets
+from memory_mcp.hints import use_words_of
+from memory_mcp.shutdown import import_whole
 
 
-def serve(settings: Settings, args: Namespace) -> Output:
+def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     """Serve until the client goes away."""
-    settings = add_toolsets(settings, args.toolsets)
+    settings = add_toolsets(loaded.settings, args.toolsets)
     gc.disable()  # imports make much that stays and nothing to collect
-    from memory_mcp.server import main as server  # imports the MCP SDK
+    with import_whole():
+        from memory_mcp.server import main as server  # imports the MCP SDK
 
     gc.freeze()
     gc.enable()
-    server.serve(settings, args.transport, args.host, args.port)
+    with use_words_of("call"):
+        server.serve(settings, args.transport, args.host, args.port)
     return Output({"success": True}, silent=True)
 
 

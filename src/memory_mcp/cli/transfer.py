@@ -6,7 +6,6 @@ stdout, or a folder of Markdown; inside a project it follows no link.
 
 import asyncio
 import os
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
@@ -15,10 +14,11 @@ from typing import Final
 
 from memory_mcp import engine, transfer
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.output import Output, print_line, show_progress, write_json
+from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_FACTOR
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.transfer import ExportFormat, ExportHeader, ParsedSource
@@ -170,11 +170,13 @@ def _export_output(
             "as a backup, copy the folders of the records instead."
         )
     where = "stdout" if path is None else str(path)
-    message = " ".join([f"{len(written)} record(s) exported to {where}.", *warnings])
+    message = " ".join(
+        [f"{pluralise(len(written), 'record', 'records')} exported to {where}.", *warnings]
+    )
     if path is None:  # stdout holds the export and nothing else
-        sys.stdout.flush()
+        flush_output()
         if warnings:
-            print_line(f"memory-mcp: {message}", to=sys.stderr)
+            print_note(message)
     fields = {
         "success": not lost,
         "records": len(written),

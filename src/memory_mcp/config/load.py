@@ -106,5 +106,3 @@ def _load_file(path: str, whose: Whose, root: str = "") -> ConfigFile:
         return ConfigFile(path, whose, read_config_file(path, root))
     except ConfigFileError as error:
         return ConfigFile(path, whose, {}, str(error))
-    except OSError as error:
-        return ConfigFile(path, whose, {}, error.strerror or type(error).__name__)

@@ -87,6 +87,19 @@ class LanguageSettings:
 
 
 @frozen
+class RefusedSetting:
+    """A setting whose value is not in force.
+
+    `in_force` is what applies instead, as one would write it; '' is the default. `why` is a
+    sentence.
+    """
+
+    name: str
+    in_force: str
+    why: str
+
+
+@frozen
 class Settings:
     """The settings of this process. Folders that are None follow from the project or the system.
 
@@ -94,6 +107,7 @@ class Settings:
     - `project_missing`: the project was named and is not there; no other takes its place.
     - `untrusted`: keys of a settings file that came with a project which the user does not trust.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
+    - `refused`: the settings whose value is wrong, and those that fall with it.
     - `warnings`: what is wrong with single settings, what applies instead, and what to do.
     """
 
@@ -128,6 +142,7 @@ class Settings:
     nudge_queue: str = ""
     opening: ContextSettings = ContextSettings()
     untrusted: tuple[str, ...] = ()
+    refused: tuple[RefusedSetting, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -135,6 +150,7 @@ class Settings:
 class SettingFallback:
     """What applies while a value is wrong, and the sentence that says so.
 
+    `in_force` is what one would write for it, if that is not the default.
     Where the default could do harm, something safer applies: what is stored, sent or done against
     the user's will cannot be taken back.
     """
@@ -142,21 +158,22 @@ class SettingFallback:
     message: str
     fields: Mapping[str, Any] | None = None
     cloud_off: bool = False
+    in_force: str = ""
 
 
 READ_ONLY: Final = "Until then nothing is written, so that nothing lands in the wrong place."
 
 _DEFAULT: Final = SettingFallback("Until then it counts as not set.")
 _OFF: Final = SettingFallback(
-    "Until then memory is off, because it may be meant so.", {"enabled": False}
+    "Until then memory is off, because it may be meant so.", {"enabled": False}, in_force="false"
 )
 _IGNORED: Final = SettingFallback("Until then it sets nothing.")
 _META: Final = SettingFallback(
-    "Until then nothing is written (meta), as it may be meant so.", {"meta": True}
+    "Until then nothing is written (meta), as it may be meant so.", {"meta": True}, in_force="meta"
 )
-_ASK: Final = SettingFallback("Until then the user is asked.", {"approval": "ask"})
+_ASK: Final = SettingFallback("Until then the user is asked.", {"approval": "ask"}, in_force="ask")
 _REFUSE: Final = SettingFallback(
-    "Until then a text with a secret is refused.", {"secrets": "refuse"}
+    "Until then a text with a secret is refused.", {"secrets": "refuse"}, in_force="refuse"
 )
 _LOST: Final = SettingFallback(READ_ONLY, {"meta": True, "lost": True})
 _NO_PROJECT: Final = SettingFallback(
@@ -219,7 +236,8 @@ _TABLE: Final = (
     Setting("MEMORY_LOG_LEVEL", "log_level", v.parse_choice(*get_args(LogLevel))),
     Setting("CLAUDE_CODE_SESSION_ID", "session", v.parse_text),
     Setting("MEMORY_PROVIDER", "provider",
-            v.parse_choice(*get_args(Provider)), _LOCAL, leads_elsewhere=True),
+            v.parse_choice(*get_args(Provider)), replace(_LOCAL, in_force="local"),
+            leads_elsewhere=True),
     Setting("SUPERMEMORY_API_KEY", "api_key", _parse_cloud_key, _LOCAL),
     Setting("SUPERMEMORY_BASE_URL", "base_url", v.parse_origin, _LOCAL, leads_elsewhere=True),
     Setting("SUPERMEMORY_CONTAINER_TAG", "container_tag",
@@ -309,6 +327,7 @@ def read_settings(
     """
     environment = {**(os.environ if environment is None else environment), **(overrides or {})}
     warnings: list[str] = []
+    refused: list[RefusedSetting] = []
     fields: dict[str, Any] = {}
     skip: set[str] = set()
     while True:
@@ -322,6 +341,7 @@ def read_settings(
             fields |= fallback.fields or {}
             if fallback.cloud_off:
                 fields["cloud_off"] = wrong[0]
+            refused += [RefusedSetting(name, fallback.in_force, warnings[-1]) for name in wrong]
             skip.update(wrong)
         else:
             break
@@ -330,7 +350,7 @@ def read_settings(
             fallback = _OFF if file.whose == "user" else _IGNORED
             warnings.append(f"{file.path} cannot be read: {file.error}. {fallback.message}")
             fields |= fallback.fields or {}
-    settings = replace(settings, warnings=tuple(warnings), **fields)
+    settings = replace(settings, warnings=tuple(warnings), refused=tuple(refused), **fields)
     if not settings.enabled and not warnings:
         return settings
     return _warn_of_strange_names(settings, given, environment, files)

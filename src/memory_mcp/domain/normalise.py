@@ -239,3 +239,8 @@ def _is_picture(char: str) -> bool:
 def cut(text: str, chars_max: int) -> str:
     """The text, or its beginning and `…`, in at most so many characters."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1].rstrip()}…"
+
+
+def pluralise(number: int, one: str = "memory", many: str = "memories") -> str:
+    """`1 memory`, `2 memories`."""
+    return f"{number} {one if number == 1 else many}"

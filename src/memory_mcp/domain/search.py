@@ -96,12 +96,13 @@ class SelectionOptions:
 class Hit:
     """A memory found, with its score (0-1), and what the score is made of (`parts`).
 
+    Where no words were asked for there is none: the newest are as likely meant as any.
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet.
     """
 
     record: Record
-    score: float
+    score: float | None = None
     place: str = ""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
 

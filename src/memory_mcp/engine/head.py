@@ -13,7 +13,12 @@ from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_
 from memory_mcp.domain.record import Kind, Move, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.recovery import HEAD_CONFLICT, commit_head, recover_head, recover_if_needed
+from memory_mcp.engine.recovery import (
+    commit_head,
+    describe_head_conflict,
+    recover_head,
+    recover_if_needed,
+)
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import (
     ConflictError,
@@ -135,7 +140,7 @@ async def move_head(
         )
         if await commit_head(workspace, head, moved):
             return moved, record
-    raise ConflictError(HEAD_CONFLICT)
+    raise ConflictError(describe_head_conflict())
 
 
 async def write_in_one_step(
@@ -154,7 +159,7 @@ async def write_in_one_step(
         update = {"revision": head.revision + 1, "last": None, "with_last": records}
         if await commit_head(workspace, head, head.model_copy(update=update)):
             return records
-    raise ConflictError(HEAD_CONFLICT)
+    raise ConflictError(describe_head_conflict())
 
 
 async def absorb_moves(workspace: Workspace) -> int:
@@ -257,7 +262,7 @@ async def rebuild_head(workspace: Workspace) -> None:
         with suppress(ConflictError):
             await workspace.heads.replace(rebuilt, expected=head.revision)
             return
-    raise ConflictError(HEAD_CONFLICT)
+    raise ConflictError(describe_head_conflict())
 
 
 async def _begin_head(workspace: Workspace) -> Head:

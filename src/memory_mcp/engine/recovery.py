@@ -6,7 +6,6 @@ these has its file and is in the index. Whoever reads the head first after a cut
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from typing import Final
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
@@ -20,11 +19,15 @@ from memory_mcp.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_mcp.hints import name_step
 
-HEAD_CONFLICT: Final = (
-    f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was changed. "
-    "Look again with memory_head and repeat."
-)
+
+def describe_head_conflict() -> str:
+    """Say that nobody got round to moving the head."""
+    return (
+        f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was "
+        f"changed. Look again with {name_step('memory_head')} and repeat."
+    )
 
 
 async def recover_if_needed(workspace: Workspace, head: Head) -> Head:
@@ -102,7 +105,7 @@ async def drop_from_head(workspace: Workspace, record_ids: Collection[RecordId])
             return
         if await _commit_without(workspace, await recover_head(workspace, head), record_ids):
             return
-    raise ConflictError(HEAD_CONFLICT)
+    raise ConflictError(describe_head_conflict())
 
 
 async def find_forgotten_segments(workspace: Workspace, head: Head) -> frozenset[SegmentId]:

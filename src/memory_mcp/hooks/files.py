@@ -47,7 +47,7 @@ def leave_event(machine: str, event: Mapping[str, Any]) -> None:
         OSError: the file system refused, or the inbox is full; the message says what to do.
     """
     folder = os.path.join(machine, INBOX_FOLDER)
-    _make_own_folder(machine, folder)
+    _make_own_folder(folder)
     if len(os.listdir(folder)) >= INBOX_FILES_MAX:
         raise OSError(f"{folder} is full: run `memory-mcp doctor` in the project")
     now = time.time_ns()
@@ -68,7 +68,7 @@ def read_session(machine: str, session: str) -> dict[str, Any]:
 
 def write_session(machine: str, session: str, noted: Mapping[str, Any]) -> None:
     """Replace the notes of the session; OSError if the file system refuses."""
-    _make_own_folder(machine, os.path.join(machine, SESSIONS_FOLDER))
+    _make_own_folder(os.path.join(machine, SESSIONS_FOLDER))
     _write(locate_session_file(machine, session), noted)
 
 
@@ -96,21 +96,15 @@ def locate_session_file(machine: str, session: str) -> str:
     return os.path.join(machine, SESSIONS_FOLDER, f"{name}.json")
 
 
-def _make_own_folder(machine: str, folder: str) -> None:
-    """Make the folder and what is above it, for this user alone."""
-    _make_folder(machine, _OWN_FOLDER)
-    _make_folder(folder, _OWN_FOLDER)
-
-
-def _make_folder(folder: str, mode: int = 0o777) -> None:
-    """Make the folder exist, durably, parents included."""
+def _make_own_folder(folder: str) -> None:
+    """Make the folder exist, durably, parents included, for this user alone."""
     if os.path.isdir(folder):
         return
     above = os.path.dirname(folder)
     if above != folder:  # a drive that is not there is its own parent
-        _make_folder(above)
+        _make_own_folder(above)
     with suppress(FileExistsError):  # another hook was quicker, or a file is in the way
-        os.mkdir(folder, mode)
+        os.mkdir(folder, _OWN_FOLDER)
     _sync_folder(above)
 
 

@@ -100,9 +100,8 @@ def _read_user_file(environment: Mapping[str, str]) -> Mapping[str, str]:
     path = find_user_file(environment)
     try:
         return read_config_file(path)
-    except (ConfigFileError, OSError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"{path} cannot be read: {why}") from error
+    except ConfigFileError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _find_work_tree(

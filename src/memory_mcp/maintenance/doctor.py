@@ -32,20 +32,22 @@ _RESTORE_MOVES: Final = (
 )
 
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
-    "orphans": ("should", "{} record(s) are not in the index.", _MENDS),
-    "index-ghosts": ("should", "{} row(s) of the index have no readable record.", _MENDS),
+    "project-lost": ("must", "{}", ""),
+    "setting-wrong": ("should", "{}", ""),
+    "orphans": ("should", "Records that are not in the index: {}.", _MENDS),
+    "index-ghosts": ("should", "Rows of the index without a readable record: {}.", _MENDS),
     "index-unusable": ("should", "{}", "Run `memory-mcp doctor --reindex`."),
-    "forget-unfinished": ("must", "{}: the forget was cut short.", _MENDS),
+    "forget-unfinished": ("must", "{}. The forget was cut short.", _MENDS),
     "erasing-waits": ("should", "{}", "Nothing is recalled of them."),
     "move-unwritten": ("must", "The last move {} has no record of its own yet.", _MENDS),
-    "moves-unknown": ("should", "{} move(s) of another clone are not in the head yet.", _MENDS),
+    "moves-unknown": ("should", "Moves of another clone that are not in the head yet: {}.", _MENDS),
     "records-unwritten": (
         "must",
-        "{} record(s) that the head names have no file of their own yet.",
+        "Records that the head names and that have no file of their own yet: {}.",
         _MENDS,
     ),
     "history-unreadable": ("should", "{}", "Mend that, and look again."),
-    "history-gap": ("should", "{} move(s) are missing from the history.", _MENDS),
+    "history-gap": ("should", "Moves that are missing from the history: {}.", _MENDS),
     "head-differs": (
         "must",
         "The head puts branch {} elsewhere than the moves on record do.",
@@ -58,13 +60,13 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     ),
     "segment-unknown": (
         "must",
-        "{} record(s) belong to a segment that no move begins, {} among them.",
+        "Records of a segment that no move begins: {}, {} among them.",
         "Copy the missing records of kind checkpoint and move from where these came from.",
     ),
     "forgotten-left": (
         "should",
-        "{} record(s) of a forgotten line are on disk, {} among them: another clone wrote there.",
-        "memory_head names the line: restore it, or forget the memories.",
+        "Records of a forgotten line on disk: {}, {} among them. Another clone wrote there.",
+        "`memory-mcp status` names the line: restore it, or forget the memories.",
     ),
     "link-dangling": (
         "should",
@@ -77,7 +79,9 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
 
 async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Finding]:
     """Everything that is not as it must or should be; empty if all is well."""
-    found = await check_import(workspace, repair=repair)
+    code = "project-lost" if workspace.policy.lost else "setting-wrong"
+    found = [_finding(code, warning) for warning in workspace.policy.warnings]
+    found += await check_import(workspace, repair=repair)
     with suppress(StoreError):  # a check below reports why it cannot be read
         found += await inbox_findings(workspace)
     found += await workspace.heads.findings(repair=repair)
@@ -139,7 +143,7 @@ async def _check_index(bank: MemoryBank, stored: list[Record], *, repair: bool) 
     if ghosts := known - there:
         found.append(_finding("index-ghosts", len(ghosts), repaired=repair))
     if erased:
-        what = f"{len(erased)} forgotten record(s) are still on disk"
+        what = f"Forgotten records still on disk: {len(erased)}"
         found.append(_finding("forget-unfinished", what, repaired=repair))
     if repair:
         if ghosts:
@@ -190,7 +194,7 @@ async def _check_held_records(
     if missing := held - erased - await workspace.project.records.ids():
         found.append(_finding("records-unwritten", len(missing), repaired=repair))
     if erased:
-        what = f"The head still holds {len(erased)} forgotten record(s)"
+        what = f"Forgotten records still in the head: {len(erased)}"
         found.append(_finding("forget-unfinished", what, repaired=repair))
     return found
 

@@ -9,6 +9,7 @@ import asyncio
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
@@ -57,7 +58,8 @@ async def probe_recall(workspace: Workspace) -> RecallProof:
     for bank in workspace.banks:
         findings += await _check_vectors(bank)
     left = await count_unencoded(workspace)
-    behind = f" {left} record(s) are not encoded yet." if left else ""
+    records = pluralise(left, "record is", "records are")
+    behind = f" {records} not encoded yet." if left else ""
     return RecallProof("semantic", f"{words} {meant}{behind}", tuple(findings))
 
 
@@ -102,5 +104,6 @@ async def _check_vectors(bank: MemoryBank) -> list[Finding]:
     damaged = await bank.meaning.vectors.damaged() if bank.meaning else 0
     if not damaged:
         return []
-    what = f"{damaged} row(s) of vectors are damaged and left out of searches by meaning."
+    rows = pluralise(damaged, "row of vectors is", "rows of vectors are")
+    what = f"{rows} damaged and left out of searches by meaning."
     return [Finding("vectors-damaged", "should", what, "Run `memory-mcp doctor --reindex`.")]

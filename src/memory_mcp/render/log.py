@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     BranchTip,
     LogNode,
@@ -21,7 +21,7 @@ from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.fence import disarm
 from memory_mcp.frozen import frozen
 from memory_mcp.render.graph import GraphNode, draw_graph, use_ascii
-from memory_mcp.render.outcomes import Fields, pluralise
+from memory_mcp.render.outcomes import Fields
 
 Span = tuple[str, str]
 """A text and its style, in the words of `rich`."""
@@ -43,9 +43,9 @@ class _Row:
     lines: tuple[tuple[Span, ...], ...]
 
 
-def render_log(log: TimelineLog, *, ascii_only: bool) -> Iterator[list[Span]]:
-    """The lines of the drawing, newest first."""
-    rows = [_render_row(log, node) for node in log.nodes]
+def render_log(log: TimelineLog, *, ascii_only: bool, narrow: bool) -> Iterator[list[Span]]:
+    """The lines of the drawing, newest first; a `narrow` one leaves room for names and commands."""
+    rows = [_render_row(log, node, narrow=narrow) for node in log.nodes]
     nodes = [
         GraphNode(node.key, node.parents, row.sign[0], len(row.lines))
         for node, row in zip(log.nodes, rows, strict=True)
@@ -67,8 +67,8 @@ def render_log_fields(log: TimelineLog) -> Fields:
     return {"success": True, "branch": log.branch, "nodes": nodes, "older": sum(older)}
 
 
-def _render_row(log: TimelineLog, node: LogNode) -> _Row:
-    at = (_render_time(node.at), _DIM)
+def _render_row(log: TimelineLog, node: LogNode, *, narrow: bool) -> _Row:
+    at = ("" if narrow else _render_time(node.at), _DIM)
     memories = log.memories[node.key]
     match node.shows:
         case BranchTip(branch):
@@ -76,10 +76,11 @@ def _render_row(log: TimelineLog, node: LogNode) -> _Row:
             since = (f"  {pluralise(memories) if memories else 'nothing'} since", _PLAIN)
             row = _Row(sign, ((("branch ", _PLAIN), (branch, f"bold {sign[1]}"), at, since),))
         case Checkpoint() as sealed:
-            row = _render_checkpoint(log, sealed, at, memories, left=node.left)
+            row = _render_checkpoint(log, sealed, at, memories, left=node.left, narrow=narrow)
         case Line() as line:
             hides = (f"  hides {pluralise(memories)}", _PLAIN)
-            restore = f"{_render_command(log, line.branch, f'backtrack {line.id}')} restores it"
+            command = f"backtrack {line.id}"
+            restore = _render_command(log, line.branch, command, "restores it", narrow=narrow)
             row = _Row((_CROSS, _LEFT), (((line.id, _NAME), at, hides), ((restore, _DIM),)))
         case TimelineStart():
             row = _Row(("◆", _DIM), ((("start", _NAME),),))
@@ -89,16 +90,17 @@ def _render_row(log: TimelineLog, node: LogNode) -> _Row:
 
 
 def _render_checkpoint(
-    log: TimelineLog, sealed: Checkpoint, at: Span, memories: int, *, left: bool
+    log: TimelineLog, sealed: Checkpoint, at: Span, memories: int, *, left: bool, narrow: bool
 ) -> _Row:
-    first = ((sealed.id, _NAME), at, (f"  {pluralise(memories)}", _PLAIN))
+    count = "" if narrow else f"  {pluralise(memories)}"
+    first = ((sealed.id, _NAME), at, (count, _PLAIN))
     if left:
         return _Row((_CROSS, _LEFT), ((*first, ("  left", _LEFT)),))
     summary = (f"  {_shorten(sealed.summary)}", _PLAIN)
     if sealed.approval != "pending":
         return _Row(("○", _SEALED), ((*first, summary),))
     save = f"checkpoint --pending {sealed.id} --decision save"
-    approve = f"{_render_command(log, sealed.branch, save)} approves it"
+    approve = _render_command(log, sealed.branch, save, "approves it", narrow=narrow)
     return _Row(("◌", _PENDING), ((*first, ("  pending", _PENDING), summary), ((approve, _DIM),)))
 
 
@@ -106,10 +108,12 @@ def _render_time(at: datetime | None) -> str:
     return f"  {at:%Y-%m-%d %H:%M}" if at else ""
 
 
-def _render_command(log: TimelineLog, branch: BranchName, command: str) -> str:
-    """The command as it has to be typed here to concern that branch."""
+def _render_command(
+    log: TimelineLog, branch: BranchName, command: str, effect: str, *, narrow: bool
+) -> str:
+    """The command as it has to be typed here to concern that branch, and what it does."""
     option = "" if branch == log.branch else f"--branch {branch} "
-    return f"memory-mcp {option}{command}"
+    return f"{option}{command}" if narrow else f"memory-mcp {option}{command} {effect}"
 
 
 def _shorten(summary: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
-from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,
@@ -47,6 +47,7 @@ from memory_mcp.domain.search import Hit
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
+from memory_mcp.hints import name_argument, name_decision, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
@@ -71,26 +72,23 @@ _SHOWN_CHARS_MAX: Final = 400
 _EXAMPLES_MAX: Final = 3
 """Items named for each reason to leave some out."""
 
-_APPROVE: Final = (
-    "Pending: ask the user [save] / [edit] / [skip], then call "
-    "checkpoint(pending={!r}, decision=…)."
-)
+_APPROVE: Final = "Pending: ask the user [save] / [edit] / [skip], then {}."
 _JUDGE: Final = (
-    "It resembles what is listed under similar, and nothing here could tell whether it is the same "
-    "fact. If it is one of them, call update_memory with that memoryId and exactly this text: it "
-    "then takes the place of both. If not, do nothing."
+    "It resembles the memories listed as similar, and nothing here could tell whether it is the "
+    "same fact. If it is one of them, give exactly this text to {}: it then takes the place of "
+    "both. If not, do nothing."
 )
 _KNOWN: Final = (
     "Known already, so no memory was written. If it is not what content says, repeat with other "
-    "words, or with supersedes to replace that one."
+    "words, or with {} to replace that one."
 )
 _CONTRADICTS: Final = (
     "It contradicts what held until now, which was replaced: tell the user if that may surprise "
-    "them. If the old text is right, call update_memory with it."
+    "them. If the old text is right, give it to {}."
 )
 _SEALED: Final = (
-    "Either backtrack(to=…) to before it and do the phase anew, or give the next phase's number, "
-    "or repeat with again=true to seal it a second time."
+    "Either go back to before it ({}) and do the phase anew, or give the next phase's number, or "
+    "repeat with {} to seal it a second time."
 )
 _TOUCHED: Final[dict[ImportEffect, str]] = {
     "erases": "Memories here that were forgotten there, and go for good",
@@ -134,11 +132,6 @@ def _answer(
     return {"success": success, **fields, "message": " ".join((message, *notes))}
 
 
-def pluralise(number: int, one: str = "memory", many: str = "memories") -> str:
-    """`1 memory`, `2 memories`."""
-    return f"{number} {one if number == 1 else many}"
-
-
 def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined) -> Fields:
     match outcome:
         case MemoryAdded(record):
@@ -164,7 +157,7 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
             )  # fmt: skip
         case AlreadyKnown(record, redactions, notes):
             return _answer(
-                _KNOWN,
+                _KNOWN.format(name_argument("supersedes", [record.id])),
                 notes,
                 memoryId=record.id,
                 outcome="known",
@@ -176,7 +169,7 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
             message = (
                 f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
                 f"({_shorten(tombstone.content)}). If the user has changed their mind, repeat "
-                f"with supersedes=[{tombstone.id!r}]."
+                f"with {name_argument('supersedes', [tombstone.id])}."
             )
             return _answer(message, success=False, outcome="rejected")
         case MemoryDeclined(reason):
@@ -190,9 +183,9 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
         rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
         yield f"Taken out before anything was written: {rules}."
     if added.contradictions:
-        yield _CONTRADICTS
+        yield _CONTRADICTS.format(name_step("update_memory", memory_id=added.record.id))
     if added.similar:
-        yield _JUDGE
+        yield _JUDGE.format(name_step("update_memory", memory_id=...))
 
 
 def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:
@@ -207,7 +200,9 @@ def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -
     match outcome:
         case CheckpointSaved(checkpoint, notes, written, known):
             pending = checkpoint.approval == "pending"
-            messages = [_APPROVE.format(checkpoint.id) if pending else "Checkpoint saved."]
+            messages = [
+                _APPROVE.format(name_decision(checkpoint.id)) if pending else "Checkpoint saved."
+            ]
             if written:
                 messages.append(f"With it: {pluralise(len(written))}.")
             if known:
@@ -237,7 +232,8 @@ def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -
                     f"Phase {phase} comes before phase {sealed.phase}, which {sealed.id} has "
                     "sealed already."
                 )
-            return _answer(f"{message} {_SEALED}", success=False, status="refused")
+            ways = name_step("backtrack", to=...), name_argument("again", value=True)
+            return _answer(f"{message} {_SEALED.format(*ways)}", success=False, status="refused")
 
 
 def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Fields:
@@ -257,10 +253,10 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
                 lessonId=lesson,
             )
         case MovePreview(token=token):
+            step = name_step("backtrack", to=outcome.to, mode=..., confirm=token)
             return _answer(
                 f"{render_preview(outcome)}\nNothing was done yet. Ask the user [continue] / "
-                f"[forget] / [abort], then call backtrack(to={outcome.to!r}, mode=…, "
-                f"confirm={token!r}).",
+                f"[forget] / [abort], then {step}.",
                 success=False,
                 status="changed" if outcome.changed else "undecided",
                 hidden=outcome.hides,
@@ -370,7 +366,7 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
     metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
     return {
         "content": hit.record.content,
-        "score": hit.score,
+        **({} if hit.score is None else {"score": hit.score}),
         "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
@@ -401,7 +397,8 @@ def render_record(record: Record) -> Fields:
 
 def describe_unreadable(number: int) -> str:
     """The note on memories that match and cannot be shown."""
-    return f"{number} matching record(s) cannot be read: run `memory-mcp doctor`."
+    records = pluralise(number, "matching record", "matching records")
+    return f"{records} cannot be read: run `memory-mcp doctor`."
 
 
 def render_head_fields(report: HeadReport) -> Fields:
@@ -494,7 +491,8 @@ def render_trust_report(report: TrustReport) -> str:
     if report.before is not None:
         before = f"it was {report.before}" if report.before else "it had no remote"
         name = f"{name}When you trusted what lies here, {before}. "
-    waiting = f"{report.waiting} record(s) came with it that this machine did not write"
+    records = pluralise(report.waiting, "record", "records")
+    waiting = f"{records} came with it that this machine did not write"
     lines = _render_titled(f"{name}{waiting}", report.titles, report.waiting)
     if report.erases:
         erases = f"They ERASE {len(report.erases)} of your own memories, files and all"
@@ -616,13 +614,15 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     if report.earlier_checkpoints:
         yield f"- and {report.earlier_checkpoints} earlier ones"
     if report.pending:
-        yield "Pending approval (ask the user, then checkpoint(pending=…, decision=…)):"
+        decide = name_step("checkpoint", pending=..., decision=...)
+        yield f"Pending approval (ask the user, then {decide}):"
         yield from (f"- {c.id}: {_shorten_summary(c.summary)}" for c in report.pending)
+    restore = name_step("backtrack", to=...)
     if report.invalidated:
         names = ", ".join(c.id for c in report.invalidated)
-        yield f"Invalidated by a backtrack: {names}. backtrack(to=…) with such a name restores it."
+        yield f"Invalidated by a backtrack: {names}. With such a name {restore} restores it."
     if report.lines:
-        yield "Left lines that can be restored with backtrack(to=…):"
+        yield f"Left lines that can be restored with {restore}:"
     for left in report.lines:
         hides = f", hides {pluralise(left.hides)}" if left.hides else ""
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
@@ -690,7 +690,7 @@ def render_checkpoint(whole: CheckpointDetails) -> str:
     lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {format_time(sealed.at)}"]
     lines += [f"branch {sealed.branch}", "", sealed.summary]
     if pending:
-        lines += ["", f"Ask the user, then checkpoint(pending={sealed.id!r}, decision=…)."]
+        lines += ["", f"Ask the user, then {name_decision(sealed.id)}."]
     if preview := whole.preview:
         lines += ["", f"A backtrack to it would hide {pluralise(preview.hides)}."]
         lines += render_titles(preview.titles, preview.hides)
@@ -705,16 +705,14 @@ def _shorten_closed(record: Record) -> str:
     text = render_line(record)
     if len(text) <= _SHOWN_CHARS_MAX:
         return text
-    return f"{text[:_SHOWN_CHARS_MAX].rstrip()}… (whole: memory://memory/{record.id})"
+    return f"{text[:_SHOWN_CHARS_MAX].rstrip()}… (whole: {name_memory(record.id)})"
 
 
 def render_profile(profile: Profile) -> str:
     """Who the user is, field by field, with the memory that each field rests on."""
     if not profile.entries:
-        return (
-            "Nothing is known of the user yet. What they say of themselves is kept by "
-            "add_memory(kind='preference' or 'fact', scope='user')."
-        )
+        keep = name_step("add_memory", content=..., kind="preference", scope="user")
+        return f"Nothing is known of the user yet. What they say of themselves is kept by {keep}."
     facts = [f"- {entry.fact.line} [{entry.memory_id}]" for entry in profile.entries]
     return _fence("\n".join([render_profile_line(profile), "", *facts]))
 

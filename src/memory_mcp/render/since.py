@@ -133,7 +133,7 @@ def _digest(ids: Iterable[RecordId]) -> int:
 
 def _refuse(text: str) -> InvalidRequestError:
     return InvalidRequestError(
-        f"since {text!r} is neither what a memory_context ended with (like "
+        f"since {text!r} is neither what an earlier context ended with (like "
         "since=r12-0199f0c27d4ecc1-5b2e09d4-88) nor a time (like 2026-11-22T10:00+01:00). Without "
         "it you get the whole opening."
     )

@@ -68,7 +68,7 @@ async def search_cloud(
     )
     degraded = dict.fromkeys(answer.degraded for answer in answers if answer.degraded)
     hits = [hit for answer in answers for hit in answer.hits]
-    hits.sort(key=lambda hit: (-hit.score, hit.record.id))
+    hits.sort(key=lambda hit: (-(hit.score or 0), hit.record.id))
     heads = [answer.head for answer in answers if answer.head]
     return CloudResults(
         hits,
@@ -215,7 +215,7 @@ class _CloudQuery:
             async for record in records.scan(seen)
             if matches_filters(record, self.filters)
         ]
-        hits.sort(key=lambda hit: (-hit.score, hit.record.id))
+        hits.sort(key=lambda hit: (-(hit.score or 0), hit.record.id))
         placed = {ROOT, None, *timeline.segments}
         known = {r.id async for r in records.scan(unknown) if r.segment in placed}
         unplaced = len(unknown - self.mirror.strangers - known)

@@ -51,12 +51,12 @@ _RELATED_MATCHES_MAX: Final = 300
 _UNKNOWN_TERMS_MAX: Final = 8
 """Unknown terms of a question for which similar spellings are looked up."""
 
-_DAMAGED: Final = "{} damaged row(s) of vectors were left out: run `memory-mcp doctor --reindex`."
+_DAMAGED: Final = "Damaged vectors were left out ({}): run `memory-mcp doctor --reindex`."
 _NOTHING_ENCODED: Final = (
     "Nothing of what was found is encoded yet: it was looked for by its words only. A session "
     "does that beside its work, `memory-mcp doctor --reindex` at once."
 )
-_MISSING: Final = "{} record(s) are not encoded yet and were looked for by their words only."
+_MISSING: Final = "Records that are not encoded yet were looked for by their words only ({})."
 
 
 @frozen

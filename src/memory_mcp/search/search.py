@@ -91,7 +91,7 @@ async def search_memories(
     view = make_view(workspace, head.timeline)
     if not asked.text.strip():
         read = await load_newest(workspace, view, filters, limit)
-        hits = [Hit(record, 1.0) for record in read.records]
+        hits = [Hit(record) for record in read.records]
         notes = await describe_unpulled(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
@@ -143,7 +143,7 @@ async def _add_strangers(
         theirs = (await _find_local(workspace, asked, view)).hits
     else:
         read = await load_newest(workspace, view, asked.filters, asked.limit)
-        theirs = [Hit(record, 1.0) for record in read.records]
+        theirs = [Hit(record) for record in read.records]
     hits = mix_strangers_hits(list(found.hits), list(theirs), asked.limit)
     return replace(found, hits=hits, notes=(*found.notes, *notes))
 
@@ -228,7 +228,7 @@ def _fuse(
     local: SearchResults, cloud: CloudResults, asked: _Query, untrusted: str
 ) -> SearchResults:
     """Merge the two lists by rank: their scores cannot be compared, and each hit keeps its own."""
-    remote = [hit for hit in cloud.hits if hit.score >= asked.wish.min_score]
+    remote = [hit for hit in cloud.hits if (hit.score or 0) >= asked.wish.min_score]
     hits = {hit.record.id: hit for hit in (*remote, *local.hits)}
     order = fuse_ranks([h.record.id for h in local.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}

@@ -23,13 +23,7 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.subscriptions import Subscriptions
 from memory_mcp.server.tools import load_default_tools, load_toolset
-from memory_mcp.shutdown import (
-    INTERRUPTED,
-    describe_interruption,
-    end_now,
-    end_on_signal,
-    end_with_client,
-)
+from memory_mcp.shutdown import end_on_signal, end_with_client, leave_at_once
 from memory_mcp.text.drafts import check_branch
 
 Transport = Literal["stdio", "sse", "streamable-http"]
@@ -126,7 +120,9 @@ def serve(settings: Settings, transport: Transport, host: str, port: int) -> Non
     # before the SDK does it, which wraps each line of the log into a column of a narrow table
     logging.basicConfig(level=settings.log_level, format=_LOG_LINE)
     server = make_server(settings)
-    signal.signal(signal.SIGINT, _leave_at_once)  # over HTTP, once connections are closed
+    # over HTTP, once connections are closed; over stdio without waiting for stdin to close, as its
+    # reader would: what was acknowledged is on the disk, and clients send SIGTERM 100 ms later
+    signal.signal(signal.SIGINT, leave_at_once)
     if transport == "stdio":
         end_with_client()
         server.run("stdio")
@@ -201,14 +197,6 @@ def _is_not_sse_noise(record: logging.LogRecord) -> bool:
     """Drop the complaint that the SDK causes whenever a stream of SSE has ended."""
     error = record.exc_info[1] if record.exc_info else None
     return not (isinstance(error, RuntimeError) and "http.response.start" in str(error))
-
-
-def _leave_at_once(_signal: int, _frame: object) -> None:
-    """End without waiting for stdin to close, as its reader otherwise would.
-
-    What was acknowledged is on the disk already; clients send SIGTERM 100 ms after SIGINT anyway.
-    """
-    end_now(INTERRUPTED, describe_interruption())
 
 
 def _refuse_foreign_host(host: str) -> None:

@@ -11,14 +11,15 @@ from typing import Final
 
 from memory_mcp.bootstrap.opening import OpeningFrame
 from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_step
 from memory_mcp.render.block import Section
-from memory_mcp.render.outcomes import pluralise
 from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold_moves
 
@@ -53,8 +54,8 @@ async def collect_changes(
     if since.revision is not None and since.revision > frame.head.revision:
         raise InvalidRequestError(
             f"since {since.said!r} names revision {since.revision} of the head, which stands at "
-            f"{frame.head.revision}: it is of another project, or of a state that was lost. Call "
-            "memory_context without it."
+            f"{frame.head.revision}: it is of another project, or of a state that was lost. "
+            f"Repeat {name_step('memory_context')} without it."
         )
     arrived = await _find_arrived(workspace, frame.view, since)
     if arrived is None:
@@ -109,8 +110,8 @@ async def _find_arrived(workspace: Workspace, view: View, since: Since) -> set[R
         later = [id_ for id_ in ids if since.precedes(id_)]
         if len(later) > CHANGES_MAX:
             raise InvalidRequestError(
-                f"{len(later):,} records were written since {since.said!r}. Call memory_context "
-                "without since: what matters of them is in the opening."
+                f"{len(later):,} records were written since {since.said!r}. Repeat "
+                f"{name_step('memory_context')} without it: what matters of them is in the opening."
             )
         every |= ids
         erased |= {id_ for record in await load_records(bank, later) for id_ in record.erases}

@@ -16,6 +16,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple, assert_never
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import EpisodeSaved, Finding
 from memory_mcp.domain.sessions import (
     ConversationCompacted,
@@ -98,7 +99,8 @@ async def inbox_findings(workspace: Workspace) -> list[Finding]:
     entries = await workspace.inbox.waiting()
     waiting = [entry for entry in entries if not isinstance(entry.event, ConversationRewound)]
     if waiting:
-        what = f"{len(waiting)} event(s) of hooks wait in the inbox, since {waiting[0].event.at}."
+        events = pluralise(len(waiting), "event of a hook waits", "events of hooks wait")
+        what = f"{events} in the inbox, since {waiting[0].event.at}."
         remedy = "They are tried again with each command; the log says what keeps them."
         found.append(Finding("inbox-waiting", "should", what, remedy))
     return found

@@ -23,6 +23,7 @@ from memory_mcp.domain.record import (
     RecordContext,
 )
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hints import name_step
 from memory_mcp.text.drafts import build_on_timeline, build_record, check_text
 
 
@@ -116,7 +117,8 @@ def check_consolidation(request: ConsolidationDraft) -> None:
     if len(request.insights) > limits.INSIGHTS_MAX:
         raise InvalidRequestError(
             f"{len(request.insights)} insights; the limit is {limits.INSIGHTS_MAX}. Keep what a "
-            "later session needs; what holds for good is a lesson (add_memory)."
+            "later session needs; what holds for good is a lesson: "
+            f"{name_step('add_memory', content=..., kind='lesson')}."
         )
     for text in request.insights:
         check_text("one of insights", text, limits.INSIGHT_CHARS_MAX)

@@ -20,7 +20,7 @@ from typing import Final
 
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.limits import LINKS_MAX, SUMMARY_CHARS_MAX, TURN_CHARS_MAX
-from memory_mcp.domain.normalise import cut, digest
+from memory_mcp.domain.normalise import cut, digest, pluralise
 from memory_mcp.domain.record import Origin, Record, RecordContext, Scope
 from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.frozen import frozen
@@ -321,14 +321,14 @@ def check_too_early(
         if age < timedelta(minutes=pace.cooldown_minutes):
             minutes = int(age.total_seconds() // 60)
             return NoEpisode(
-                f"The last episode is {minutes} minute(s) old; "
+                f"The last episode is {pluralise(minutes, 'minute', 'minutes')} old; "
                 f"{pace.cooldown_minutes} must lie between (EPISODIC_COOLDOWN_MINUTES)."
             )
     since = _count_turns_since(past.last, moment)
     if since < pace.cooldown_turns and not moment.final:
         return NoEpisode(
-            f"{since} turn(s) since the last episode; {pace.cooldown_turns} must lie between "
-            "(EPISODIC_COOLDOWN_TURNS)."
+            f"{pluralise(since, 'turn', 'turns')} since the last episode; "
+            f"{pace.cooldown_turns} must lie between (EPISODIC_COOLDOWN_TURNS)."
         )
     return _check_cap(past, moment, pace) if _find_mergeable(past, moment, pace) is None else None
 
@@ -454,7 +454,8 @@ def _check_cap(
     if len(begun) < pace.per_day:
         return None
     return NoEpisode(
-        f"This session has its {pace.per_day} episode(s) of the day (EPISODIC_MAX_PER_DAY)."
+        f"This session has its {pluralise(pace.per_day, 'episode', 'episodes')} of the day "
+        "(EPISODIC_MAX_PER_DAY)."
     )
 
 

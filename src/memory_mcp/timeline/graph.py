@@ -34,8 +34,7 @@ def make_branch_key(branch: BranchName) -> str:
 def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> list[LogNode]:
     """The nodes of the timeline, each after those that it follows: the start is the first.
 
-    `newest` names the newest record of each segment that has any. A left line with neither
-    records nor checkpoints of its own would bring nothing back, and is left out.
+    `newest` names the newest record of each segment that has any.
     """
     held = timeline.held()
     tips = {branch: timeline.tips(branch) for branch in timeline.branches}
@@ -55,10 +54,25 @@ def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> lis
             graph.add_checkpoint(checkpoint, seals, left=not holds)
     for branch, end in tips.items():
         graph.add_end(make_branch_key(branch), BranchTip(branch), end, _find_time(end, newest))
-    for line in lines:
-        if _brings_back(timeline, line, written):
-            graph.add_end(f"line:{line.id}", line, line.tips, line.at)
+    for line in select_lines(timeline, lines, written):
+        graph.add_end(f"line:{line.id}", line, line.tips, line.at)
     return graph.list_nodes()
+
+
+def select_lines(
+    timeline: Timeline, lines: Iterable[Line], written: Container[SegmentId]
+) -> list[Line]:
+    """Of these lines, oldest first, those to show: each would bring back something of its own.
+
+    A line may have nothing that was written on it, or only what a later one has as well: to undo
+    and redo a move leaves a line each time, and all of them restore the same.
+    """
+    newest = {
+        (line.branch, last): line
+        for line in lines
+        if (last := _find_last_written(timeline, line, written))
+    }
+    return sorted(newest.values(), key=lambda line: (line.at, line.move or ""))
 
 
 def limit_nodes(nodes: Sequence[LogNode], limit: int, here: BranchName) -> list[LogNode]:
@@ -230,20 +244,24 @@ def _group_by_last_seal(
     return grouped
 
 
-def _brings_back(timeline: Timeline, line: Line, written: Container[SegmentId]) -> bool:
-    """Whether there is anything on the line that is not on its branch."""
+def _find_last_written(
+    timeline: Timeline, line: Line, written: Container[SegmentId]
+) -> frozenset[SegmentId]:
+    """The last written segments of the line that are not on its branch."""
     chain = timeline.chain(line.branch)
+    found: set[SegmentId] = set()
     seen: set[SegmentId] = set()
     waiting = [*line.tips]
     while waiting:
         segment = waiting.pop()
         if segment in chain or segment in seen:
             continue
-        if segment in written:
-            return True
         seen.add(segment)
-        waiting += timeline.predecessors(segment)
-    return False
+        if segment in written:
+            found.add(segment)
+        else:
+            waiting += timeline.predecessors(segment)
+    return frozenset(found)
 
 
 def _find_time(

@@ -19,6 +19,7 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_argument, name_decision, name_step
 
 START: Final = "start"
 """The target before the first checkpoint: it leaves everything on the timeline."""
@@ -80,9 +81,10 @@ class PhaseRepetition:
         return (
             f"Phase {self.phase} is being worked on, but {self.sealed.id} has sealed phase "
             f"{self.sealed.phase} already: if it is being redone, ask the user whether to hide the "
-            f"first attempt (backtrack to={self.redo_from!r}, mode='continue'), to erase it "
-            "(mode='forget'), to go on as it is (mode='abort'), or to seal the phase again beside "
-            "it (checkpoint with again=true)."
+            f"first attempt ({name_step('backtrack', to=self.redo_from, mode='continue')}), to "
+            f"erase it ({name_argument('mode', 'forget')}), to go on as it is "
+            f"({name_argument('mode', 'abort')}), or to seal the phase again beside it "
+            f"({name_step('checkpoint', again=True)})."
         )
 
 
@@ -284,7 +286,7 @@ def _require_phase(timeline: Timeline, branch: BranchName, phase: int) -> Checkp
 def _pending_error(waiting: Checkpoint) -> InvalidRequestError:
     return InvalidRequestError(
         f"Checkpoint {waiting.id!r} is pending: nobody approved it yet. "
-        f"Decide it first with checkpoint(pending={waiting.id!r}, decision='save'|'edit'|'skip')."
+        f"Decide it first (save, edit, skip): {name_decision(waiting.id)}."
     )
 
 

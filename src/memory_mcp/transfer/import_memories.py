@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding, Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.transfer import ImportReport, ParsedSource
@@ -109,7 +110,7 @@ async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
                 await _complete(workspace)
         except StoreError as error:
             return [Finding("import-damaged", "should", str(error), "Then look again.")]
-    what = f"An import of {count} record(s) was cut short."
+    what = f"An import of {pluralise(count, 'record', 'records')} was cut short."
     remedy = "`memory-mcp doctor --repair` completes it."
     return [Finding("import-unfinished", "must", what, remedy, repaired=repair)]
 

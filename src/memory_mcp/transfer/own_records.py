@@ -14,6 +14,7 @@ from typing import Final
 
 from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, derive_id, parse_id_time
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Scope
 from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
 from memory_mcp.engine.redaction import redact_text
@@ -178,8 +179,8 @@ def select_history(
     segments = {ROOT, *joined.segments, *joined.forgotten}
     if adrift := sum(r.segment is not None and r.segment not in segments for r in found):
         selection.notes.append(
-            f"{adrift} record(s) are on a part of the timeline that did not come along, so they "
-            "cannot be seen until it does."
+            f"{pluralise(adrift, 'record is', 'records are')} on a part of the timeline that did "
+            "not come along: not to be seen until it does."
         )
     return found
 

@@ -12,6 +12,7 @@ from typing import Final
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import SecretPolicy, find_rejection, makes_superfluous
 from memory_mcp.domain.ids import RecordId, derive_id
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import Draft, Kind, Origin, Reach, Record, RecordContext
 from memory_mcp.domain.transfer import (
     ForeignMemory,
@@ -249,11 +250,15 @@ class _ItemCleaner:
         """What the report should say of the items."""
         notes: list[str] = []
         if self.split:
-            notes.append(f"{self.split} item(s) were too long for one memory, and were split.")
+            split = pluralise(self.split, "item was", "items were")
+            notes.append(f"{split} too long for one memory and split.")
         if self.labels_lost:
-            notes.append(f"{self.labels_lost} tag(s) or categories were too long or too many.")
+            lost = pluralise(self.labels_lost, "tag or category was", "tags or categories were")
+            notes.append(f"{lost} too long or too many.")
         if self.ahead:
-            notes.append(f"{self.ahead} item(s) were dated after today, and count as of now.")
+            ahead = pluralise(self.ahead, "item was dated after today and counts",
+                              "items were dated after today and count")  # fmt: skip
+            notes.append(f"{ahead} as of now.")
         return notes
 
     def redact(self, item: ForeignMemory) -> _CleanedItem | LeftOutItem:

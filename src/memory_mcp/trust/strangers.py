@@ -88,7 +88,7 @@ def mix_strangers_hits(own: list[Hit], theirs: list[Hit], limit: int) -> list[Hi
     """Own hits and marked ones of strangers by score; strangers take at most half of the places."""
     share = max(1, limit // 2, limit - len(own))
     marked = [replace(hit, place=STRANGERS_PLACE) for hit in theirs[:share]]
-    return sorted([*own[: limit - len(marked)], *marked], key=lambda hit: -hit.score)
+    return sorted([*own[: limit - len(marked)], *marked], key=lambda hit: -(hit.score or 0))
 
 
 async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from memory_mcp.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
+from memory_mcp.hints import name_step
 from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import explain_parse_error, litter_finding
@@ -358,7 +359,7 @@ class LocalHeads:
             if revision != expected:
                 raise ConflictError(
                     f"The head is at revision {revision}, not {expected}: another session "
-                    "moved it in between. Look again with memory_head and repeat."
+                    f"moved it in between. Look again with {name_step('memory_head')} and repeat."
                 )
             data = self._dump(head)
             if self._owned:

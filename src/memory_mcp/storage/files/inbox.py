@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from memory_mcp.disk import LITTER, Disk, list_visible_names
 from memory_mcp.domain import limits
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
 from memory_mcp.errors import StoreUnavailableError
@@ -141,7 +142,8 @@ class LocalInbox:
         names = list_visible_names(self._folder / _ASIDE)
         if not names:
             return []
-        what = f"{len(names)} file(s) in the inbox are no events of ours, {names[0]!r} among them."
+        files = pluralise(len(names), "file in the inbox is", "files in the inbox are")
+        what = f"{files} no event of ours: {names[0]!r}{', …' if len(names) > 1 else ''}."
         remedy = f"They were moved to {self._folder / _ASIDE}: look at them, and delete them."
         return [Finding("inbox-strange", "should", what, remedy)]
 

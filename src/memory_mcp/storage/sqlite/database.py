@@ -342,6 +342,8 @@ async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> ai
 def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sqlite3.Connection:
     """Open a file, whatever is in it, and leave it open only if it has our tables."""
     _require_files(path, spec)
+    with suppress(OSError):  # SQLite says why; its other files get the rights of this one
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = sqlite3.connect(
         path,
         isolation_level=None,

@@ -1,0 +1,97 @@
+"""Name the next step in the words of the door through which a caller came.
+
+A message that says what to do next is made far below the doors. A model calls tools and a program
+calls the methods of the same names: both read `backtrack(to='x')`. A person at a shell reads
+`memory-mcp backtrack x`. Like the language of a message, the door belongs to the context of a run,
+and decides nothing but words. Texts that are kept (rendered files, the context block) name tools.
+"""
+
+import shlex
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import EllipsisType
+from typing import Final, Literal
+
+Door = Literal["call", "command"]
+Value = str | bool | list[str] | EllipsisType
+"""An argument; `...` where the caller has to find the value."""
+
+_COMMANDS: Final[Mapping[str, str]] = {
+    "add_memory": "add", "backtrack": "backtrack", "checkpoint": "checkpoint",
+    "memory_context": "context", "memory_head": "status", "search_memories": "search",
+    "update_memory": "update",
+}  # fmt: skip
+"""The command that does what a tool does."""
+
+_WITHOUT_NAME: Final = ("to", "memory_id", "content")
+"""Arguments that stand in a command without their name."""
+
+_DOOR: ContextVar[Door] = ContextVar("door", default="call")
+
+
+@contextmanager
+def use_words_of(door: Door) -> Generator[None]:
+    """Name steps in the words of this door, within the block."""
+    token = _DOOR.set(door)
+    try:
+        yield
+    finally:
+        _DOOR.reset(token)
+
+
+def name_step(tool: str, **arguments: Value) -> str:
+    """The step as the caller takes it: a call of the tool, or the command."""
+    match _DOOR.get():
+        case "call":
+            given = ", ".join(f"{name}={_write(value)}" for name, value in arguments.items())
+            return f"{tool}({given})" if given else tool
+        case "command":
+            words = [_write_option(name, value) for name, value in arguments.items()]
+            return f"`{' '.join(['memory-mcp', _COMMANDS[tool], *words])}`"
+
+
+def name_decision(checkpoint_id: str) -> str:
+    """The step that decides a pending checkpoint."""
+    return name_step("checkpoint", pending=checkpoint_id, decision=...)
+
+
+def name_argument(name: str, value: Value = ...) -> str:
+    """An argument to add to the call that was just made: `supersedes=['x']`, `--supersedes x`."""
+    match _DOOR.get():
+        case "call":
+            return f"{name}={_write(value)}"
+        case "command":
+            return f"`{_write_option(name, value)}`"
+
+
+def name_memory(memory_id: str) -> str:
+    """Where the whole of a memory is to be read: a resource, or a command."""
+    match _DOOR.get():
+        case "call":
+            return f"memory://memory/{memory_id}"
+        case "command":
+            return f"`memory-mcp show {memory_id}`"
+
+
+def _write(value: Value) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | list():
+            return repr(value)
+        case _:
+            return "…"
+
+
+def _write_option(name: str, value: Value) -> str:
+    match value:
+        case bool():
+            return f"--{name}"
+        case list():
+            return " ".join(_write_option(name, each) for each in value)
+        case str():
+            written = shlex.quote(value)
+        case _:
+            written = name.upper()
+    return written if name in _WITHOUT_NAME else f"--{name} {written}"
