@@ -80,6 +80,16 @@ _JUDGE: Final = (
     "fact. If it is one of them, call update_memory with that memoryId and exactly this text: it "
     "then takes the place of both. If not, do nothing."
 )
+_RIVALS: Final = {
+    "outdated": (
+        "It contradicts {0} ({1}), which stays and is shown as outdated. If that one no longer "
+        "holds, call update_memory with its memoryId and the text that holds now."
+    ),
+    "disputed": (
+        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. Ask the "
+        "user, then call update_memory or forget_memory with the memoryId of the wrong one."
+    ),
+}
 _KNOWN: Final = (
     "Known already, so no memory was written. If it is not what content says, repeat with other "
     "words, or with supersedes to replace that one."
@@ -158,7 +168,7 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
                 ],
                 similar=[
                     {"memoryId": each.record.id, "content": _shorten(each.record.content),
-                     "score": round(each.score, 2)}
+                     "score": round(each.score, 2), "relation": each.relation}
                     for each in outcome.similar
                 ],
             )  # fmt: skip
@@ -191,7 +201,10 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
         yield f"Taken out before anything was written: {rules}."
     if added.contradictions:
         yield _CONTRADICTS
-    if added.similar:
+    for each in added.similar:
+        if each.relation != "similar":
+            yield _RIVALS[each.relation].format(each.record.id, each.reason)
+    if any(each.relation == "similar" for each in added.similar):
         yield _JUDGE
 
 
@@ -374,6 +387,8 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
         "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
+        **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
+        **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
         **({"why": dict(hit.parts)} if why and hit.parts else {}),
     }
 
