@@ -31,6 +31,7 @@ from memory_mcp.render.sections import (
     select_open_issues,
 )
 from memory_mcp.render.since import make_token
+from memory_mcp.text.truths import drop_outdated
 from memory_mcp.timeline.plans import require_branch
 
 _CANDIDATES_MAX: Final = 20
@@ -161,7 +162,9 @@ async def collect_records(
                 found[name] = [*pinned, *late]
             case _:
                 pass
-    return SectionRecords(found, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
+    return SectionRecords(
+        drop_outdated(found), frozenset[RecordId]().union(*(r.unreadable for r in reads))
+    )
 
 
 async def note_missing_records(
