@@ -5,7 +5,7 @@ machine is asked: a write waits for no network.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, zip_longest
@@ -29,6 +29,7 @@ from memory_mcp.domain.deduplication import (
     find_rejection,
     is_comparable,
     makes_superfluous,
+    states_truth,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
@@ -38,23 +39,36 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
-from memory_mcp.hints import name_argument, name_step
+from memory_mcp.hints import name_step
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.text.merge import (
     Statement,
     compare_facts,
     compose,
-    find_conflict,
-    find_contradicted,
     find_replaced_value,
     keeps_content,
     score_similarity,
 )
 from memory_mcp.text.sentences import split_lines
+from memory_mcp.text.truths import (
+    Disputes,
+    Independent,
+    Outdates,
+    Related,
+    Truth,
+    compare_statements,
+    find_contradicted,
+    list_other_values,
+    says_change,
+)
 
 _EXACT_MATCHES_MAX: Final = 10
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
+_UNKNOWN_CHANGE: Final = (
+    "It says that something changed, and no memory was recognised as what held before. If one "
+    "holds the older value, search for it and give the text that holds now to {}."
+)
 _BY_MODEL: Final = "the language model says so"
 
 _TERMS_MAX: Final = 10
@@ -69,16 +83,26 @@ _SHARED_WEIGHT_MIN: Final = 0.25
 _SHARED_TERMS_MIN: Final = 0.5
 """Share of the old statement's terms."""
 _COSINE_MIN: Final = 0.6
+_CHANGED_COSINE_MIN: Final = 0.3
+"""Of a statement that says that something changed, what is this near may be what changed."""
+
+
+_NOTHING: Final = Independent("they were not compared")
 
 
 @frozen
 class DuplicateCandidate:
-    """A visible memory that may be the same fact, with its score (0-1) and both as statements."""
+    """A visible memory that may be the same fact, with its score (0-1) and both as statements.
+
+    `comparable`: one may take the place of the other. `truth` is what the new one makes of it.
+    """
 
     record: Record
     score: float
     old: Statement
     new: Statement
+    comparable: bool = True
+    truth: Truth = _NOTHING
 
     @property
     def overlap(self) -> bool:
@@ -144,43 +168,69 @@ async def _merge_same_facts(
     judged: Sequence[tuple[DuplicateCandidate, Verdict]],
     until: float,
 ) -> Skip | Insert | Merge:
-    """All memories that are the same fact become one with the new one."""
+    """All memories that are the same fact become one with the new one; rivals are named."""
     merged: list[Record] = []
-    similar: list[SimilarMemory] = []
     text, contradicts = new.content, False
     # the newest first: where two old ones differ, the newer one of them counts
     for candidate, verdict in sorted(judged, key=lambda pair: pair[0].record.id, reverse=True):
         old = candidate.record
         composed = None
+        if isinstance(verdict, Different):
+            continue
         if not (
             isinstance(verdict, Unsure) and candidate.score < workspace.policy.merging.auto_update
         ):
             composed = await _compose(workspace, candidate, text, verdict, until)
         if merged and composed and not _holds_all(composed, compose(old.content, new.content)):
             continue  # they differ in something else, and which of them is newer is lost
-        if composed is None:
-            similar.append(SimilarMemory(old, candidate.score))
-        else:
+        if composed is not None:
             merged.append(old)
             text, contradicts = composed, contradicts or isinstance(verdict, Updated)
-    if not merged:
-        best = sorted(similar, key=lambda each: each.score, reverse=True)
-        return Insert(tuple(best[:_SIMILAR_MAX]), tuple(_describe_conflicts(new, candidates)))
     if [text] == [old.content for old in merged]:
         return Skip(merged[0])
-    return Merge(tuple(merged), text, contradicts)
+    left = [each for each in candidates if each.record not in merged]
+    verdicts = {candidate.record.id: verdict for candidate, verdict in judged}
+    similar = await _describe_rivals(workspace, left, verdicts, until)
+    if merged:
+        return Merge(tuple(merged), text, contradicts, similar)
+    step = name_step("update_memory", memory_id=...)
+    unknown = not similar and states_truth(new) and says_change(new.content)
+    return Insert(similar, (_UNKNOWN_CHANGE.format(step),) if unknown else ())
 
 
-def _describe_conflicts(new: Record, candidates: Sequence[DuplicateCandidate]) -> Iterator[str]:
-    """A sentence for each memory of which the new one contradicts a part: both stay as they are."""
-    for candidate in candidates:
-        conflict = find_conflict(new.content, candidate.record.content)
-        if conflict and not isinstance(compare_facts(candidate.new, candidate.old), Different):
-            yield (
-                f"It contradicts {conflict!r} in {candidate.record.id}, which stays as it is: "
-                f"correct that memory with {name_step('update_memory')}, or add both as one with "
-                f"{name_argument('supersedes')}."
-            )
+async def _describe_rivals(
+    workspace: Workspace,
+    candidates: Sequence[DuplicateCandidate],
+    judged: Mapping[RecordId, Verdict],
+    until: float,
+) -> tuple[SimilarMemory, ...]:
+    """The memories that stay beside the new one and may not hold any more, the surest first."""
+    found: list[SimilarMemory] = []
+    unasked = [c for c in candidates if isinstance(c.truth, Related) and c.record.id not in judged]
+    for each in candidates:
+        truth, verdict = each.truth, judged.get(each.record.id)
+        if each in unasked[:_SIMILAR_MAX]:
+            verdict = await _ask_model(workspace, each, until)
+        match verdict:
+            case Updated(reason) if not isinstance(truth, Disputes):
+                truth = Outdates(reason)
+            case Unsure(reason) | Extended(reason) if isinstance(truth, Independent):
+                truth = Related(reason)
+            case Different(reason):
+                truth = Independent(reason)
+            case _:
+                pass
+        match truth:
+            case Outdates(reason):
+                found.append(SimilarMemory(each.record, each.score, "outdated", reason))
+            case Disputes(reason):
+                found.append(SimilarMemory(each.record, each.score, "disputed", reason))
+            case Related(reason):
+                found.append(SimilarMemory(each.record, each.score, "similar", reason))
+            case Independent():
+                pass
+    found.sort(key=lambda each: (each.relation == "similar", -each.score))
+    return tuple(found[:_SIMILAR_MAX])
 
 
 def _holds_all(whole: str, text: str | None) -> bool:
@@ -197,7 +247,7 @@ async def _judge_candidates(
     """
     merging = workspace.policy.merging
     judged: list[tuple[DuplicateCandidate, Verdict]] = []
-    for place, each in enumerate(candidates):
+    for place, each in enumerate(each for each in candidates if each.comparable):
         band = choose_band(
             each.score, place, each.record, overlap=each.overlap, merging=merging, now=view.now
         )
@@ -206,8 +256,7 @@ async def _judge_candidates(
             continue
         if band == "judge":
             verdict = await _ask_model(workspace, each, until) or verdict
-        if not isinstance(verdict, Different):
-            judged.append((each, verdict))
+        judged.append((each, verdict))
     return judged
 
 
@@ -247,7 +296,7 @@ async def _compose(
         compare_facts(candidate.new, candidate.old), Updated | Extended
     )
     if not by_rule and isinstance(verdict, Updated):
-        if found := find_contradicted(new, old):
+        if found := find_contradicted(old, new):
             return " ".join((new, *found[1]))
         if find_replaced_value(old, new) is not None:
             return new
@@ -271,26 +320,49 @@ async def find_candidates(
     if not wanted:
         return []
     limit = wanted * _CANDIDATES_FACTOR
-    new_terms = tuple(extract_fields(new).body.split())
-    filters = Filters(category=new.category)
+    new_terms = _split_terms(new)
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
-    corpus = await bank.index.corpus(rarest, view)
-    weights = {term: log(1 + corpus.records / (1 + n)) for term, n in corpus.counts.items()}
-    by_words = await _search_words(bank, corpus, view, filters, limit)
+    others = list_other_values(new.content)
+    others_terms = _split_terms(new.model_copy(update={"content": " ".join(others)}))
+    corpus = await bank.index.corpus({*rarest, *others_terms}, view)
+    weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
+    by_words = await _search_words(bank, corpus, view, limit)
     question = await _encode(bank, new)
-    by_meaning = await _search_meaning(bank, question, view, filters, limit)
-    pairs = zip_longest(by_words, by_meaning)
-    terms = {one.id: tuple(one.fields.body.split()) for pair in pairs for one in pair if one}
-    cosines = await _measure_cosines(bank, question, list(terms))
-    near = [id_ for id_ in terms if _is_related(weights, terms[id_], cosines.get(id_))]
+    by_meaning = await _search_meaning(bank, question, view, limit)
+    ids = {one.id: None for pair in zip_longest(by_words, by_meaning) for one in pair if one}
+    changes = says_change(new.content)
+    few = changes and corpus.records <= limit  # so few that any of them may be what changed
+    if few:
+        ids |= dict.fromkeys(await bank.index.find(view, Filters(), limit))
+    cosines = await _measure_cosines(bank, question, list(ids))
     found: list[DuplicateCandidate] = []
-    for old in await load_records(bank, near):
-        if is_comparable(new, old):
-            theirs = Statement(_choose_text(old, new), terms[old.id])
-            ours = Statement(_choose_text(new, old), new_terms)
-            score = score_similarity(ours, theirs, cosines.get(old.id))
-            found.append(DuplicateCandidate(old, score, old=theirs, new=ours))
+    for old in await load_records(bank, list(ids)):
+        cosine = cosines.get(old.id)
+        theirs = Statement(_choose_text(old, new), _split_terms(old))
+        ours = Statement(_choose_text(new, old), new_terms)
+        comparable = _is_related(weights, theirs.terms, cosine) and is_comparable(new, old)
+        near = few or (changes and cosine is not None and cosine >= _CHANGED_COSINE_MIN)
+        truth = _judge_truth(new, old, ours, theirs, near=near)
+        if comparable or not isinstance(truth, Independent):
+            score = score_similarity(ours, theirs, cosine)
+            found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
+
+
+def _split_terms(record: Record) -> tuple[str, ...]:
+    return tuple(extract_fields(record).body.split())
+
+
+def _judge_truth(
+    new: Record, old: Record, ours: Statement, theirs: Statement, *, near: bool
+) -> Truth:
+    """What the new memory makes of the old one; `near`: it may be what the new one changes."""
+    if not (states_truth(new) and states_truth(old)):
+        return _NOTHING
+    truth = compare_statements(theirs.text, ours.text)
+    if isinstance(truth, Independent) and near:
+        return Related("it says that something changed, and may mean this")
+    return truth
 
 
 def _is_related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float | None) -> bool:
@@ -310,14 +382,14 @@ def _choose_text(record: Record, other: Record) -> str:
 
 
 async def _search_words(
-    bank: MemoryBank, corpus: CorpusStatistics, view: View, filters: Filters, limit: int
+    bank: MemoryBank, corpus: CorpusStatistics, view: View, limit: int
 ) -> Sequence[Candidate]:
     """The memories with the rarest terms: the same fact has most of them."""
     rising = sorted((n, term) for term, n in corpus.counts.items() if n)
     running = accumulate(n for n, _ in rising)
     few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _MATCHES_MAX]
     terms = few if len(few) >= _TERMS_MIN else [term for _, term in rising[:_TERMS_MIN]]
-    return await bank.index.match(terms, corpus, view, filters, limit)
+    return await bank.index.match(terms, corpus, view, Filters(), limit)
 
 
 async def _encode(bank: MemoryBank, new: Record) -> QueryVectors | None:
@@ -331,13 +403,13 @@ async def _encode(bank: MemoryBank, new: Record) -> QueryVectors | None:
 
 
 async def _search_meaning(
-    bank: MemoryBank, question: QueryVectors | None, view: View, filters: Filters, limit: int
+    bank: MemoryBank, question: QueryVectors | None, view: View, limit: int
 ) -> Sequence[Candidate]:
     if question is None or bank.meaning is None:
         return ()
     vectors, identity = bank.meaning.vectors, bank.meaning.embedder.identity
     return await bank.index.run(
-        partial(vectors.near, identity, question.pooled, view, filters, limit)
+        partial(vectors.near, identity, question.pooled, view, Filters(), limit)
     )
 
 

@@ -32,6 +32,7 @@ from memory_mcp.render.sections import (
     select_open_issues,
 )
 from memory_mcp.render.since import make_bound, make_token
+from memory_mcp.text.truths import drop_outdated
 from memory_mcp.timeline.plans import require_branch
 
 _CANDIDATES_MAX: Final = 20
@@ -163,7 +164,9 @@ async def collect_records(
                 found[name] = [*pinned, *late]
             case _:
                 pass
-    return SectionRecords(found, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
+    return SectionRecords(
+        drop_outdated(found), frozenset[RecordId]().union(*(r.unreadable for r in reads))
+    )
 
 
 async def note_missing_records(

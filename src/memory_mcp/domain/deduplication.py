@@ -138,12 +138,15 @@ _STATES: Final[frozenset[Kind]] = frozenset({"fact", "decision"})
 _HAPPENED: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary", "closeout"})
 """Kinds that tell what happened: that stays true, whatever happened later."""
 
+_HANDED: Final[frozenset[Kind]] = frozenset({"resource", "nudge", "checkpoint", "tombstone"})
+"""Kinds that state nothing themselves."""
+
 
 @frozen
 class Insert:
-    """Store a new memory. `similar` ones may be the same fact.
+    """Store a new memory. `similar` ones may be the same fact, or no longer hold.
 
-    `notes` say what it contradicts, or why it was not compared.
+    `notes` say why it was not compared.
     """
 
     similar: tuple[SimilarMemory, ...] = ()
@@ -154,12 +157,14 @@ class Insert:
 class Merge:
     """Replace `olds`, which state the same fact, by one memory with this `text`.
 
-    `contradicts`: the new statement changes the fact, rather than adding to it.
+    `contradicts`: the new statement changes the fact, rather than adding to it. `similar` ones
+    stay, as with `Insert`.
     """
 
     olds: tuple[Record, ...]
     text: str
     contradicts: bool = False
+    similar: tuple[SimilarMemory, ...] = ()
 
 
 @frozen
@@ -199,6 +204,15 @@ def _is_derived(record: Record) -> bool:
     return bool(record.derived_from) and not set(record.derived_from) & set(record.supersedes)
 
 
+def states_truth(record: Record) -> bool:
+    """Whether what it states can be brought up to date by another memory."""
+    return (
+        record.kind not in _HAPPENED | _HANDED
+        and record.move is None
+        and find_profile_field(record) is None
+    )
+
+
 def is_comparable(new: Record, old: Record) -> bool:
     """Whether one may be the newer version of the other at all.
 
@@ -209,8 +223,7 @@ def is_comparable(new: Record, old: Record) -> bool:
     return (
         states
         and new.kind not in _HAPPENED
-        and old.move is None
-        and find_profile_field(old) is None  # it follows from another one
+        and states_truth(old)
         and new.category.casefold() == old.category.casefold()
         and new.durable is old.durable
         and new.expires_at is None

@@ -133,10 +133,16 @@ class Contradiction:
 
 @frozen
 class SimilarMemory:
-    """A memory that may be the same fact, undecided. `score` is its likeness, 0-1."""
+    """A memory that stays beside the new one. `score` is its likeness, 0-1.
+
+    It may be the same fact (`similar`); it no longer holds if the new one does (`outdated`); or
+    both cannot hold, and nothing says which does (`disputed`). `reason` says what differs.
+    """
 
     record: Record
     score: float
+    relation: Literal["similar", "outdated", "disputed"] = "similar"
+    reason: str = ""
 
 
 @frozen

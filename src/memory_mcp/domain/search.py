@@ -98,13 +98,16 @@ class Hit:
 
     Where no words were asked for there is none: the newest are as likely meant as any.
     `place` says where on the timeline it was written, if another machine wrote it and it is not
-    stored here yet.
+    stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
+    are those that contradict it, where nothing says who is right.
     """
 
     record: Record
     score: float | None = None
     place: str = ""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    outdated_by: RecordId | None = None
+    disputed_with: tuple[RecordId, ...] = ()
 
 
 class SearchFields(NamedTuple):

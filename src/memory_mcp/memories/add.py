@@ -164,6 +164,7 @@ async def _write_merged(
         notes=notes,
         merged=bool(whole.derived_from),
         contradictions=contradictions if merge.contradicts else (),
+        similar=merge.similar,
     )
 
 

@@ -78,6 +78,16 @@ _JUDGE: Final = (
     "same fact. If it is one of them, give exactly this text to {}: it then takes the place of "
     "both. If not, do nothing."
 )
+_RIVALS: Final = {
+    "outdated": (
+        "It contradicts {0} ({1}), which stays and is shown as outdated. If that one no longer "
+        "holds, give the text that holds now to {2}."
+    ),
+    "disputed": (
+        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. Ask the "
+        "user, then correct the wrong one, this one or that, with {2} or its like."
+    ),
+}
 _KNOWN: Final = (
     "Known already, so no memory was written. If it is not what content says, repeat with other "
     "words, or with {} to replace that one."
@@ -151,7 +161,7 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
                 ],
                 similar=[
                     {"memoryId": each.record.id, "content": _shorten(each.record.content),
-                     "score": round(each.score, 2)}
+                     "score": round(each.score, 2), "relation": each.relation}
                     for each in outcome.similar
                 ],
             )  # fmt: skip
@@ -184,7 +194,11 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
         yield f"Taken out before anything was written: {rules}."
     if added.contradictions:
         yield _CONTRADICTS.format(name_step("update_memory", memory_id=added.record.id))
-    if added.similar:
+    for each in added.similar:
+        if each.relation != "similar":
+            step = name_step("update_memory", memory_id=each.record.id)
+            yield _RIVALS[each.relation].format(each.record.id, each.reason, step)
+    if any(each.relation == "similar" for each in added.similar):
         yield _JUDGE.format(name_step("update_memory", memory_id=...))
 
 
@@ -370,6 +384,8 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
         "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
+        **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
+        **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
         **({"why": dict(hit.parts)} if why and hit.parts else {}),
     }
 

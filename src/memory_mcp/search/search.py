@@ -16,7 +16,6 @@ from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import (
     describe_unindexed,
     gather_all,
-    load_hits,
     load_newest,
     require_records_folder,
     run_beside,
@@ -28,6 +27,7 @@ from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
 from memory_mcp.search.local import find_local
+from memory_mcp.search.truths import load_by_truth, mark_hits, order_by_truth
 from memory_mcp.text.drafts import check_phase, check_text
 from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
@@ -91,7 +91,7 @@ async def search_memories(
     view = make_view(workspace, head.timeline)
     if not asked.text.strip():
         read = await load_newest(workspace, view, filters, limit)
-        hits = [Hit(record) for record in read.records]
+        hits = mark_hits([Hit(record) for record in read.records])
         notes = await describe_unpulled(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
@@ -195,7 +195,9 @@ async def _find_local(workspace: Workspace, asked: _Query, view: View) -> Search
         )
     if not ranked and await _filters_match_nothing(workspace, asked.filters, view):
         notes += (_NO_SUCH,)
-    hits, unreadable = await load_hits(ranked, matches.home, view, asked.limit)
+    hits, unreadable = await load_by_truth(
+        matches, ranked, asked.text, view, filters=asked.filters, limit=asked.limit
+    )
     mode, degraded = matches.mode, matches.degraded
     return SearchResults(hits, mode=mode, notes=notes, unreadable=unreadable, degraded=degraded)
 
@@ -232,7 +234,8 @@ def _fuse(
     hits = {hit.record.id: hit for hit in (*remote, *local.hits)}
     order = fuse_ranks([h.record.id for h in local.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}
-    best = [replace(hits[id_], place=places.get(id_, "")) for id_ in order[: asked.limit]]
+    fused = [replace(hits[id_], place=places.get(id_, "")) for id_ in order]
+    best = order_by_truth(asked.text, fused, (), asked.limit)
     notes = tuple(note for note in local.notes if note != _NO_WORDS or not cloud.ran)
     if cloud.unplaced:
         note = _UNTRUSTED if untrusted else _UNPLACED

@@ -17,12 +17,13 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
-from memory_mcp.engine.records import load_hits, load_newest
+from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.search.local import find_local
+from memory_mcp.search.truths import load_by_truth
 from memory_mcp.sessions.nudges import bring_up_nudge
 
 _HEADING: Final = "From memory, for this prompt"
@@ -116,9 +117,12 @@ async def _find_likely(
     if words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
     likely = [place for place in fits if place.id not in shown and place.id not in read]
-    hits, _ = await load_hits(likely, matches.home, view, 2 * limits.PROMPT_HITS_MAX)
+    many = 2 * limits.PROMPT_HITS_MAX
+    hits, _ = await load_by_truth(matches, likely, text, view, filters=Filters(), limit=many)
+    holding = [hit.record for hit in hits if hit.outdated_by is None]
+    unseen = [record for record in holding if record.id not in shown and record.id not in read]
     own = workspace.named(session) or workspace.origin().session
-    records = [hit.record for hit in hits if not own or hit.record.origin.session != own]
+    records = [record for record in unseen if not own or record.origin.session != own]
     records.sort(key=lambda record: record.kind == "episode")  # a fact says more than an episode
     return records[: limits.PROMPT_HITS_MAX]
 

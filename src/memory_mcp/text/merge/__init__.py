@@ -1,6 +1,5 @@
 """Decides whether two statements are the same fact, and makes one text of those that are."""
 
-from memory_mcp.text.merge.clauses import find_conflict, find_contradicted
 from memory_mcp.text.merge.compose import (
     ForgetPlan,
     compose,
@@ -17,8 +16,6 @@ __all__ = [
     "Statement",
     "compare_facts",
     "compose",
-    "find_conflict",
-    "find_contradicted",
     "find_parts",
     "find_replaced_value",
     "keeps_content",

@@ -1,10 +1,8 @@
-"""Splits a sentence into the clauses it joins, and finds the one that a newer text contradicts.
+"""Splits a sentence into the clauses it joins, and cuts out of it what it says of a subject.
 
 "The server has 4 GB RAM and sits in Oslo" says two things; "since the upgrade the server has 8 GB
 RAM, which is enough" contradicts one of them. Clauses are compared as whole sentences are. Only
 clauses with a verb of their own are split: "tea and coffee" is one statement.
-
-A conflict is reported and hides nothing, so it may be found a little more often than a merge.
 """
 
 import re
@@ -13,20 +11,14 @@ from functools import cache, partial
 from itertools import islice
 from typing import Final
 
-from memory_mcp.domain.deduplication import Updated
-from memory_mcp.text.merge.compare import compare_sentences
-from memory_mcp.text.merge.reading import Sentence, Word, phrases, read_sentence, words
-from memory_mcp.text.sentences import split_sentences
+from memory_mcp.text.merge.reading import Sentence, Word, read_sentence, words
 from memory_mcp.text.tables import load_pattern, load_table
 
 _pattern = partial(load_pattern, "merge")
 
 _ENDS: Final = " .!;,"
-_SENTENCES_MAX: Final = 40
-_PAIRS_MAX: Final = 400
 _PLACES_MAX: Final = 8
 """A memory holds a few statements; what could be a thousand is a list, and not worth a second."""
-_PATH: Final = re.compile(r"[/\\@:]|\w\.[a-z]")
 _PHRASE_WORDS_MAX: Final = 4
 """A longer phrase before a comma says something by itself."""
 
@@ -34,8 +26,7 @@ _PHRASE_WORDS_MAX: Final = 4
 def split_clauses(sentence: str) -> list[str]:
     """The clauses, each as a sentence with its subject; the sentence itself if it is one."""
     parts = _pattern("clause_join").split(sentence.strip().rstrip(_ENDS))
-    subject = _find_subject(parts[0])
-    if len(parts) == 1 or not subject:
+    if len(parts) == 1 or not (subject := _find_subject(parts[0])):
         return [sentence]
     clauses = [f"{parts[0]}."]
     for part in parts[1:]:
@@ -48,76 +39,7 @@ def split_clauses(sentence: str) -> list[str]:
     return clauses
 
 
-def find_contradicted(new: str, old: str) -> tuple[str, tuple[str, ...]] | None:
-    """The clause of the old text that the new one contradicts, and the other clauses.
-
-    None if the old text holds no older value. Of long texts only the beginnings are compared.
-    """
-    parts = [clause for each in split_sentences(old) for clause in split_clauses(each)]
-    pairs = (
-        (clause, at)
-        for sentence in split_sentences(new)[:_SENTENCES_MAX]
-        for at, part in enumerate(parts[:_SENTENCES_MAX])
-        for clause in (*split_clauses(sentence), *_cut_out_statements(sentence, part))
-    )
-    for clause, at in islice(pairs, _PAIRS_MAX):
-        if _contradicts(clause, parts[at]):
-            return parts[at], tuple(parts[:at] + parts[at + 1 :])
-    return None
-
-
-def find_conflict(new: str, old: str) -> str | None:
-    """The statement of the old text that the new one contradicts, within a longer sentence too."""
-    if found := find_contradicted(new, old):
-        return found[0]
-    clauses = [
-        clause for each in split_sentences(new)[:_SENTENCES_MAX] for clause in split_clauses(each)
-    ]
-    pairs = (
-        (clause, statement)
-        for sentence in split_sentences(old)[:_SENTENCES_MAX]
-        for clause in clauses[:_SENTENCES_MAX]
-        for statement in _cut_out_statements(sentence, clause)
-    )
-    return next(
-        (older for clause, older in islice(pairs, _PAIRS_MAX) if _contradicts(clause, older)), None
-    )
-
-
-def _contradicts(clause: str, older: str) -> bool:
-    """Whether one statement has the newer value of the other one."""
-    new, old = read_sentence(clause), read_sentence(older)
-    return isinstance(compare_sentences(new, old), Updated) or _has_other_value(new, old)
-
-
-def _has_other_value(new: Sentence, old: Sentence) -> bool:
-    """Whether "the queue is this" became "the queue is that", where there is one such queue.
-
-    That is too little to hide the older one, and enough to report both.
-    """
-    known_one = _pattern("known_one")
-    if not (known_one.match(old.text) and known_one.match(new.text)) or new.past or new.event:
-        return False
-    if len(old.words) != len(new.words) or old.keys[:-1] != new.keys[:-1] or old.keys == new.keys:
-        return False
-    before, after = old.words[-1], new.words[-1]
-    if before.article or after.article or before.dimension != after.dimension:
-        return False
-    named = _is_name(before) and _is_name(after)
-    if before.after_copula:
-        return named and bool(_pattern("is").search(f"{old.text} {new.text}"))
-    keys = tuple(old.keys[:-1])
-    exclusive = any(keys[-len(each) :] == each for each in phrases("one_at_a_time"))
-    placed = keys[-1:] == ("in",) and old.words[-2].after_copula
-    return (exclusive or placed) and (named or before.kind == "value")
-
-
-def _is_name(word: Word) -> bool:
-    """Whether it names somebody or something, and is no path, host or address."""
-    return word.text[:1].isupper() and not _PATH.search(word.text)
-
-
-def _cut_out_statements(sentence: str, part: str) -> Iterator[str]:
+def cut_out_statements(sentence: str, part: str) -> Iterator[str]:
     """The statements about the subject of `part`, cut out of a longer sentence.
 
     "After the move the API listens on port 9090 behind the gateway" holds "the API listens on port

@@ -90,8 +90,11 @@ def _is_stem(rest: str, ending: str) -> bool:
 
 @cache
 def _first_of_group(name: str) -> Mapping[str, str]:
+    return find_first_of_groups(load_table("merge")["groups"][name])
+
+
+def find_first_of_groups(groups: Iterable[str]) -> Mapping[str, str]:
     """For each word of a group, the first word of that group."""
-    groups = load_table("merge")["groups"][name]
     return {word: group.split()[0] for group in groups for word in group.split()}
 
 
@@ -351,7 +354,7 @@ def _read_value(tokens: Sequence[Token], at: int) -> _Value | None:
         return day
     if folded in _numbers():
         return _read_amount(tokens, at, str(_numbers()[folded]), "")
-    match = _FIGURE.fullmatch(text)
+    match = None if text.isalpha() else _FIGURE.fullmatch(text)
     if match is None or (match[3] and match[3].casefold() not in _units()):
         return None
     return _read_amount(tokens, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
@@ -377,7 +380,7 @@ def _read_amount(tokens: Sequence[Token], at: int, number: str, unit: str) -> _V
 def _read_day(tokens: Sequence[Token], at: int) -> _Value | None:
     """A day, month or year: 4 May, May 4 2026, 2026-05-04, September."""
     text, folded = tokens[at]
-    if _DATE.fullmatch(folded):
+    if not text.isalpha() and _DATE.fullmatch(folded):
         return _Value(folded, text, "day")
     after = [token.folded for token in tokens[at + 1 : at + 3]]
     follows = after[0] if after else ""

@@ -1,0 +1,263 @@
+"""How newer values are treated: when they are written, and when they are searched for.
+
+    python benchmarks/truths.py [--model-home DIR] [--facts FILE] [--pairs]
+
+Written: each pair of `data/open/truths.json` in a store of its own, the second after the first. A
+newer value may be replaced, reported as contradicting, reported as similar, or stored in silence.
+Searched: the stores of `data/open/truth_stores.json`, and FactConsolidation (MemoryAgentBench, Hu
+et al. 2025; single hop, the newest statement is right), whose file `--facts` names. The baseline is
+the same list of hits without marks: what ranking alone puts first. `--pairs` names what went wrong.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from house import QuickDisk, lend_model, settings_in
+from report import Table, machine, show
+
+from memory_mcp import maintenance, memories
+from memory_mcp.build import open_workspace
+from memory_mcp.config.settings import EmbedderName
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import AlreadyKnown, MemoryAdded, SearchResults
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.search.local import find_local
+from memory_mcp.search.search import search_memories
+from memory_mcp.text.drafts import build_record
+
+_DATA: Final = Path(__file__).with_name("data") / "open"
+_TOP: Final = 5
+_FACT: Final = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
+
+
+def main() -> None:
+    """Measure by words and, where there is a model, by meaning too."""
+    parser = argparse.ArgumentParser(description="Measure how newer values are treated.")
+    parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
+    parser.add_argument("--facts", type=Path, metavar="FILE", help="FactConsolidation")
+    parser.add_argument("--pairs", action="store_true", help="name what went wrong")
+    args = parser.parse_args()
+    modes: list[tuple[str, EmbedderName]] = [("words", "none")]
+    if args.model_home:
+        modes.append(("model", "minilm"))
+    written = Table(
+        "Written, the second after the first",
+        ("mode", "pairs", "all", "replaced", "contradicts", "similar", "silent"),
+        "of near misses none may be replaced, and few contradict",
+    )
+    searched = Table(
+        f"Searched: the first {_TOP}",
+        (
+            "mode", "set", "questions", "newest first", "by ranking alone", "outdated first",
+            "unmarked", "marked",
+        ),
+        "unmarked: an outdated one without a mark; marked: a holding one where nothing is outdated",
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as name:
+        show(machine(Path(name)))
+        for mode, embedder in modes:
+            house = _House(Path(name) / mode, embedder, args.model_home, pairs=args.pairs)
+            asyncio.run(house.measure_writing(mode, written))
+            asyncio.run(house.measure_stores(mode, searched))
+            if args.facts:
+                asyncio.run(house.measure_facts(mode, searched, args.facts.read_text("utf-8")))
+    show(written)
+    show(searched)
+
+
+class _House:
+    """Where stores are made: one folder for each, all with one embedder."""
+
+    def __init__(
+        self, folder: Path, embedder: EmbedderName, model_home: Path | None, *, pairs: bool
+    ) -> None:
+        self.folder = folder
+        self.embedder: EmbedderName = embedder
+        self.model_home = model_home
+        self.pairs = pairs
+        self._stores = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Workspace]:
+        """An empty store."""
+        self._stores += 1
+        folder = self.folder / str(self._stores)
+        if self.model_home and self.embedder != "none":
+            lend_model(folder, self.model_home)
+        settings = settings_in(folder, self.embedder)
+        async with open_workspace(settings, disk=QuickDisk()) as built:
+            yield built.workspace
+
+    async def measure_writing(self, mode: str, table: Table) -> None:
+        """What becomes of each pair."""
+        sets = json.loads((_DATA / "truths.json").read_text("utf-8"))
+        for name, pairs in sets.items():
+            counts: Counter[str] = Counter()
+            for pair in pairs:
+                first = pair.get("older") or pair["first"]
+                second = pair.get("newer") or pair["second"]
+                async with self.open() as workspace:
+                    fate = await _write_both(workspace, first, second)
+                counts[fate] += 1
+                if self.pairs and fate != ("silent" if name == "near_misses" else "contradicts"):
+                    print(f"{mode}, {name}, {fate}: {first} | {second}")
+            fates = [counts[fate] for fate in ("replaced", "contradicts", "similar", "silent")]
+            table.add(mode, name, len(pairs), *fates)
+
+    async def measure_stores(self, mode: str, table: Table) -> None:
+        """The dated stores."""
+        stores = json.loads((_DATA / "truth_stores.json").read_text("utf-8"))["stores"]
+        score = _Score()
+        for store in stores:
+            async with self.open() as workspace:
+                ids = await _fill(workspace, [each["content"] for each in store["memories"]])
+                known = dict(zip((each["id"] for each in store["memories"]), ids, strict=True))
+                for question in store["questions"]:
+                    old = {known[each] for each in question["outdated"]}
+                    new = known[question["current"]]
+                    await score.ask(workspace, question["question"], {new}, old)
+        table.add(mode, "stores", *score.row())
+        if self.pairs:
+            print(*score.wrong, sep="\n")
+
+    async def measure_facts(self, mode: str, table: Table, text: str) -> None:
+        """FactConsolidation: an answer's rivals share all but the last words with it."""
+        sets: list[dict[str, Any]] = json.loads(text)
+        for each in sets:
+            if "_sh_" not in each["metadata"]["source"]:
+                continue
+            facts = _FACT.findall(each["context"])
+            score = _Score()
+            async with self.open() as workspace:
+                ids = await _fill(workspace, facts)
+                for question, answers in zip(each["questions"], each["answers"], strict=True):
+                    new, old = _find_gold(facts, question, answers)
+                    current, outdated = {ids[n] for n in new}, {ids[n] for n in old}
+                    await score.ask(workspace, question, current, outdated)
+            table.add(mode, each["metadata"]["source"], *score.row())
+            if self.pairs:
+                print(*score.wrong, sep="\n")
+
+
+async def _write_both(workspace: Workspace, first: str, second: str) -> str:
+    await memories.add_memory(workspace, Draft(first))
+    if workspace.project.meaning:
+        await maintenance.encode_all(workspace)
+    match await memories.add_memory(workspace, Draft(second)):
+        case MemoryAdded(replaced=ids) if ids:
+            return "replaced"
+        case MemoryAdded(similar=similar) if any(s.relation != "similar" for s in similar):
+            return "contradicts"
+        case MemoryAdded(similar=similar) if similar:
+            return "similar"
+        case AlreadyKnown():
+            return "replaced"
+        case _:
+            return "silent"
+
+
+async def _fill(workspace: Workspace, texts: Sequence[str]) -> list[RecordId]:
+    """Store all of them, none in the place of another, and encode them."""
+    timeline = (await load_head(workspace)).timeline
+    now = datetime.now(UTC)
+    records = [
+        build_record(Draft(text), make_writing(workspace, timeline, now + timedelta(seconds=n)))
+        for n, text in enumerate(texts)
+    ]
+    await workspace.project.keep_all(records)
+    if workspace.project.meaning:
+        await maintenance.encode_all(workspace)
+    return [record.id for record in records]
+
+
+@dataclass
+class _Score:
+    """What questions found whose answers have older rivals, and questions without any."""
+
+    asked: int = 0
+    newest: int = 0
+    ranked: int = 0
+    outdated_first: int = 0
+    unmarked: int = 0
+    wrong_marks: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+    async def ask(
+        self, workspace: Workspace, question: str, new: set[RecordId], old: set[RecordId]
+    ) -> None:
+        """Ask, and count what is among the first."""
+        found = await search_memories(workspace, question, Filters(), _TOP)
+        hits = found.hits if isinstance(found, SearchResults) else ()
+        marked = {hit.record.id for hit in hits if hit.outdated_by or hit.disputed_with}
+        if not old:
+            self.wrong_marks += len(new & marked)
+            return
+        view = make_view(workspace, (await load_head(workspace)).timeline)
+        by_rank = (await find_local(workspace, question, view, Filters())).ranked
+        self.asked += 1
+        self.ranked += _goes_first([place.id for place in by_rank[:_TOP]], new, old)
+        goes_first = _goes_first([hit.record.id for hit in hits], new, old)
+        self.newest += goes_first
+        self.outdated_first += bool(hits and hits[0].record.id in old)
+        unmarked = [hit for hit in hits if hit.record.id in old - marked]
+        self.unmarked += bool(unmarked)
+        if unmarked or not goes_first:
+            texts = "".join(f"\n    {hit.record.content}" for hit in hits)
+            self.wrong.append(f"{question} {'(unmarked)' if unmarked else ''}{texts}")
+
+    def row(self) -> tuple[int, ...]:
+        """The figures, as the table has them."""
+        return (
+            self.asked, self.newest, self.ranked, self.outdated_first, self.unmarked,
+            self.wrong_marks,
+        )  # fmt: skip
+
+
+def _goes_first(found: Sequence[RecordId], new: set[RecordId], old: set[RecordId]) -> bool:
+    """Whether the newest statement is there, before every older one."""
+    first = next((id_ for id_ in found if id_ in new | old), None)
+    return first in new
+
+
+def _find_gold(
+    facts: Sequence[str], question: str, answers: Sequence[str]
+) -> tuple[set[int], set[int]]:
+    """The newest statement that holds the answer and most words of the question; its rivals."""
+    words = set(re.findall(r"\w+", question.casefold()))
+    holding = [
+        n for n, fact in enumerate(facts)
+        if any(_ends_with(fact, answer) for answer in answers)
+    ]  # fmt: skip
+    if not holding:
+        return set(), set()
+
+    def share(n: int) -> tuple[int, int]:
+        return len(words & set(re.findall(r"\w+", facts[n].casefold()))), n
+
+    best = max(holding, key=share)
+    text = facts[best].rstrip(".")
+    answer = max((a.rstrip(".") for a in answers if _ends_with(text, a)), key=len)
+    stem = text[: -len(answer)]
+    rivals = {n for n, fact in enumerate(facts) if fact.startswith(stem) and n < best}
+    return {best}, rivals
+
+
+def _ends_with(fact: str, answer: str) -> bool:
+    return fact.rstrip(".").casefold().endswith(answer.rstrip(".").casefold())
+
+
+if __name__ == "__main__":
+    main()

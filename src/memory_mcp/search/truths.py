@@ -1,0 +1,138 @@
+"""Orders hits by what holds: a newer statement goes before the one that it brings up to date.
+
+The outdated one carries the id of its successor and gives up its place; it is last, unless the
+question asks for what was. A rival may rank too low to be a hit, so the candidates that share
+words with a hit are read, too.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import CANDIDATES_MAX
+from memory_mcp.domain.search import (
+    Candidate,
+    Filters,
+    Hit,
+    RankedCandidate,
+    SearchFields,
+    View,
+)
+from memory_mcp.engine.records import load_hits
+from memory_mcp.engine.workspace import MemoryBank
+from memory_mcp.ranking.query import matches_filters
+from memory_mcp.search.local import Matches
+from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.truths import Marks, mark_truths
+
+_SPARE_MAX: Final = 5
+"""Hits read beyond the wanted ones where some are outdated: they take their places."""
+_COMPARED_MAX: Final = 40
+"""Candidates of the question whose terms are compared with those of its hits."""
+_RIVALS_MAX: Final = 5
+"""Memories read for the sake of the hits alone."""
+_SHARE_MIN: Final = 0.3
+"""Share of the terms of the shorter one, by which a memory may speak of the same thing."""
+_RARE_MAX: Final = 20
+"""A term that more memories hold does not say of what a statement is."""
+_TERMS_MAX: Final = 40
+
+
+async def load_by_truth(
+    matches: Matches,
+    ranked: Sequence[RankedCandidate],
+    query: str,
+    view: View,
+    *,
+    filters: Filters,
+    limit: int,
+) -> tuple[list[Hit], frozenset[RecordId]]:
+    """The best hits with their marks, outdated ones last, and the ids that could not be read."""
+    hits, unreadable = await load_hits(ranked, matches.home, view, limit)
+    rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
+    others = [RankedCandidate(id_, 0.0) for id_ in rivals]
+    more, _ = await load_hits(others, rivals, view, len(others))
+    taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
+    found = order_by_truth(query, hits, more, limit, taking)
+    if any(hit.outdated_by for hit in found):  # their places are free
+        hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
+        found = order_by_truth(query, hits, more, limit, taking)
+    return found, unreadable
+
+
+async def _find_rivals(
+    matches: Matches, hits: Sequence[RecordId], view: View
+) -> Mapping[RecordId, MemoryBank]:
+    """The memories that share most terms with one of these hits, and where they rest.
+
+    They are candidates of the question, too, unless it found few: then it may have named the value
+    alone, and the other words of the hits are looked up.
+    """
+    theirs = [terms for id_ in hits if (terms := _split(matches.fields[id_]))]
+    found = {place.id: (matches.fields[place.id], matches.home[place.id])
+             for place in matches.ranked[:_COMPARED_MAX]}  # fmt: skip
+    if len(matches.ranked) < CANDIDATES_MAX:
+        for bank in dict.fromkeys(matches.home[id_] for id_ in hits):
+            near = await _look_up(bank, frozenset[str]().union(*theirs), view)
+            found.update((each.id, (each.fields, bank)) for each in near)
+    for id_ in hits:
+        found.pop(id_, None)
+    shares = {
+        id_: max(len(terms & mine) / min(len(terms), len(mine)) for mine in theirs)
+        for id_, (fields, _) in found.items()
+        if (terms := _split(fields)) and theirs
+    }
+    likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
+    return {id_: found[id_][1] for id_ in reversed(likely[-_RIVALS_MAX:])}
+
+
+async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequence[Candidate]:
+    corpus = await bank.index.corpus(terms, view)
+    rising = sorted((n, term) for term, n in corpus.counts.items() if 1 < n <= _RARE_MAX)
+    rare = [term for _, term in rising[:_TERMS_MAX]]
+    return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
+
+
+def _split(fields: SearchFields) -> frozenset[str]:
+    return frozenset(fields.body.split())
+
+
+def mark_hits(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits in their order, with what the others of them say of each."""
+    marks = mark_truths([hit.record for hit in hits])
+    return [_mark(hit, marks) for hit in hits]
+
+
+def order_by_truth(
+    query: str,
+    hits: Sequence[Hit],
+    others: Sequence[Hit],
+    limit: int,
+    taking: Collection[RecordId] = (),
+) -> list[Hit]:
+    """The best hits with their marks, outdated ones last.
+
+    Those of the others that are in `taking` may take the place of one that they bring up to date.
+    """
+    own = {hit.record.id: hit for hit in hits}
+    together = {**{hit.record.id: hit for hit in others}, **own}
+    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()))}
+    found = [marked[id_] for id_ in own]
+    if load_pattern("truths", "asks_past").search(query.casefold()):
+        return found[:limit]
+    holding: dict[RecordId, Hit] = {}
+    for hit in found:
+        holder = hit.outdated_by or hit.record.id
+        if holder in own or holder in taking:
+            score = max(marked[holder].score or 0.0, hit.score or 0.0)
+            holding.setdefault(holder, replace(marked[holder], score=score))
+    return [*holding.values(), *(hit for hit in found if hit.outdated_by)][:limit]
+
+
+def _mark(hit: Hit, marks: Marks) -> Hit:
+    return replace(
+        hit,
+        outdated_by=marks.outdated.get(hit.record.id, hit.outdated_by),
+        disputed_with=marks.disputed.get(hit.record.id, hit.disputed_with),
+    )

@@ -1,0 +1,463 @@
+"""Compares two statements: does the later one bring the earlier one up to date?
+
+Two ways lead to a yes. The skeletons of both are the same, and one value stands where another one
+stood of which there is one at a time. Or the later one says that something changed, speaks of the
+same thing, and has another value of the same kind, or says that the old value is over. What is
+limited to another place, person, version or time is about something else.
+
+A mark hides nothing, so a yes is given more often than two memories become one (`text.merge`).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from memory_mcp.domain.deduplication import Different
+from memory_mcp.frozen import frozen
+from memory_mcp.text.merge.clauses import cut_out_statements
+from memory_mcp.text.merge.reading import NOT, Word, opposites, toggles
+from memory_mcp.text.merge.reading import words as merge_words
+from memory_mcp.text.merge.vetoes import compare_titles
+from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.truths.frames import (
+    Frame,
+    families,
+    read_frame,
+    read_frames,
+    split_statements,
+    words,
+)
+
+_SLOT_WORDS_MAX: Final = 6
+_UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
+"""Kinds of values of which one may be in another unit, or in other words."""
+_OTHERS_MAX: Final = 60
+_SHARED_MIN: Final = 0.6
+"""Of what the old statement is about, so much must the new one speak of, if it has no subject."""
+
+
+@frozen
+class Outdates:
+    """The later statement brings the earlier one up to date."""
+
+    reason: str
+
+
+@frozen
+class Disputes:
+    """Both cannot hold, and nothing says which of them does."""
+
+    reason: str
+
+
+@frozen
+class Related:
+    """They speak of the same thing; whoever understands both should look."""
+
+    reason: str
+
+
+@frozen
+class Independent:
+    """Both hold."""
+
+    reason: str
+
+
+Truth = Outdates | Disputes | Related | Independent
+
+_RANKS: Final = (Outdates, Disputes, Related, Independent)
+
+
+class Slot(NamedTuple):
+    """Where two sentences of the same skeleton differ."""
+
+    at: int
+    old: Sequence[Word]
+    new: Sequence[Word]
+
+    def __str__(self) -> str:
+        return f"{_join(self.old)!r} became {_join(self.new)!r}"
+
+
+def compare_statements(old: str, new: str) -> Truth:
+    """What the later statement makes of the earlier one."""
+    found = [compare_frames(o, n) for o in read_frames(old) for n in read_frames(new)]
+    nothing = Independent("there is nothing to compare")
+    truth = min(found, key=lambda each: _RANKS.index(type(each)), default=nothing)
+    titled = None if isinstance(truth, Independent) else compare_titles(new, old)
+    return Independent(titled.reason) if isinstance(titled, Different) else truth
+
+
+def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
+    """The clause of the old text that the new one brings up to date, and the other clauses.
+
+    Nothing of the clause is lost but one value: its skeleton is in the new text.
+    """
+    parts = split_statements(old)
+    for at, part in enumerate(parts):
+        found = (_compare_alike(read_frame(part), n) for n in read_frames(new))
+        if any(isinstance(each, Outdates) for each in found):
+            return part, (*parts[:at], *parts[at + 1 :])
+    return None
+
+
+def says_change(text: str) -> bool:
+    """Whether a statement may say that something is other than it was."""
+    hints = load_pattern("truths", "hints").search(text.casefold())
+    return any((frame.changes or hints) and not frame.supposed for frame in read_frames(text))
+
+
+def list_other_values(text: str) -> list[str]:
+    """The values that may stand in the place of one in the text: other databases, other editors."""
+    kinds = frozenset[str]().union(*(frame.families for frame in read_frames(text)))
+    return sorted(word for word, of in families().items() if of & kinds)[:_OTHERS_MAX]
+
+
+def compare_frames(old: Frame, new: Frame) -> Truth:
+    """What one later sentence makes of an earlier one."""
+    shared = old.about & new.about
+    if not (shared or new.ended & old.about or new.families & old.families):
+        return Independent("nothing in common")
+    verdict = _compare_alike(old, new)
+    limited = bool(_find_limit(old, new))
+    if isinstance(verdict, Outdates | Disputes):
+        return verdict
+    if not limited and (reason := _find_ended(old, new, shared)):
+        return Outdates(reason)
+    if isinstance(verdict, Independent) and (limited or not (old.sourced and new.sourced)):
+        return verdict
+    return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
+
+
+def _compare_alike(old: Frame, new: Frame) -> Truth | None:
+    """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
+    limit = _find_limit(old, new)
+    verdict = Independent(limit) if limit else _compare_skeletons(old, new)
+    if isinstance(verdict, Outdates | Disputes):
+        return verdict
+    for part in _cut_out(old, new):
+        inner = None if _find_limit(old, part) else _compare_skeletons(old, part)
+        if isinstance(inner, Outdates | Disputes):
+            return inner
+    return verdict
+
+
+def _cut_out(old: Frame, new: Frame) -> Iterator[Frame]:
+    """The statements about the old subject that stand in the new sentence."""
+    if old.subject and old.subject <= new.about:
+        for text in cut_out_statements(new.sentence.text, old.sentence.text):
+            yield read_frame(text)
+        if found := load_pattern("truths", "holder_within").search(new.sentence.text):
+            yield read_frame(found.group("statement"))
+
+
+def _find_limit(old: Frame, new: Frame) -> str:
+    """Why what one says does not bear on the other: another place, one of several; or ""."""
+    if (old.past, old.supposed) != (new.past, new.supposed):
+        return "one of them tells of what was, or may be"
+    if new.where - old.where:
+        return "they hold for different places or people"
+    if old.several or new.several:
+        return "one of several"
+    if _speaks_of_all(old) != _speaks_of_all(new):
+        return "a rule and an exception"
+    values = {w.key for w in (*old.words, *new.words) if w.after_copula or _is_value(w.key)}
+    gone, come = old.about - new.about - values, new.about - old.about - values
+    groups = {group for key in gone for group in opposites().get(key, ())}
+    if any(groups & opposites().get(key, frozenset()) for key in come):
+        return "two of a kind that are not the same"
+    return ""
+
+
+def _speaks_of_all(frame: Frame) -> bool:
+    return not words("words", "every").isdisjoint(frame.keys[: max(frame.predicate, 1)])
+
+
+def _is_value(key: str) -> bool:
+    return key in families()
+
+
+def _compare_skeletons(old: Frame, new: Frame) -> Truth | None:
+    """The verdict on sentences that are the same but for one place; None if they are not."""
+    if old.words and old.words[0].text.casefold() in merge_words("leaning"):
+        return Independent("nobody knows of what it speaks")
+    if old.negations != new.negations:
+        return _decide(old, new, "one denies the other") if _denies(old, new) else None
+    if old.keys == new.keys:
+        return Independent("the same words")
+    slot = _find_slot(old, new)
+    return _judge_slot(old, new, slot) if slot else None
+
+
+def _denies(old: Frame, new: Frame) -> bool:
+    """Whether the new sentence begins as the old one, but for a negation."""
+    ours, theirs = (frame.sentence.keys[: len(old.keys) + 1] for frame in (new, old))
+    return [key for key in ours if key != NOT] == [key for key in theirs if key != NOT]
+
+
+def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
+    if not (slot.old and slot.new) or _refines(slot):
+        return Independent("one says more")
+    if old.negations:
+        return Independent("each denies something else")
+    if _changes_two_things(old, slot):
+        return None
+    in_subject = slot.at < max(old.predicate, 1) or any(w.after_copula for w in slot.old[1:])
+    one = _is_holder(old, slot) if in_subject else _judge_values(old, slot)
+    if one is None:
+        return Related(f"{slot}, or there are several")
+    if one:
+        return _decide(old, new, str(slot))
+    return Independent("about another subject" if in_subject else "there may be several")
+
+
+def _decide(old: Frame, new: Frame, reason: str) -> Outdates | Disputes:
+    """Later is newer, unless one of them stands on somebody's word alone."""
+    if (old.sourced or new.sourced) and not new.changes:
+        return Disputes(reason)
+    return Outdates(reason)
+
+
+def _find_slot(old: Frame, new: Frame) -> Slot | None:
+    """The one place in which the sentences differ; the new one may say more behind it."""
+    ours, theirs = new.keys, old.keys
+    at = 0
+    while at < min(len(ours), len(theirs)) and ours[at] == theirs[at]:
+        at += 1
+    for length in range(len(theirs) - at + 1):
+        rest = theirs[at + length :]
+        if length > _SLOT_WORDS_MAX:
+            break
+        for other in range(_SLOT_WORDS_MAX + 1):
+            end = at + other + len(rest)
+            both = (length and other) or (at and end == len(ours))
+            if rest and both and ours[at + other : end] == rest:
+                return Slot(at, old.words[at : at + length], new.words[at : at + other])
+    if not at or len(theirs) - at > _SLOT_WORDS_MAX:
+        return None
+    return Slot(at, old.words[at:], new.words[at : _find_end(new, at, len(theirs) - at)])
+
+
+def _find_end(frame: Frame, at: int, length: int) -> int:
+    """Where the value that begins here ends, if it is as long as another one or longer."""
+    for place in range(at + max(length, 1), len(frame.words)):
+        word = frame.words[place]
+        named = word.key in words("words", "of")
+        if word.set_off or (word.kind in ("preposition", "join", "verb") and not named):
+            return place
+    return len(frame.words)
+
+
+def _refines(slot: Slot) -> bool:
+    """Whether one of them only says it more exactly: "spaces", "two spaces"."""
+    before, after = ({word.key for word in side} for side in (slot.old, slot.new))
+    return before <= after or after <= before
+
+
+def _changes_two_things(old: Frame, slot: Slot) -> bool:
+    """Whether something between is the same, or it is not a value for a value."""
+    both = (*slot.old, *slot.new)
+    before, after = (
+        {word.key for word in side if word.kind != "preposition"} for side in (slot.old, slot.new)
+    )
+    leads = [side[0].key for side in (slot.old, slot.new) if side[0].kind == "preposition"]
+    figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
+    plain = all(word.kind in ("value", "preposition") for word in both)
+    mixed = figures and not plain and not _find_families(slot.old) & _find_families(slot.new)
+    whole = slot.old[0].after_copula or _names_one_of_kind(old, slot)
+    shares = before & after and not whole
+    acts = any(word.kind == "verb" for word in both) and not whole
+    return bool(shares or mixed or acts or len(leads) == 1 or leads[:1] != leads[1:])
+
+
+def _is_holder(old: Frame, slot: Slot) -> bool:
+    """Whether the subject is who has a role that one has: "Ada is the lead", "Ada leads it"."""
+    names = all(_is_name(word) for word in (*slot.old, *slot.new))
+    end = slot.at + len(slot.old)
+    if slot.at or not names or old.predicate not in (0, end) or end >= len(old.words):
+        return False
+    first = old.words[end]
+    if first.after_copula:
+        return first.article not in ("", "a", "an", "ein", "eine")
+    return first.key in words("singles", "roles")
+
+
+def _is_name(word: Word) -> bool:
+    return word.text[:1].isupper() or word.kind == "name"
+
+
+def _judge_values(old: Frame, slot: Slot) -> bool | None:
+    """Whether there is one such value at a time; None if nobody can tell."""
+    if all(toggles().get(word.key) for word in (slot.old[0], slot.new[0])):
+        return True
+    said = old.keys[: 0 if slot.old[0].after_copula else slot.at]
+    before = frozenset(said[old.predicate :])
+    one = bool(before & (words("singles", "tools") | merge_words("ranked")))
+    listed = bool(before & words("lists", "verbs")) and not one
+    if _find_dimensions(slot.old) & _find_dimensions(slot.new):
+        return _judge_figures(old, slot, listed=listed)
+    if _find_families(slot.old) & _find_families(slot.new):
+        return not listed
+    return _judge_names(old, slot, before)
+
+
+def _judge_names(old: Frame, slot: Slot, before: frozenset[str]) -> bool | None:
+    if _names_one_of_kind(old, slot):
+        return True
+    passive = old.words[slot.at - 1].key in ("by", "von") and old.sentence.copulas
+    listed = before & words("lists", "verbs") and not (before & merge_words("ranked") or passive)
+    if listed or before & words("lists", "adjectives"):
+        return False
+    firsts = (slot.old[0], slot.new[0])
+    named = all(_is_name(word) or word.kind == "identifier" for word in firsts)
+    if named and load_pattern("truths", "one_name").search(_join_before(old, slot)):
+        return True
+    if _is_predicate(old, slot):
+        one = not any(word.article in merge_words("indefinite") for word in firsts)
+        return (one and bool(load_pattern("truths", "definite").match(old.sentence.text))) or None
+    return bool(before & words("singles", "verbs")) or None
+
+
+def _is_predicate(old: Frame, slot: Slot) -> bool:
+    """Whether it is all that is said of the subject, but for a name's beginning: "is Dr Who"."""
+    if slot.old[0].after_copula or slot.new[0].after_copula:
+        return slot.old[0].after_copula and slot.new[0].after_copula
+    before = old.words[slot.at - 1]
+    return before.after_copula and before.kind in ("name", "preposition")
+
+
+def _judge_figures(old: Frame, slot: Slot, *, listed: bool) -> bool | None:
+    before = old.words[slot.at - 1]
+    label = slot.at == 1 and not old.predicate and not slot.old[0].set_off  # "rule 3 of the house"
+    follows = old.words[slot.at + len(slot.old) :][:1]
+    counted = bool(follows) and follows[0].kind in ("word", "name")
+    names = merge_words("references") | words("words", "labels")
+    label = label or (before.key in names and not counted and not slot.old[0].after_copula)
+    if label or old.past or old.sentence.event:
+        return False  # "ticket 12", and what happened may have happened twice
+    return not (listed and not follows and _find_dimensions(slot.old) <= {"count", "day"})
+
+
+def _find_dimensions(found: Sequence[Word]) -> set[str]:
+    return {word.dimension for word in found if word.kind == "value"}
+
+
+def _find_families(found: Sequence[Word]) -> set[str]:
+    known = families()
+    return {
+        family
+        for word in found
+        for part in (word.text.casefold(), word.key)
+        for family in known.get(part, ())
+    }
+
+
+def _names_one_of_kind(frame: Frame, slot: Slot) -> bool:
+    """Whether it stands behind "the capital of", "the position of", "is called"."""
+    return bool(load_pattern("truths", "kind_of").search(_join_before(frame, slot)))
+
+
+def _join_before(frame: Frame, slot: Slot) -> str:
+    said = (part for word in frame.words[: slot.at] for part in (word.article, word.text) if part)
+    return " ".join(said).casefold()
+
+
+def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> str:
+    """Why what the old sentence says is over, if the new one says that something changed; or ""."""
+    if not new.changes:
+        return ""
+    if old.subject and old.subject <= new.ended:
+        return "what it is about is over"
+    figures = frozenset[str]().union(*old.values.values())
+    over = new.ended & ((old.about | figures) - old.subject)
+    if over and (len(shared | over) > 1 or _has_name(old, over)):
+        return f"it says that {', '.join(sorted(over))} is over"
+    names = old.values.get("name", frozenset()) - old.subject
+    others = new.values.get("name", frozenset()) - old.about
+    if names & new.about and (old.subject & new.about or others):
+        return f"something changed for {', '.join(sorted(names & new.about))}"
+    return ""
+
+
+def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth | None:
+    """The verdict on sentences of other skeletons, by what they are about and by their values."""
+    kinds = _find_other_values(old, new)
+    same = _has_same_subject(old, new, shared) and not _has_other_head(old, new)
+    if kinds and same and new.changes:
+        return Outdates(f"another {kinds[0]}")
+    sourced = old.sourced or new.sourced
+    both = old.sourced and new.sourced
+    if kinds and kinds != ["name"] and sourced and len(shared) > 1 - both:
+        return Disputes(f"another {kinds[0]}")
+    near = 2 * len(shared) >= min(len(old.about), len(new.about))
+    if both and shared and (near or same):
+        return Disputes("each stands on another word")
+    if new.changes and (shared or kinds):
+        return Related("it says that something changed")
+    return Related("they speak of the same") if len(shared) > 1 else None
+
+
+def _find_other_values(old: Frame, new: Frame) -> list[str]:
+    """The kinds of which both have a value, and none in common; not the same in other units."""
+    return sorted(
+        kind
+        for kind in old.values.keys() & new.values.keys()
+        if _is_other(kind, old.values[kind] - old.subject, new.values[kind] - old.subject)
+        and (
+            kind in _UNLIKE
+            or {key.partition(" ")[2] for key in old.values[kind]}
+            & {key.partition(" ")[2] for key in new.values[kind]}
+        )
+    )
+
+
+def _is_other(kind: str, before: frozenset[str], after: frozenset[str]) -> bool:
+    """Whether the values differ; of several people one may stay."""
+    if kind == "name":
+        return bool(before - after and after - before)
+    return bool(before and after) and before.isdisjoint(after)
+
+
+def _has_name(old: Frame, keys: frozenset[str]) -> bool:
+    return any(
+        word.key in keys and (word.kind in ("name", "identifier") or _is_value(word.key))
+        for word in old.words
+    )
+
+
+def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
+    if load_pattern("truths", "elliptical").match(new.sentence.text):  # "Upgraded to Node 22"
+        return True
+    if old.subject and old.values.get("name", frozenset()) & new.about:
+        return bool(old.subject & new.about)
+    if old.subject:
+        return old.subject <= new.about
+    return bool(shared) and len(shared) >= _SHARED_MIN * len(old.about - _find_value_words(old))
+
+
+def _find_value_words(frame: Frame) -> frozenset[str]:
+    return frozenset(key for key in frame.about if _is_value(key))
+
+
+def _has_other_head(old: Frame, new: Frame) -> bool:
+    """Whether the old subject is only part of a name: "firmware releases", "birthday party"."""
+    for at, (word, key) in enumerate(zip(new.words, new.keys, strict=True)):
+        if key not in old.subject:
+            continue
+        if at and not (word.article or word.set_off) and _is_noun(old, new, at - 1):
+            return True
+        if at + 1 < len(new.words) and not new.words[at + 1].set_off:
+            follows = new.words[at + 1]
+            if _is_noun(old, new, at + 1) and not follows.text.endswith(("s", "ed", "t", "n")):
+                return True
+    return False
+
+
+def _is_noun(old: Frame, new: Frame, at: int) -> bool:
+    word, key = new.words[at], new.keys[at]
+    named = word.kind in ("word", "name", "identifier") and not _is_value(key)
+    return named and key in new.about and key not in old.about
+
+
+def _join(found: Sequence[Word]) -> str:
+    return " ".join(word.text for word in found)

@@ -1,0 +1,228 @@
+"""Reads a statement as frames: of what it speaks, what it says of it, and with which values.
+
+A frame is read once for each text and compared quickly with many others. The word lists are those
+of `data/truths.toml`; the words of a sentence are those that merging compares, too.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Final
+
+from memory_mcp.frozen import frozen
+from memory_mcp.text.merge.clauses import split_clauses
+from memory_mcp.text.merge.reading import (
+    NOT,
+    Sentence,
+    Word,
+    find_first_of_groups,
+    places,
+    read_sentence,
+    stem,
+)
+from memory_mcp.text.merge.reading import words as merge_words
+from memory_mcp.text.sentences import split_sentences, straighten_quotes
+from memory_mcp.text.tables import load_pattern, load_table
+
+_TEXT_CHARS_MAX: Final = 2_000
+_FRAMES_MAX: Final = 8
+"""What a memory states first is what it is about; a longer one is a document."""
+_FRAMES_KEPT: Final = 2_048
+_PART_CHARS_MIN: Final = 4
+_ENDED_WORDS_MAX: Final = 3
+_PARTS: Final = re.compile(r"[\W_]+")
+
+
+@frozen
+class Frame:
+    """One statement: its words, what it is about, its values by kind, and how it is said.
+
+    `about` are the content words, `subject` those before the place of the `predicate` (0: none is
+    known); `where` names places and people that it is limited to. `ended` is what it says is over.
+    `changes`: something is other than it was. `past`: it was so once. `sourced`: it stands on
+    somebody's word. `several`: one of several.
+    """
+
+    sentence: Sentence
+    words: tuple[Word, ...]
+    keys: tuple[str, ...]
+    predicate: int
+    about: frozenset[str]
+    subject: frozenset[str]
+    where: frozenset[str]
+    values: Mapping[str, frozenset[str]]
+    families: frozenset[str]
+    ended: frozenset[str]
+    changes: bool
+    past: bool
+    supposed: bool
+    sourced: bool
+    several: bool
+
+    @property
+    def negations(self) -> int:
+        """How often it says no."""
+        return len(self.sentence.words) - len(self.words)
+
+
+@cache
+def words(group: str, name: str) -> frozenset[str]:
+    """The words of a list, and their stems."""
+    listed = load_table("truths")[group][name].split()
+    return frozenset(listed) | frozenset(map(stem, listed))
+
+
+@cache
+def families() -> Mapping[str, frozenset[str]]:
+    """The kinds of value that a word is one of."""
+    found: dict[str, frozenset[str]] = {}
+    for family, members in load_table("truths")["families"].items():
+        for word in members.split():
+            for key in {word, stem(word)}:
+                found[key] = found.get(key, frozenset()) | {family}
+    return found
+
+
+@cache
+def _synonyms() -> Mapping[str, str]:
+    return find_first_of_groups(load_table("truths")["groups"]["synonyms"])
+
+
+@cache
+def _rewrites() -> list[tuple[re.Pattern[str], str]]:
+    """What follows from a change: who moved to a city lives there."""
+    rows: list[list[str]] = load_table("truths")["rewrites"]["rows"]
+    return [(re.compile(pattern), replacement) for pattern, replacement in rows]
+
+
+def split_statements(text: str) -> tuple[str, ...]:
+    """The first sentences of a text; a clause that can stand alone is one, too."""
+    sentences = split_sentences(text[:_TEXT_CHARS_MAX])
+    clauses = (clause for sentence in sentences for clause in split_clauses(sentence))
+    return tuple(islice(clauses, _FRAMES_MAX))
+
+
+@lru_cache(maxsize=_FRAMES_KEPT)
+def read_frames(text: str) -> tuple[Frame, ...]:
+    """The statements of a text, in order."""
+    return tuple(frame for each in split_statements(text) if (frame := read_frame(each)).words)
+
+
+@lru_cache(maxsize=_FRAMES_KEPT)
+def read_frame(text: str) -> Frame:
+    """One sentence as a frame."""
+    plain, sources = load_pattern("truths", "attribution").subn("", straighten_quotes(text).strip())
+    plain = load_pattern("truths", "holder").sub(r"\g<role> is \g<name>", plain)
+    for pattern, replacement in _rewrites():
+        plain = pattern.sub(replacement, plain)
+    sentence = read_sentence(plain)
+    low = straighten_quotes(text).casefold().strip()
+    found = tuple(word for word in sentence.words if word.key != NOT)
+    keys = tuple(_synonyms().get(word.key, word.key) for word in found)
+    content = [_is_content(word, key) for word, key in zip(found, keys, strict=True)]
+    predicate = _find_predicate(sentence, found)
+    values = _find_values(found, low)
+    ended, over = _find_ended(low)
+    changes = over or bool(load_pattern("truths", "changes").search(low))
+    return Frame(
+        sentence,
+        found,
+        keys,
+        predicate,
+        about=frozenset(
+            each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
+        ),
+        subject=frozenset(
+            key for key, counts in zip(keys[:predicate], content, strict=False) if counts
+        ),
+        where=frozenset(
+            part
+            for word, key in zip(found, keys, strict=True)
+            if word.kind != "verb"
+            for part in (map(stem, _PARTS.split(key)) if word.kind == "identifier" else (key,))
+            if part in places() or part in words("words", "holders")
+        ),
+        values=values,
+        families=frozenset(values.keys() & load_table("truths")["families"].keys()),
+        ended=ended,
+        changes=changes,
+        past=bool(load_pattern("truths", "past").search(low))
+        or ((sentence.past or sentence.event) and not changes),
+        supposed=bool(load_pattern("truths", "supposed").search(low)),
+        sourced=sources > 0 or bool(load_pattern("truths", "sourced").search(text)),
+        several=bool(load_pattern("truths", "several").search(low)),
+    )
+
+
+def _find_predicate(sentence: Sentence, found: Sequence[Word]) -> int:
+    """The verb, or the copula behind what only looks like one: "the upload limit for A is"."""
+    at = sentence.predicate or 0
+    at -= sum(word.key == NOT for word in sentence.words[:at])
+    copula = next((n for n, word in enumerate(found) if word.after_copula), 0)
+    between = [word.kind for word in found[at:copula]]
+    return copula if at and "preposition" in between and "join" not in between else at
+
+
+def split(key: str) -> Iterable[str]:
+    """A word and the parts of a compound: "mkdocs-config" says "mkdocs", too."""
+    parts = [part for part in key.split("-") if len(part) >= _PART_CHARS_MIN]
+    return (key, *map(stem, parts)) if len(parts) > 1 else (key,)
+
+
+def _is_content(word: Word, key: str) -> bool:
+    return (
+        word.kind not in ("preposition", "join", "not", "value")
+        and key not in words("words", "little")
+        and key not in merge_words("pronouns")
+        and not key.startswith("@")
+    )
+
+
+def _find_values(found: Sequence[Word], low: str) -> Mapping[str, frozenset[str]]:
+    """The values by what they measure, or by the family of which they are one.
+
+    Names behind no preposition are values, too: who it is. So is where something is or went.
+    """
+    values: dict[str, set[str]] = {}
+    german = load_pattern("truths", "german").search(low)
+    for at, word in enumerate(found):
+        if word.kind == "value":
+            values.setdefault(word.dimension, set()).add(word.key)
+        elif word.kind == "name" and _names_whom(found, at, german=bool(german)):
+            values.setdefault("name", set()).add(word.key)
+        for part in (word.text.casefold(), *split(word.key)):
+            for family in families().get(part, ()):
+                values.setdefault(family, set()).add(part)
+    for kind in ("often", "place"):
+        for match in load_pattern("truths", kind).finditer(low):
+            values.setdefault(kind, set()).add(match.group(match.lastindex or 0))
+    return {kind: frozenset(keys) for kind, keys in values.items()}
+
+
+def _names_whom(found: Sequence[Word], at: int, *, german: bool) -> bool:
+    """Whether a name stands behind no preposition but "by" and "with": it is who, not where.
+
+    In German every noun has a capital, and only a title tells.
+    """
+    if found[at].key in words("words", "titles"):
+        return False
+    if german:
+        return at > 0 and found[at - 1].key in words("words", "titles")
+    first = at
+    while first and found[first - 1].kind == "name" and not found[first].set_off:
+        first -= 1
+    before = found[first - 1] if first else None
+    return before is None or before.kind != "preposition" or before.key in words("words", "agents")
+
+
+def _find_ended(low: str) -> tuple[frozenset[str], bool]:
+    """The words of what is over: "Airflow is gone", "instead of the train"; and if it says so."""
+    over = list(load_pattern("truths", "over").finditer(low))
+    named = [match["after"] for match in load_pattern("truths", "ended").finditer(low)]
+    named += [" ".join(low[: match.start()].split()[-_ENDED_WORDS_MAX:]) for match in over]
+    found = (word.strip(".,;:'") for phrase in named for word in phrase.split())
+    keys = {each for word in found for each in split(stem(word))}
+    little = words("words", "little") | merge_words("dropped") | merge_words("prepositions")
+    ended = frozenset(_synonyms().get(key, key) for key in keys - little)
+    return ended, bool(over and ended)

@@ -1,0 +1,151 @@
+"""Two truths: a newer value goes first, the older one is marked, and none is silent."""
+
+import pytest
+from command_line import Run, as_json
+from doors import Era, Json, add, agent, call, read
+
+from memory_mcp.config.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+YARN = "The packages of the repo are installed with yarn."
+PNPM = "The packages of the repo are installed with pnpm."
+
+
+def _similar(told: Json) -> list[tuple[str, str]]:
+    return [(each["memoryId"], each["relation"]) for each in told["similar"]]
+
+
+async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, era: Era) -> None:
+    """Where replacing is not safe both stay, and the receipt names the older one."""
+    async with agent(settings, era) as client:
+        old = await add(client, YARN)
+        told = await call(client, "add_memory", content=PNPM)
+
+    assert _similar(told) == [(old, "outdated")]
+    assert f"It contradicts {old}" in told["message"]
+    assert "update_memory" in told["message"]
+
+
+async def test_what_disputes_is_reported_as_such(settings: Settings, era: Era) -> None:
+    """Neither is right by being later: the user must say."""
+    async with agent(settings, era) as client:
+        old = await add(client, "According to the wiki, uploads are kept for 30 days.")
+        told = await call(
+            client, "add_memory",
+            content="The handbook gives 90 days as the time for which uploads are kept.",
+        )  # fmt: skip
+        found = await call(client, "search_memories", query="how long are uploads kept")
+
+    assert _similar(told) == [(old, "disputed")]
+    assert "nothing says which of the two is right" in told["message"]
+    assert {hit["memoryId"]: hit["disputed_with"] for hit in found["results"]} == {
+        old: [told["memoryId"]],
+        told["memoryId"]: [old],
+    }
+
+
+async def test_a_value_of_a_part_is_no_contradiction(settings: Settings, era: Era) -> None:
+    """Staging says nothing of production."""
+    async with agent(settings, era) as client:
+        await add(client, "The server has 4 GB RAM and sits in Oslo.")
+        newer = await call(client, "add_memory", content="The server now has 8 GB RAM.")
+        near = await call(client, "add_memory", content="The staging server has 8 GB RAM.")
+
+    assert "It contradicts" in newer["message"]
+    assert "contradicts" not in str(near)
+
+
+async def test_a_change_of_which_nothing_is_known_is_said(settings: Settings, era: Era) -> None:
+    """The older value may be there in other words: whoever wrote the new one can look."""
+    async with agent(settings, era) as client:
+        told = await call(client, "add_memory", content="We switched from Gitter to Discord.")
+        plain = await call(client, "add_memory", content="The cat is called Mo.")
+
+    assert "find it with search_memories" in told["message"]
+    assert "find it with search_memories" not in plain["message"]
+
+
+async def test_in_a_small_store_a_change_is_compared_with_all(settings: Settings, era: Era) -> None:
+    """No word is shared, and it is what changed."""
+    async with agent(settings, era) as client:
+        old = await add(client, "There is no type checking in the Python code.")
+        told = await call(client, "add_memory", content="mypy is a required gate now.")
+
+    assert _similar(told) == [(old, "similar")]
+
+
+async def test_the_newer_goes_first_and_the_older_is_marked_and_last(
+    settings: Settings, era: Era
+) -> None:
+    """Ranked alone, what has more of the words would be first."""
+    async with agent(settings, era) as client:
+        old = await add(client, YARN)
+        new = await add(client, PNPM)
+        other = await add(client, "The repo is public and holds the packages of the shop.")
+        found = await call(client, "search_memories", query="are the repo packages from yarn?")
+        newest = await call(client, "search_memories")
+
+    assert [hit["memoryId"] for hit in found["results"]] == [new, other, old]
+    assert [hit.get("outdated_by") for hit in found["results"]] == [None, None, new]
+    assert {h["memoryId"]: h.get("outdated_by") for h in newest["results"]}[old] == new
+
+
+async def test_what_brings_a_hit_up_to_date_is_found_by_the_words_of_the_hit(
+    settings: Settings, era: Era
+) -> None:
+    """The question names the older value alone."""
+    async with agent(settings, era) as client:
+        old = await add(client, YARN)
+        new = await add(client, PNPM)
+        found = await call(client, "search_memories", query="yarn", limit=1)
+        both = await call(client, "search_memories", query="yarn", limit=2)
+
+    assert [hit["memoryId"] for hit in found["results"]] == [new]
+    assert [hit["memoryId"] for hit in both["results"]] == [new, old]
+
+
+async def test_who_asks_for_what_was_gets_it_in_its_place(settings: Settings, era: Era) -> None:
+    """It carries its mark, and is not moved."""
+    async with agent(settings, era) as client:
+        old = await add(client, YARN)
+        new = await add(client, PNPM)
+        found = await call(client, "search_memories", query="did we use yarn before?")
+
+    assert (found["results"][0]["memoryId"], found["results"][0]["outdated_by"]) == (old, new)
+
+
+async def test_a_context_holds_what_holds(settings: Settings, era: Era) -> None:
+    """In the opening and for a task an outdated memory takes no place beside its successor."""
+    async with agent(settings, era) as client:
+        await add(client, YARN, kind="decision")
+        await add(client, PNPM, kind="decision")
+        opening = await read(client, "memory_context")
+        task = await read(client, "memory_context", task="install the packages of the repo")
+
+    for text in (opening, task):
+        assert PNPM in text
+        assert YARN not in text
+
+
+async def test_one_memory_replaced_and_another_contradicted(settings: Settings, era: Era) -> None:
+    """A merge names what it leaves, too."""
+    async with agent(settings, era) as client:
+        await add(client, "The API rate limit is 100 requests per minute.")
+        rival = await add(client, "As we agreed, the API rate limit is 200 requests, by the hour.")
+        told = await call(
+            client, "add_memory", content="The API rate limit is 300 requests per minute."
+        )
+
+    assert told["outcome"] in ("replaced", "merged")
+    assert rival in str(told)
+
+
+def test_the_command_line_shows_the_mark(run: Run) -> None:
+    """A program sees the same as a model."""
+    old = as_json(run, "add", YARN)["memoryId"]
+    new = as_json(run, "add", PNPM)["memoryId"]
+    found = as_json(run, "search", "repo packages")
+
+    marks = {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]}
+    assert marks == {new: None, old: new}
