@@ -161,9 +161,10 @@ async def test_what_holds_in_every_project_is_the_user_s() -> None:
     """The rest belongs to the project."""
     workspace = at_work("auto")
     everywhere = "don't add a dependency without asking me. That goes for all my projects."
-    report = await said(workspace, SAID, everywhere)
+    report = await said(workspace, SAID, everywhere, "By the way, my name is Ada. go on")
 
-    assert [record.scope.project for record in report.kept] == ["shop", None]
+    assert [record.scope.project for record in report.kept] == ["shop", None, None]
+    assert "User: Ada" in await prompted(workspace)
 
 
 async def test_off_and_meta_capture_nothing() -> None:

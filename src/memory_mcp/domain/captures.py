@@ -37,7 +37,7 @@ _IMPORTANCE: Final[dict[CaptureCategory, int]] = {
 
 @frozen
 class Capture:
-    """A statement in the user's words. `everywhere`: it holds in each of the user's projects."""
+    """A statement in the user's words. `everywhere`: it is the user's own, in each project."""
 
     statement: str
     category: CaptureCategory

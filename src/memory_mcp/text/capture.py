@@ -161,13 +161,14 @@ def _make_capture(
             return None
     statement = f"{asked} {_finish(said, quotes)}".strip()
     whole = statement.lower()
-    brief = len(_WORD.findall(statement)) < _STATEMENT_WORDS_MIN and not find_facts(statement)
+    personal = bool(find_facts(statement))
+    brief = len(_WORD.findall(statement)) < _STATEMENT_WORDS_MIN and not personal
     if brief or (category == "lesson" and pattern("trivial").search(whole)):
         return None
     return Capture(
         statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
         category,
-        everywhere=pattern("everywhere").search(whole) is not None,
+        everywhere=personal or pattern("everywhere").search(whole) is not None,
     )
 
 
