@@ -22,6 +22,7 @@ from memory_mcp.build import open_workspace
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import SETTINGS, parse_settings
 from memory_mcp.config.values import resolve_folder
+from memory_mcp.domain.captures import Capture, CaptureReport, SuggestionsDecided
 from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
@@ -36,6 +37,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Draft, Kind, Reach, assume_utc
 from memory_mcp.domain.search import Filters, SelectionOptions
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
@@ -171,6 +173,20 @@ class Memory:
     ) -> MemoryForgotten | Skipped:
         """Erase a memory everywhere and for good, or (`erase=False`) hide it from here on."""
         return await memories.forget_memory(self._workspace, memory_id, reason, erase=erase)
+
+    async def capture_turns(self, turns: Sequence[Turn]) -> CaptureReport | Skipped:
+        """Keep or suggest what the user's last turns say that is worth it (MEMORY_CAPTURE)."""
+        return await sessions.capture_turns(self._workspace, turns)
+
+    async def list_suggestions(self) -> tuple[Capture, ...] | Skipped:
+        """What was captured and waits for the user's word."""
+        return await sessions.list_suggestions(self._workspace)
+
+    async def decide_suggestions(
+        self, only: str = "", *, keep: bool
+    ) -> SuggestionsDecided | Skipped:
+        """Keep or drop what the user was shown of it; `only` is a part of the one that is meant."""
+        return await sessions.decide_suggestions(self._workspace, only, keep=keep)
 
     async def checkpoint(
         self, summary: str, phase: int | None = None, *, again: bool = False

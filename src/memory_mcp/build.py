@@ -39,6 +39,7 @@ from memory_mcp.storage.files.imports import LocalImportJournal
 from memory_mcp.storage.files.inbox import LocalInbox
 from memory_mcp.storage.files.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
+from memory_mcp.storage.files.suggestions import LocalSuggestions
 from memory_mcp.storage.files.trust import (
     Ledger,
     LocalErasedLog,
@@ -137,6 +138,7 @@ def build_workspace(
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, writer),
         inbox=LocalInbox(places.machine_dir, writer, trees),
+        suggestions=LocalSuggestions(places.machine_dir, writer),
         journal=LocalImportJournal(places.machine_dir, writer),
         clock=SystemClock(),
         ids=SystemIds(),
@@ -164,6 +166,7 @@ def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource)
         secrets=settings.secrets,
         merging=settings.merging,
         episode_settings=settings.episode_settings,
+        capture=settings.capture,
         opening=settings.opening,
     )
 

@@ -172,7 +172,9 @@ def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) 
     shown = capsys.readouterr().out
     for command in ("serve", "demo", *(name.split()[0] for name in _EVERY)):
         assert re.search(rf"^ +{command} ", shown, re.MULTILINE), command
-    assert not re.search(r"^ +(hook|episode)\b", shown, re.MULTILINE), "only programs call these"
+    assert not re.search(r"^ +(hook|episode|capture)\b", shown, re.MULTILINE), (
+        "only programs call these"
+    )
 
 
 def demo(*options: str) -> "subprocess.CompletedProcess[str]":

@@ -51,6 +51,7 @@ _EVERY = {
     "MEMORY_EMBEDDER_MODEL": "bge-m3",
     "MEMORY_EMBEDDER_API_KEY": "sk-zebra",
     "MEMORY_SECRETS": "Refuse",
+    "MEMORY_CAPTURE": "Auto",
     "MEMORY_MERGE_TOPK": "7",
     "MEMORY_MERGE_AUTO_UPDATE": "0.9",
     "MEMORY_MERGE_CHECK_LOW": ".7",
@@ -114,6 +115,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
             "openai", "https://models.example/V1", "bge-m3", SecretStr("sk-zebra")
         ),
         secrets="refuse",
+        capture="auto",
         merging=MergePolicy(
             topk=7,
             auto_update=0.9,
@@ -431,6 +433,7 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_EMBEDDER": ("none", "minilm"),
         "MEMORY_EMBEDDER_URL": ("https://a.example", "https://b.example/v1"),
         "MEMORY_SECRETS": ("allow", "refuse"),
+        "MEMORY_CAPTURE": ("off", "auto"),
         "MEMORY_MERGE_FALLBACK_ENABLED": ("no", "yes"),
         "MEMORY_MERGE_FALLBACK_CATEGORIES": ("a", "b"),
         "MEMORY_MERGE_MODE": ("update", "recreate"),

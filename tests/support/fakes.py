@@ -13,6 +13,7 @@ from uuid import UUID
 from inbox_in_memory import MemoryInbox
 from nudges_in_memory import MemoryNudges
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
+from suggestions_in_memory import MemorySuggestions
 from views_in_memory import MemoryViews
 
 from memory_mcp import branches
@@ -125,6 +126,7 @@ def fake_workspace(
         heads=MemoryHeads(),
         nudges=MemoryNudges(),
         inbox=MemoryInbox(),
+        suggestions=MemorySuggestions(),
         views=MemoryViews(lambda: changes.count),
         journal=MemoryJournal(),
         clock=clock or FakeClock(),

@@ -42,6 +42,7 @@ _COMMANDS: Final = (
     ("identity", "sessions", "what the project is, or say it anew"),
     ("phase", "sessions", "in which phase the project is, or move it to another"),
     ("consolidate", "sessions", "hand on what a later session needs"),
+    ("suggestions", "sessions", "what the user said and may be kept: list, keep, drop"),
     ("nudge", "nudges", "what a session brings up once: add, list, clear"),
     ("import", "transfer", "take in what another program remembers, or an export"),
     ("export", "transfer", "write what holds to a file or folder; all with --history"),
@@ -55,6 +56,7 @@ _COMMANDS: Final = (
     ("serve", "serve", "serve MCP clients"),
     ("demo", "demo", "see it work: a real server, a real client, a small project"),
     ("episode", "sessions", ""),
+    ("capture", "sessions", ""),
     ("hook", "", ""),
 )  # fmt: skip
 """Each command, the module with its `COMMANDS` entry, and what it does.

@@ -1,4 +1,4 @@
-"""`memory-mcp context`, `profile`, `episode`, `consolidate`, `phase` and `identity`."""
+"""The commands around a session, from `memory-mcp context` to `memory-mcp suggestions`."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -90,8 +90,41 @@ def _profile_text(fields: Fields) -> str:
     return "\n".join([*lines, *([fields["message"]] if fields["message"] else [])])
 
 
-async def episode(workspace: Workspace, args: Namespace) -> Output:
-    """Write down what the turns were about, as an episode."""
+async def capture(workspace: Workspace, args: Namespace) -> Output:
+    """Keep or suggest what the user's turns say that is worth it."""
+    workspace, turns = _read_turns(workspace, args)
+    return Output(render_receipt(await sessions.capture_turns(workspace, turns)))
+
+
+async def suggestions(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Show what waits for the user's word, or carry it out."""
+    if args.word:
+        decided = await sessions.decide_suggestions(workspace, keep=args.word == "keep")
+        return Output(render_receipt(decided))
+    known = await sessions.list_suggestions(workspace)
+    if isinstance(known, Skipped):
+        return known
+    fields = {
+        "success": True,
+        "suggestions": [{"content": each.statement, "category": each.category} for each in known],
+    }
+    return Output(fields, _suggestions_text)
+
+
+def _suggestions_text(fields: Fields) -> str:
+    lines = [f"{each['content']} [{each['category']}]" for each in fields["suggestions"]]
+    if not lines:
+        return "Nothing waits for your word."
+    return "\n".join([*lines, "Decide with: memory-mcp suggestions keep, or drop"])
+
+
+def _add_suggestions_options(parser: ArgumentParser) -> None:
+    parser.add_argument("word", nargs="?", choices=("keep", "drop"), default=None,
+                        help="decide all that is listed; default: list it")  # fmt: skip
+
+
+def _read_turns(workspace: Workspace, args: Namespace) -> tuple[Workspace, list[Turn]]:
+    """The turns that were given, and the workspace of the session whose they are."""
     expected = 'Give a JSON list of {"role": "user" or "assistant", "content": …}, oldest first.'
     turns = [
         replace(turn, at=assume_utc(turn.at))
@@ -100,16 +133,26 @@ async def episode(workspace: Workspace, args: Namespace) -> Output:
     if args.session:
         caller = replace(workspace.caller, conversation=escape_name(args.session))
         workspace = replace(workspace, caller=caller)
+    return workspace, turns
+
+
+async def episode(workspace: Workspace, args: Namespace) -> Output:
+    """Write down what the turns were about, as an episode."""
+    workspace, turns = _read_turns(workspace, args)
     outcome = await sessions.capture_episode(workspace, turns, args.turn, final=args.final)
     return Output(render_receipt(outcome))
 
 
-def _add_episode_options(parser: ArgumentParser) -> None:
+def _add_turns_options(parser: ArgumentParser) -> None:
     parser.add_argument("turns", help="JSON list of {role, content, at?}; - reads it from stdin")
-    parser.add_argument("--turn", type=int, help="number of the last one in the session; without "
-                        "it, those that were told are known again by their words")  # fmt: skip
     parser.add_argument("--session", default="", metavar="NAME",
                         help="whose they are (default: CLAUDE_CODE_SESSION_ID)")  # fmt: skip
+
+
+def _add_episode_options(parser: ArgumentParser) -> None:
+    _add_turns_options(parser)
+    parser.add_argument("--turn", type=int, help="number of the last one in the session; without "
+                        "it, those that were told are known again by their words")  # fmt: skip
     parser.add_argument("--final", action="store_true", help="the session ends: wait for nothing")
 
 
@@ -209,6 +252,8 @@ COMMANDS: Final = {
     "context": Subcommand(in_workspace(context), _add_context_options),
     "profile": Subcommand(in_workspace(profile)),
     "episode": Subcommand(in_workspace(episode), _add_episode_options),
+    "capture": Subcommand(in_workspace(capture), _add_turns_options),
+    "suggestions": Subcommand(in_workspace(suggestions), _add_suggestions_options),
     "consolidate": Subcommand(in_workspace(consolidate), _add_consolidate_options),
     "phase": Subcommand(in_workspace(phase), _add_phase_options),
     "identity": Subcommand(in_workspace(identity), _add_identity_options),

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from memory_mcp.config import values as v
 from memory_mcp.config.values import GivenSetting, Parser
 from memory_mcp.config_files import name_key, name_setting
+from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
@@ -140,6 +141,7 @@ class Settings:
     language: LanguageSettings | None = None
     episode_settings: EpisodeSettings = EpisodeSettings()
     nudge_queue: str = ""
+    capture: CaptureMode = "suggest"
     opening: ContextSettings = ContextSettings()
     untrusted: tuple[str, ...] = ()
     refused: tuple[RefusedSetting, ...] = ()
@@ -175,6 +177,7 @@ _ASK: Final = SettingFallback("Until then the user is asked.", {"approval": "ask
 _REFUSE: Final = SettingFallback(
     "Until then a text with a secret is refused.", {"secrets": "refuse"}, in_force="refuse"
 )
+_NO_CAPTURE: Final = SettingFallback("Until then nothing is captured.", {"capture": "off"})
 _LOST: Final = SettingFallback(READ_ONLY, {"meta": True, "lost": True})
 _NO_PROJECT: Final = SettingFallback(
     READ_ONLY, {"meta": True, "lost": True, "project_missing": True, "project_dir": None}
@@ -256,6 +259,7 @@ _TABLE: Final = (
     Setting("MEMORY_EMBEDDER_MODEL", "embedder", None),
     Setting("MEMORY_EMBEDDER_API_KEY", "embedder", None),
     Setting("MEMORY_SECRETS", "secrets", v.parse_choice(*get_args(SecretPolicy)), _REFUSE),
+    Setting("MEMORY_CAPTURE", "capture", v.parse_choice(*get_args(CaptureMode)), _NO_CAPTURE),
     Setting("MEMORY_MERGE_TOPK", "merging.topk", v.parse_integer(0, RESULTS_MAX)),
     Setting("MEMORY_MERGE_AUTO_UPDATE", "merging.auto_update", v.parse_number(0, 1)),
     Setting("MEMORY_MERGE_CHECK_LOW", "merging.check_low", v.parse_number(0, 1)),

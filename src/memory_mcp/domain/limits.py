@@ -196,6 +196,13 @@ COMPACTION_DAYS_MAX: Final = 7  # a compaction's summary may hold secrets: not f
 REWOUND_HOURS_MAX: Final = 24  # a conversation not continued in a day needs no reminder
 TRANSCRIPT_BYTES_MAX: Final = 1_048_576  # the end is read: an episode has a dozen turns
 
+# Captures
+
+SUGGESTIONS_MAX: Final = 200  # open and decided: a busy month of a talkative user
+SUGGESTIONS_BYTES_MAX: Final = 1_000_000  # so many of the longest statements
+SUGGESTION_DAYS_MAX: Final = 7  # nobody remembers what was said a week ago
+SUGGESTION_MEMORY_DAYS_MAX: Final = 60  # that the same statement is not asked about again
+
 # Imports
 
 IMPORT_BYTES_MAX: Final = 10_000_000  # read and parsed it takes up to twenty times the memory

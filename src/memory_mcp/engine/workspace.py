@@ -1,12 +1,15 @@
 """The workspace of a request: the ports, the caller, the policy, and the banks of records."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock
+from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.ids import BranchName, RecordId
@@ -32,6 +35,7 @@ from memory_mcp.ports import (
     ProjectTrust,
     Provenance,
     RecordStore,
+    SuggestionStore,
     VectorIndex,
     Views,
 )
@@ -43,6 +47,7 @@ MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 _CONVERSATIONS_MAX: Final = 1_000
 _SESSIONS_MAX: Final = 1_000
 _IDS_MAX: Final = 1_000
+_HEARD_MAX: Final = 100
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -102,15 +107,29 @@ class ShownMemories:
         _put_newest(self._ids, record_id, None, _IDS_MAX)
 
 
+@frozen
+class HeardPrompt:
+    """A prompt of a caller that is not captured yet; `transcript` is what a hook named as it."""
+
+    caller: "Caller"
+    session: str
+    text: str
+    at: datetime
+    transcript: str = ""
+
+
 class Prompts:
     """What the sessions of this server were shown; `session` is the one that spoke last.
 
-    Each prompt sets `came`: then the inbox may hold new events.
+    Each prompt sets `came`: then the inbox may hold new events, and `heard` what the user said.
+    Who takes a prompt from there holds `capturing` until its statements are stored.
     """
 
     def __init__(self) -> None:
         self.session = ""
         self.came = asyncio.Event()
+        self.heard: deque[HeardPrompt] = deque(maxlen=_HEARD_MAX)
+        self.capturing = asyncio.Lock()
         self._given: dict[str, ShownMemories] = {}
 
     def of(self, session: str) -> ShownMemories:
@@ -137,6 +156,7 @@ class Policy:
     secrets: SecretPolicy = "redact"
     merging: MergePolicy = field(default_factory=MergePolicy)
     episode_settings: EpisodeSettings = field(default_factory=EpisodeSettings)
+    capture: CaptureMode = "suggest"
     opening: ContextSettings = field(default_factory=ContextSettings)
 
 
@@ -339,6 +359,7 @@ class Workspace:
     nudges: NudgeQueue
     views: Views
     inbox: Inbox
+    suggestions: SuggestionStore
     journal: ImportJournal
     clock: Clock
     ids: Ids

@@ -62,6 +62,23 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
         return await _store_draft(workspace, bank, draft, redactions, until)
 
 
+async def is_known(workspace: Workspace, draft: Draft) -> bool:
+    """Whether a visible memory says all of it, or the user rejected this very statement."""
+    prepared = await prepare_draft(workspace, draft)
+    if isinstance(prepared, MemoryDeclined):
+        return True
+    draft, _ = prepared
+    bank = workspace.user if draft.reach == "user" else workspace.project
+    now = workspace.clock.now()
+    timeline = (await load_head(workspace)).timeline
+    view = make_view(workspace, timeline)
+    record = build_record(draft, make_writing(workspace, timeline, now))
+    same = await find_exact_matches(workspace, bank, record, view)
+    until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
+    decision = await decide_duplicate(workspace, bank, record, same, view=view, until=until)
+    return isinstance(decision, Skip | Refuse)
+
+
 async def _store_draft(
     workspace: Workspace,
     bank: MemoryBank,

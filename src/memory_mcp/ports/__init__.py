@@ -26,7 +26,7 @@ from memory_mcp.ports.records import (
     Provenance,
     RecordStore,
 )
-from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, Views
+from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, SuggestionStore, Views
 
 __all__ = [
     "ChangeWatch",
@@ -50,6 +50,7 @@ __all__ = [
     "RecordStore",
     "Remote",
     "SearchIndex",
+    "SuggestionStore",
     "TextSearch",
     "VectorIndex",
     "Views",

@@ -1,10 +1,11 @@
 """What hooks leave for us, what waits for a user, and what is rendered for readers of files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
+from memory_mcp.domain.captures import Suggestions
 from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import (
@@ -79,6 +80,19 @@ class NudgeQueue(Protocol):
         self, user: str, now: datetime, taking: NudgeHandover | None = None
     ) -> Nudge | None: ...
     async def clear(self, user: str, *, everything: bool = False) -> NudgeRemoval: ...
+
+
+class SuggestionStore(Protocol):
+    """What was captured of the user's words and is not answered yet, the oldest first.
+
+    - It lies where only this machine may write. What is damaged counts as empty.
+    - `change` replaces all of them by what it makes of them, in one step, durably; of several
+      changes at once each sees what those before it made. Nothing is written if nothing changes.
+    - What the file system refuses raises `StoreUnavailableError`.
+    """
+
+    async def load(self) -> Suggestions: ...
+    async def change(self, change: Callable[[Suggestions], Suggestions]) -> None: ...
 
 
 @frozen

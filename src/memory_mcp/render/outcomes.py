@@ -7,6 +7,7 @@ sentences. Text that was recalled stands within the fence that marks it as data.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from memory_mcp.domain.captures import CaptureReport, SuggestionsDecided
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
 from memory_mcp.domain.normalise import cut, pluralise
@@ -56,11 +57,13 @@ Fields = dict[str, Any]
 Receipt = (
     AddOutcome
     | BacktrackOutcome
+    | CaptureReport
     | CheckpointOutcome
     | ConsolidationReceipt
     | EpisodeOutcome
     | MemoryForgotten
     | PhaseChange
+    | SuggestionsDecided
 )
 Readable = Block | HeadReport | Profile | LineHistory | Record | CheckpointDetails | Skipped
 
@@ -125,6 +128,8 @@ def render_receipt(outcome: Receipt) -> Fields:
             fields = _render_sealed(outcome)
         case Backtracked() | MovePreview() | MoveAborted():
             fields = _render_backtrack(outcome)
+        case CaptureReport() | SuggestionsDecided():
+            fields = _render_captured(outcome)
         case EpisodeSaved() | EpisodePostponed():
             fields = _render_episode(outcome)
         case ConsolidationReceipt():
@@ -140,6 +145,33 @@ def _answer(
     message: str, notes: Sequence[str] = (), /, *, success: bool = True, **fields: object
 ) -> Fields:
     return {"success": success, **fields, "message": " ".join((message, *notes))}
+
+
+def _render_decided(kept: Sequence[AddOutcome], dropped: int) -> Fields:
+    """What became of the suggestions, each as a receipt of its own."""
+    if dropped:
+        return _answer(f"{pluralise(dropped, 'suggestion', 'suggestions')} dropped for good.")
+    return _answer(
+        f"{pluralise(len(kept), 'suggestion', 'suggestions')} kept.",
+        suggestions=[render_receipt(each) for each in kept],
+    )
+
+
+def _render_captured(report: CaptureReport | SuggestionsDecided) -> Fields:
+    """What was kept or suggested of what the user said, or what became of the suggestions."""
+    if isinstance(report, SuggestionsDecided):
+        return _render_decided(report.kept, report.dropped)
+    kept = [{"memoryId": each.id, "content": each.content} for each in report.kept]
+    asked = [{"content": each.statement, "category": each.category} for each in report.suggested]
+    count = pluralise(len(kept or asked), "statement", "statements")
+    match report.mode:
+        case _ if not kept and not asked:
+            message = "The user said nothing new that is worth keeping."
+        case "auto":
+            message = f"{count} kept."
+        case _:
+            message = f"{count} suggested: named in the next context, kept if the user agrees."
+    return _answer(message, kept=kept, suggested=asked)
 
 
 def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined) -> Fields:

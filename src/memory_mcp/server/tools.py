@@ -91,13 +91,19 @@ async def add_memory(
     scope: Annotated[Literal["project", "user"], about("user: holds in every project")] = "project",
     supersedes: Annotated[list[str] | None, about("memoryIds that this replaces")] = None,
     phase: int | None = None,
-    gate: Annotated[bool, about("store it only if it is worth keeping")] = False,
+    gate: Annotated[bool, about("only if worth keeping")] = False,
+    suggested: Literal["keep", "drop"] | None = None,
 ) -> CallToolResult:
     """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
 
     preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
     Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
     """
+    if suggested:
+        decided = await sessions.decide_suggestions(
+            bind_caller(ctx), content, keep=suggested == "keep"
+        )
+        return _answer_write(bind_caller(ctx), render_receipt(decided))
     data = metadata or Metadata()
     draft = Draft(
         content=content,
@@ -256,9 +262,7 @@ async def checkpoint(
     user_choice: Annotated[ElicitationResult[Approval | NotAsked], Resolve(ask_approval)],
     summary: Annotated[str, about("What was reached and decided")] = "",
     phase: int | None = None,
-    decisions: Annotated[
-        Sequence[DecisionForm], SEVERAL, about("Decided in it, worth recalling, with why")
-    ] = (),
+    decisions: Annotated[Sequence[DecisionForm], SEVERAL, about("Decided in it, with why")] = (),
     artifacts: Annotated[Sequence[str], SEVERAL, about("Files and results made")] = (),
     issues: Annotated[Sequence[str], SEVERAL, about("Still open")] = (),
     agents: Annotated[Sequence[str], SEVERAL, about("Who took part")] = (),
@@ -328,7 +332,7 @@ async def backtrack(
     mode: Annotated[
         Literal["continue", "forget", "abort", ""], about("The user's choice; leave out to ask")
     ] = "",
-    lesson: Annotated[str, about("What was tried and why it failed; kept for good")] = "",
+    lesson: Annotated[str, about("What was tried and why it failed")] = "",
     confirm: Annotated[str, about("Token of the earlier answer")] = "",
 ) -> CallToolResult:
     """Go back to a checkpoint or phase when the user gives up what came after it.
@@ -461,13 +465,16 @@ async def prompt_context(
     *,
     prompt: Annotated[str, about("As the user typed it")],
     session_id: Annotated[str, about("The client's name for the session")] = "",
+    transcript_path: Annotated[str, about("Where the client keeps what was said")] = "",
     ctx: Request,
 ) -> CallToolResult:
     """Called by hooks with each prompt, never by you: use search_memories or memory_context."""
     recalled = ""
     try:
         async with asyncio.timeout(PROMPT_SECONDS_MAX):
-            recalled = await sessions.prompt_context(bind_caller(ctx), prompt, session_id)
+            recalled = await sessions.prompt_context(
+                bind_caller(ctx), prompt, session_id, transcript_path
+            )
     except MemoryMcpError as error:
         _LOG.warning("nothing was recalled for a prompt: %s", error)
     except Exception:  # noqa: BLE001  # whatever it is, the prompt goes on without memory

@@ -1,5 +1,6 @@
 """A session: context, prompts, nudges, consolidations, episodes, and the inbox of hooks."""
 
+from memory_mcp.sessions.capture import capture_turns, decide_suggestions, list_suggestions
 from memory_mcp.sessions.catch_up import catch_up, reindex
 from memory_mcp.sessions.consolidate import consolidate, latest_consolidation
 from memory_mcp.sessions.context import memory_context
@@ -11,12 +12,15 @@ from memory_mcp.sessions.prompting import note_branch, prompt_context
 __all__ = [
     "add_nudge",
     "capture_episode",
+    "capture_turns",
     "catch_up",
     "clear_nudges",
     "consolidate",
+    "decide_suggestions",
     "keep_inbox_processed",
     "latest_consolidation",
     "list_nudges",
+    "list_suggestions",
     "memory_context",
     "note_branch",
     "process_inbox",

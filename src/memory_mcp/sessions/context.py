@@ -32,6 +32,7 @@ from memory_mcp.render.sections import (
 from memory_mcp.render.since import parse_since
 from memory_mcp.search.cloud import load_cloud_profile
 from memory_mcp.search.search import search_for_task
+from memory_mcp.sessions.capture import bring_up_captures
 from memory_mcp.sessions.delta import collect_changes
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.trust.strangers import describe_strangers_once
@@ -83,7 +84,8 @@ async def memory_context(
             opened = await collect_records(workspace, frame.view, OPENING)
             await note_missing_records(workspace, frame, opened)
             nudges = await bring_up_nudge(workspace, frame.opening, budget)
-            sections = [*nudges, *make_sections(OPENING, opened.found)]
+            captures = await bring_up_captures(workspace, frame.head.timeline)
+            sections = [*nudges, *captures, *make_sections(OPENING, opened.found)]
         if facts := await cloud_facts:
             sections.append(Section(_CLOUD, facts=facts))
     return render_in_frame(frame, sections, budget, now)

@@ -29,6 +29,7 @@ from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import find_moves_back
 from memory_mcp.engine.workspace import Caller, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.sessions.capture import capture_heard
 from memory_mcp.sessions.catch_up import catch_up
 from memory_mcp.sessions.consolidate import COMPACTED_BY, GIVEN_UP, write_compaction
 from memory_mcp.sessions.episodes import capture_episode
@@ -43,6 +44,7 @@ _LOOK_SECONDS: Final = 30.0
 async def keep_inbox_processed(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Process the inbox now and then, until this session ends."""
     while not leaving.is_set():
+        await capture_heard(workspace)
         try:
             await process_inbox(workspace)
         except MemoryMcpError as error:

@@ -20,10 +20,18 @@ from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
+from memory_mcp.profile import read_profile
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
+from memory_mcp.render.profile import render_profile_line
 from memory_mcp.search.local import find_local
 from memory_mcp.search.truths import load_by_truth
+from memory_mcp.sessions.capture import (
+    bring_up_captures,
+    capture_heard,
+    note_prompt,
+    withdraw_captures,
+)
 from memory_mcp.sessions.nudges import bring_up_nudge
 
 _HEADING: Final = "From memory, for this prompt"
@@ -41,23 +49,31 @@ _WENT_BACK: Final = (
 
 
 @takes_partial_answers
-async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str:
+async def prompt_context(
+    workspace: Workspace, prompt: str, session: str, transcript: str = ""
+) -> str:
     """The text to put before this prompt; nearly always empty."""
     if refuse_reads(workspace):
         return ""
     shown = _load_shown(workspace, session)
     if workspace.caller.branch != workspace.conversations.begun_on and not shown.greeted:
         await note_branch(workspace)  # `/clear` began another session on the same branch
-    view = make_view(workspace, (await load_head(workspace)).timeline)
+    await _finish_captures(workspace)
+    timeline = (await load_head(workspace)).timeline
+    view = make_view(workspace, timeline)
     before: list[str] = []
     sections: list[Section] = []
     if left := await _list_left(workspace, view, session):
         before.append(_WENT_BACK)
         sections.append(Section("Written on the way that was left", facts=left))
     sections += await _greet(workspace, shown)
+    sections += await bring_up_captures(workspace, timeline)
+    note_prompt(workspace, prompt, session, transcript)
     found = await _find_likely(workspace, prompt, view, shown, session)
     budget = limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
-    block = render_context((), [*sections, Section(_HEADING, found)], budget - 1)
+    sections = [*sections, Section(_HEADING, found)]
+    user = await _describe_user(workspace, view) if found or sections[:-1] else ""
+    block = render_context((), sections, budget - 1, user=user)
     if not block.shown:
         return ""
     given = [record.id for record in found if record.id in block.text]
@@ -67,6 +83,20 @@ async def prompt_context(workspace: Workspace, prompt: str, session: str) -> str
         with suppress(MemoryMcpError):  # then only this server knows
             await workspace.inbox.note_given(session, given)
     return "\n".join([*before, block.text])
+
+
+async def _finish_captures(workspace: Workspace) -> None:
+    """Have what was said before captured, if that is not done yet; a slow one is not waited for."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limits.PROMPT_NUDGE_SECONDS_MAX):
+            await capture_heard(workspace)
+
+
+async def _describe_user(workspace: Workspace, view: View) -> str:
+    """The profile line, which heads what a prompt is given."""
+    with suppress(MemoryMcpError):  # the line is a courtesy
+        return render_profile_line(await read_profile(workspace, view))
+    return ""
 
 
 def _load_shown(workspace: Workspace, session: str) -> ShownMemories:
@@ -163,6 +193,7 @@ async def _list_left(workspace: Workspace, view: View, session: str) -> list[str
         return []
     if went is None or not isinstance(went.since, datetime):
         return []
+    await withdraw_captures(workspace, session, went.since)
     mine = Filters(session=workspace.named(session), since=went.since)
     records = (await load_newest(workspace, view, mine, limits.RESULTS_MAX)).records
     named = [

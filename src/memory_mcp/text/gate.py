@@ -140,11 +140,17 @@ def _is_output(text: str) -> bool:
         return True
     lines = [line for line in text.splitlines() if line.strip()]
     output, among_code = load_pattern("gate", "output"), load_pattern("gate", "structure")
-    certain = [bool(output.match(line) or _code_line().fullmatch(line)) for line in lines]
+    certain = [is_program_line(line) for line in lines]
     if len(lines) <= 1:
         return any(certain)
     shaped = sum(1 for line in lines if among_code.fullmatch(line) or output.match(line))
     return any(certain) and shaped >= _OUTPUT_SHARE * len(lines)
+
+
+def is_program_line(line: str) -> bool:
+    """Whether a program wrote the line, as far as it shows by itself."""
+    output = load_pattern("gate", "output").match(line)
+    return output is not None or _code_line().fullmatch(line) is not None
 
 
 def _judge_sentence(sentence: str, kind: Kind) -> SentenceClass:

@@ -1,0 +1,331 @@
+"""Captures what the user says that is worth keeping, without being asked.
+
+MEMORY_CAPTURE says what follows: it is named in the next context and waits for the user's word, or
+it is kept at once and said then. Whatever is kept goes through `add_memory`: redaction, duplicates,
+contradictions. A prompt waits for none of it: it is read beside the answer, and until then it is in
+memory alone, because secrets are taken out before anything is written.
+
+A suggestion belongs to the place where it was said. After a backtrack to before that place, or a
+rewind of the conversation, it is gone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.captures import (
+    Capture,
+    CaptureCategory,
+    CaptureReport,
+    Suggestion,
+    Suggestions,
+    SuggestionsDecided,
+    SuggestionState,
+    add_new,
+    digest_statement,
+    drop_expired,
+    replace_states,
+    withdraw_since,
+)
+from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded, MemoryDeclined, Skipped
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.sessions import SessionEnded, Turn
+from memory_mcp.domain.timeline import Timeline
+from memory_mcp.engine.head import load_head
+from memory_mcp.engine.records import find_moves_back
+from memory_mcp.engine.redaction import redact_text
+from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_writes
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
+from memory_mcp.memories.add import add_memory, is_known
+from memory_mcp.ports import LanguageModel
+from memory_mcp.render.block import Section
+from memory_mcp.text.capture import (
+    MESSAGE_CHARS_MAX,
+    TURNS_MAX,
+    find_captures,
+    is_typed_command,
+    list_candidates,
+    needs_context,
+)
+from memory_mcp.text.transcript import read_turns
+
+_LOG: Final = logging.getLogger("memory_mcp.capture")
+_HEADING: Final = "From what the user said"
+_OFFER: Final = (
+    "Kept if you agree: {} (ask the user in passing; then "
+    'add_memory(content="", suggested="keep") or "drop")'
+)
+_KEPT: Final = "Kept just now: {} (say so in passing; forget_memory takes it back)"
+_NAMED_MAX: Final = 3
+"""More is a list to be worked through; the others follow with the next prompt."""
+_NAMED_CHARS_MAX: Final = 160
+_CANDIDATES_MAX: Final = 4
+"""Sentences of one message that a language model is asked about."""
+_CONTEXT_TURNS_MAX: Final = 6
+_REDACTED: Final = "[redacted:"
+
+
+async def capture_turns(
+    workspace: Workspace,
+    turns: Sequence[Turn],
+    *,
+    turns_max: int = TURNS_MAX,
+    at: datetime | None = None,
+) -> CaptureReport | Skipped:
+    """Keep or suggest what the user's last turns say that is worth a memory.
+
+    `at` is when the last turn was said: what a backtrack has left since is not captured.
+    """
+    mode = workspace.policy.capture
+    if skipped := refuse_writes(workspace):
+        return skipped
+    if mode == "off":
+        return Skipped("Nothing was captured: MEMORY_CAPTURE is off.")
+    found = await _find_captures(workspace, turns, turns_max)
+    if not found:
+        return CaptureReport(mode)
+    head = await load_head(workspace)
+    if at is not None and await find_moves_back(workspace, head, at):
+        return CaptureReport(mode)
+    known = {each.digest for each in await _load(workspace)}
+    fresh = [each for each in found if digest_statement(each.statement) not in known]
+    kept: list[MemoryAdded] = []
+    noted: list[Suggestion] = []
+    for capture in fresh:
+        state: SuggestionState = "waiting"
+        if mode == "auto":
+            outcome = await _keep(workspace, capture)
+            kept += [outcome] if isinstance(outcome, MemoryAdded) else []
+            state = "kept" if isinstance(outcome, MemoryAdded) else "decided"
+        elif await is_known(workspace, _make_draft(capture)):
+            state = "decided"
+        noted.append(_make_suggestion(workspace, capture, head.timeline).moved_to(state))
+    if noted:
+        await _change(workspace, partial(add_new, more=noted))
+    suggested = tuple(each.capture for each in noted if each.state == "waiting")
+    return CaptureReport(mode, tuple(each.record for each in kept), suggested)
+
+
+async def capture_heard(workspace: Workspace) -> None:
+    """Capture the prompts that came since the last look, one after the other."""
+    prompts = workspace.conversations.prompts
+    async with prompts.capturing:
+        while prompts.heard:
+            heard = prompts.heard.popleft()
+            try:
+                then = replace(workspace, caller=heard.caller)
+                turns = await _load_context(then, heard)
+                await capture_turns(then, turns, turns_max=1, at=heard.at)
+            except MemoryMcpError as error:
+                _LOG.warning("a prompt was not captured: %s", error)
+            except Exception:  # noqa: BLE001  # a fault of ours must not keep the inbox waiting
+                _LOG.exception("a prompt was not captured")
+
+
+def note_prompt(workspace: Workspace, prompt: str, session: str, transcript: str) -> None:
+    """Have the prompt captured beside what goes on."""
+    if workspace.policy.capture == "off" or refuse_writes(workspace) or is_typed_command(prompt):
+        return
+    prompts = workspace.conversations.prompts
+    now = workspace.clock.now()
+    prompts.heard.append(HeardPrompt(workspace.caller, session, prompt, now, transcript))
+    prompts.came.set()
+
+
+async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Section]:
+    """The section that names what was captured, once: what was kept, and what waits for a word."""
+    if workspace.policy.capture == "off" or refuse_writes(workspace):
+        return []
+    here = [
+        each
+        for each in await _load(workspace)
+        if each.is_open and _holds_here(workspace, each, timeline)
+    ]
+    told = [each for each in here if each.state == "kept"][:_NAMED_MAX]
+    asked = [each for each in here if each.state == "waiting"][:_NAMED_MAX]
+    if not told and not asked:
+        return []
+    states: dict[str, SuggestionState] = {each.digest: "decided" for each in told}
+    states |= {each.digest: "named" for each in asked}
+    await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
+    facts = [_KEPT.format(_quote(told))] if told else []
+    facts += [_OFFER.format(_quote(asked))] if asked else []
+    return [Section(_HEADING, facts=tuple(facts), firm=True)]
+
+
+async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skipped:
+    """What waits for the user's word here. Whoever lists it has seen it."""
+    if skipped := refuse_writes(workspace):
+        return skipped
+    timeline = (await load_head(workspace)).timeline
+    here = [
+        each
+        for each in await _load(workspace)
+        if each.state in ("waiting", "named") and _holds_here(workspace, each, timeline)
+    ]
+    if any(each.state == "waiting" for each in here):
+        states: dict[str, SuggestionState] = {each.digest: "named" for each in here}
+        await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
+    return tuple(each.capture for each in here)
+
+
+async def decide_suggestions(
+    workspace: Workspace, only: str = "", *, keep: bool
+) -> SuggestionsDecided | Skipped:
+    """Keep or drop what the user was shown; what was not shown yet goes on waiting.
+
+    `only` is a part of the one that is meant; without it all are decided.
+
+    Raises:
+        InvalidRequestError: nothing waits for the user's word.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    timeline = (await load_head(workspace)).timeline
+    asked = [
+        each
+        for each in await _load(workspace)
+        if each.state == "named" and _holds_here(workspace, each, timeline)
+        if only.strip().casefold() in each.statement.casefold()
+    ]
+    if not asked:
+        raise InvalidRequestError(
+            "Nothing waits for the user's word: it was decided, it has expired, or a backtrack "
+            "left it. To keep a statement, call add_memory with it as content."
+        )
+    outcomes = [await _keep(workspace, each.capture) for each in asked] if keep else []
+    states: dict[str, SuggestionState] = {each.digest: "decided" for each in asked}
+    await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
+    return SuggestionsDecided(tuple(outcomes), 0 if keep else len(asked))
+
+
+async def withdraw_captures(workspace: Workspace, session: str, since: datetime) -> None:
+    """Drop what the session said on the way that the user left, as far as nobody answered it."""
+    await _change(workspace, partial(withdraw_since, session=workspace.named(session), since=since))
+
+
+async def _find_captures(
+    workspace: Workspace, turns: Sequence[Turn], turns_max: int
+) -> list[Capture]:
+    """What is worth keeping by the rules, or by the language model where one answers."""
+
+    def read() -> tuple[list[Turn], list[Capture]]:
+        latest = turns[-2 * (turns_max + _CONTEXT_TURNS_MAX) :]
+        clean = [_redact(workspace, turn) for turn in latest]
+        return clean, list(find_captures(clean, turns_max))
+
+    # in a thread: the first message compiles the patterns, and none may hold up a call
+    clean, found = await asyncio.to_thread(read)
+    if workspace.language is not None:
+        ruled = {each.statement: each for each in found}
+        candidates = dict.fromkeys([*ruled, *list_candidates(clean)])
+        asked = [*candidates][:_CANDIDATES_MAX]
+        try:
+            async with asyncio.timeout(limits.LANGUAGE_SECONDS_MAX):
+                found = await _ask_model(workspace.language, asked, ruled)
+        except (ModelUnavailableError, TimeoutError):
+            pass  # then the rules decide
+    return [each for each in found if _REDACTED not in each.statement]
+
+
+async def _ask_model(
+    language: LanguageModel, candidates: Sequence[str], ruled: dict[str, Capture]
+) -> list[Capture]:
+    """The candidates that the language model would keep; the rules' own category goes first."""
+    found: list[Capture] = []
+    for text in candidates:
+        judged = await language.classify(text)
+        if judged.keep:
+            category: CaptureCategory = judged.sort  # pyright: ignore[reportAssignmentType]  # kept
+            found.append(ruled.get(text) or Capture(text, category))
+    return found
+
+
+def _redact(workspace: Workspace, turn: Turn) -> Turn:
+    """The turn without secrets; without a word if a secret is refused.
+
+    It is cut far behind the part that is read, where no half of a secret shows.
+    """
+    text = turn.content[: 2 * MESSAGE_CHARS_MAX].encode(errors="replace").decode()
+    try:
+        return replace(turn, content=redact_text(text, workspace.policy.secrets).text)
+    except InvalidRequestError:
+        return replace(turn, content="")
+
+
+async def _load_context(workspace: Workspace, heard: HeardPrompt) -> list[Turn]:
+    """The prompt, with what was said before where it cannot be understood without."""
+    own = Turn("user", heard.text, heard.at)
+    if not heard.transcript or not needs_context(heard.text):
+        return [own]
+    event = SessionEnded(
+        event="session-end",
+        session=heard.session,
+        at=heard.at,
+        transcript_path=heard.transcript[: limits.EVENT_PATH_CHARS_MAX],
+    )
+    data = await workspace.inbox.transcript(event)
+    before = await asyncio.to_thread(read_turns, data) if data else []
+    if before and before[-1].role == "user":  # the prompt itself may be there already
+        before.pop()
+    return [*before[-_CONTEXT_TURNS_MAX:], own]
+
+
+def _make_draft(capture: Capture) -> Draft:
+    return Draft(
+        content=capture.statement,
+        kind=capture.kind,
+        category=capture.category,
+        tags=("captured",),
+        importance=capture.importance,
+        reach="user" if capture.everywhere else "project",
+    )
+
+
+async def _keep(workspace: Workspace, capture: Capture) -> AddOutcome:
+    try:
+        return await add_memory(workspace, _make_draft(capture))
+    except InvalidRequestError as error:
+        return MemoryDeclined(f"cannot be stored: {error}")
+
+
+def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline) -> Suggestion:
+    branch = workspace.caller.branch
+    return Suggestion(
+        digest=digest_statement(capture.statement),
+        statement=capture.statement,
+        category=capture.category,
+        everywhere=capture.everywhere,
+        state="waiting",
+        at=workspace.clock.now(),
+        user=workspace.scope.user,
+        branch=branch,
+        segment=timeline.tips(branch)[-1],
+        session=workspace.origin().session,
+    )
+
+
+def _holds_here(workspace: Workspace, each: Suggestion, timeline: Timeline) -> bool:
+    """Whether the place where it was said is on the caller's branch."""
+    branch = workspace.caller.branch
+    return each.branch == branch and each.segment in timeline.chain(branch)
+
+
+def _quote(said: Sequence[Suggestion]) -> str:
+    return "; ".join(f'"{each.statement[:_NAMED_CHARS_MAX]}"' for each in said)
+
+
+async def _load(workspace: Workspace) -> Suggestions:
+    """The suggestions of the user, without those that have expired."""
+    known = drop_expired(await workspace.suggestions.load(), workspace.clock.now())
+    return tuple(each for each in known if each.user == workspace.scope.user)
+
+
+async def _change(workspace: Workspace, change: "partial[Suggestions]") -> None:
+    now = workspace.clock.now()
+    await workspace.suggestions.change(lambda known: change(drop_expired(known, now)))

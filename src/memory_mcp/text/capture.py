@@ -1,0 +1,415 @@
+"""Finds in the user's own words what is worth keeping: facts, preferences, decisions, goals.
+
+It is careful to say no, because nobody asked for it: a message that supposes, jokes, quotes, has a
+text written or is about one throwaway task is left alone, and so is what a program printed, what
+was recalled and what is asked. The rest is judged sentence by sentence by the patterns of
+`data/capture.toml`. A statement is cut out of the message, with the sentences that it needs to be
+understood. The assistant's words count in two places only: the question that an answer leaves out,
+and the one proposal to which the user agrees.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final, Literal
+
+from memory_mcp.domain.captures import Capture, CaptureCategory
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.frozen import frozen
+from memory_mcp.text.gate import Chatter, is_program_line, judge_worth
+from memory_mcp.text.recalled import separate_recalled
+from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
+from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.user_facts import find_facts
+
+pattern = partial(load_pattern, "capture")
+
+TURNS_MAX: Final = 3
+"""The user's last turns that are looked at: what was said before was looked at before."""
+MESSAGE_CHARS_MAX: Final = 6_000
+"""A longer message is mostly pasted: only its beginning is read."""
+_SENTENCE_CHARS_MAX: Final = 400
+"""A longer sentence is a document's."""
+_STATEMENT_CHARS_MAX: Final = 400
+_STATEMENT_WORDS_MIN: Final = 4
+_SENTENCES_MAX: Final = 3
+"""Of one statement: the one that was recognised, and what belongs to it."""
+_CONTEXT_CHARS_MAX: Final = 200
+"""Of the question to which a statement answers."""
+_QUOTE_WORDS_MIN: Final = 5
+"""So many words in quotes are somebody's sentence; fewer are a name or an example."""
+_ANNOUNCEMENT_WORDS_MAX: Final = 7
+"""A lesson in fewer words only says that there is one: "Found it after five hours!"."""
+
+_CATEGORIES: Final[tuple[CaptureCategory, ...]] = (
+    "decision", "goal", "lesson", "convention", "preference", "fact",
+)  # fmt: skip
+"""In the order in which they are tried."""
+
+_OTHER: Final[CaptureCategory] = "fact"
+"""The category of what is announced to be known and has no mark of its own."""
+
+_STATES: Final[frozenset[CaptureCategory]] = frozenset({"convention", "preference", "fact"})
+"""What is also said of a state that passes: "our tests are red"."""
+
+_AS_REASON: Final[tuple[CaptureCategory, ...]] = ("convention", "fact")
+
+Reading = Literal["stated", "announced", "plain", "question", "refused"]
+"""What a sentence is: `stated` is worth keeping, `announced` says only that something follows."""
+
+
+@frozen
+class ReadSentence:
+    """A sentence of the message, its quotes masked, what it is, and of which category."""
+
+    text: str
+    reading: Reading
+    category: CaptureCategory = "fact"
+
+
+_QUOTED: Final = re.compile(
+    r"\"([^\"\n]{0,600})\"|[»«]([^»«\n]{0,600})[»«]|(?<!\w)'([^'\n]{3,400})'(?!\w)|`([^`\n]{0,400})`"
+)
+_MASK: Final = 0xE000
+"""Private characters from here on stand for the quotes of a message, in their order."""
+_MASKS: Final = re.compile("[\ue000-\uf8ff]")
+_OPEN_QUOTE: Final = re.compile(r"[\"«»]")
+_WORD: Final = re.compile(r"[^\W_][\w'.+#-]*")
+_ENDS: Final = ".!?:;"
+_COMMANDS: Final = ("/", "!", "#")
+
+
+def find_captures(turns: Sequence[Turn], turns_max: int = TURNS_MAX) -> tuple[Capture, ...]:
+    """What the user's last turns say that is worth keeping, the oldest first, each once."""
+    places = [place for place, turn in enumerate(turns) if turn.role == "user"][-turns_max:]
+    found: dict[str, Capture] = {}
+    for place in places:
+        for capture in _find_in_turn(turns[place].content, turns[:place]):
+            found.setdefault(capture.statement.casefold(), capture)
+    return tuple(found.values())
+
+
+def list_candidates(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The sentences of the user's last turn that nothing speaks against, for a model to judge."""
+    own = [turn.content for turn in turns if turn.role == "user"][-1:]
+    return tuple(
+        _finish([sentence.text], quotes)
+        for text in own
+        for sentences, quotes in [_read_message(text)]
+        for sentence in sentences
+        if sentence.reading not in ("question", "refused", "announced")
+        and not pattern("anaphoric").search(sentence.text)
+    )
+
+
+def is_typed_command(text: str) -> bool:
+    """Whether it is a command, a shell's line or a note for CLAUDE.md, and no talk."""
+    return text.lstrip().startswith(_COMMANDS)
+
+
+def needs_context(text: str) -> bool:
+    """Whether it may be understood only with what was said before."""
+    first = next(iter(split_sentences(straighten_quotes(text[:_CONTEXT_CHARS_MAX]))), "")
+    answers = any(pattern(name).search(first.lower()) for name in ("assent", "it_is", "picks"))
+    return answers or pattern("anaphoric").search(_drop_lead(first)) is not None
+
+
+def _find_in_turn(text: str, before: Sequence[Turn]) -> Iterator[Capture]:
+    """What one message of the user says; `before` is what was said until then."""
+    if is_typed_command(text):
+        return
+    if pattern("assent").search(straighten_quotes(text).strip().lower()):
+        if proposal := _find_proposal(before):
+            yield Capture(proposal, "decision")
+        return
+    if picked := _read_answer(text, before):
+        yield picked
+        return
+    sentences, quotes = _read_message(text)
+    place = 0
+    while place < len(sentences):
+        reading = sentences[place].reading
+        if reading in ("plain", "question", "refused"):
+            place += 1
+            continue
+        start, end = _find_extent(sentences, place)
+        if capture := _make_capture(sentences, (start, place, end), quotes, before):
+            yield capture
+        place = end
+
+
+def _make_capture(
+    sentences: Sequence[ReadSentence],
+    extent: tuple[int, int, int],
+    quotes: Sequence[str],
+    before: Sequence[Turn],
+) -> Capture | None:
+    """The statement of these sentences, if it can be understood by itself."""
+    start, place, end = extent
+    if sentences[place].reading == "announced" and end - place == 1:
+        return None
+    marked = [each for each in sentences[place:end] if each.reading == "stated"]
+    category = marked[0].category if marked else _OTHER
+    said = [sentence.text for sentence in sentences[start:end]]
+    asked = ""
+    if pattern("anaphoric").search(_drop_lead(said[0])):
+        _, colon, named = said[0].partition(": ")
+        asked = _find_question(before) if start == 0 else ""
+        if colon and len(_WORD.findall(named)) > _STATEMENT_WORDS_MIN:
+            said[0], asked = named, ""
+        elif not asked:
+            return None
+    statement = f"{asked} {_finish(said, quotes)}".strip()
+    whole = statement.lower()
+    personal = bool(find_facts(statement))
+    brief = len(_WORD.findall(statement)) < _STATEMENT_WORDS_MIN and not personal
+    if brief or (category == "lesson" and pattern("trivial").search(whole)):
+        return None
+    return Capture(
+        statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
+        category,
+        everywhere=personal or pattern("everywhere").search(whole) is not None,
+    )
+
+
+def _find_extent(sentences: Sequence[ReadSentence], place: int) -> tuple[int, int]:
+    """From where to where a statement goes whose mark is the sentence at `place`."""
+    start, end = place, place + 1
+    first = sentences[place]
+    vague = pattern("anaphoric").search(_drop_lead(first.text))
+    if vague and place and sentences[place - 1].reading not in ("question", "refused"):
+        start -= 1
+    brief = len(_WORD.findall(first.text)) <= _ANNOUNCEMENT_WORDS_MAX
+    wanted = 1 if first.reading == "announced" or (first.category == "lesson" and brief) else 0
+    while end < len(sentences) and end - start < _SENTENCES_MAX:
+        following = sentences[end]
+        if following.reading in ("question", "refused") or _is_order(following.text):
+            break
+        goes_on = pattern("continues").search(following.text.lower())
+        if not goes_on and not wanted:
+            break
+        wanted = max(0, wanted - 1)
+        end += 1
+    return start, end
+
+
+# What the message consists of
+
+
+def _read_message(text: str) -> tuple[list[ReadSentence], list[str]]:
+    """The sentences of a message and its quotes; no sentences if nothing of it may be kept."""
+    own = straighten_quotes(drop_code(separate_recalled(text[:MESSAGE_CHARS_MAX]).own))
+    own = _MASKS.sub("", _drop_pasted(own))
+    quotes: list[str] = []
+
+    def mask(found: re.Match[str]) -> str:
+        quotes.append(found.group())
+        return chr(_MASK + len(quotes) - 1)
+
+    masked = _QUOTED.sub(mask, own)
+    if lone := _OPEN_QUOTE.search(masked):  # a quote that is never closed holds all that follows
+        masked = masked[: lone.start()]
+    if pattern("message").search(masked.lower()):
+        return [], []
+    parts = [part for said in split_sentences(masked) for part in _split_question(said)]
+    reasons = len(parts) > 1 or pattern("consequence").search(masked.lower()) is not None
+    return [_read_sentence(said, quotes, reasons=reasons) for said in parts], quotes
+
+
+def _split_question(said: str) -> tuple[str, ...]:
+    """A statement that ends in a question, as two sentences."""
+    if not _asks(said):
+        return (said,)
+    turn = pattern("turns_to_ask").search(said.lower())
+    if not turn or _asks(said[: turn.start()]) or pattern("supposes").search(said.lower()):
+        return (said,)
+    return said[: turn.start()], said[turn.start() + 1 :].strip()
+
+
+def _asks(said: str) -> bool:
+    """Whether it is a question, by its sign or its form."""
+    sign = said.rstrip("\"')]}*_ ").endswith(("?", "？"))  # noqa: RUF001
+    return sign or pattern("asks").search(said.lower()) is not None
+
+
+def _drop_pasted(text: str) -> str:
+    """The text without what a program or somebody else wrote, as far as its lines show."""
+    lines = text.splitlines()
+    kept: list[str] = []
+    for place, line in enumerate(lines):
+        if line.lstrip().startswith((">", "|")):
+            continue
+        if len(lines) > 1 and (is_program_line(line) or pattern("label").match(line.strip())):
+            break  # what follows is of a piece with it
+        if line[:1].isspace() and line.strip() and kept and not _is_item(line):
+            break
+        kept.append(line)
+        follows = "".join(lines[place + 1 : place + 2]).strip()
+        if (
+            follows
+            and pattern("pasted").fullmatch(line.lower())
+            and not pattern("own_list").search(line.lower())
+        ):
+            break
+    return "\n".join(kept)
+
+
+def _is_item(line: str) -> bool:
+    return line.lstrip()[:1] in "-*•"
+
+
+def _read_sentence(said: str, quotes: Sequence[str], *, reasons: bool) -> ReadSentence:
+    """What a sentence is, by the first rule that knows it.
+
+    `reasons`: it may be the reason for something else in the message.
+    """
+    if _asks(said):
+        return ReadSentence(said, "question")
+    text = _MASKS.sub("\ufffc", said).lower()
+    lasts = pattern("lasting").search(text) is not None
+    passes = pattern("moment").search(text) is not None and not lasts
+    unfit = len(said) > _SENTENCE_CHARS_MAX or _holds_quotation(said, quotes)
+    if passes or unfit or pattern("never").search(text):
+        return ReadSentence(said, "refused")
+    worth = judge_worth(_drop_lead(said))
+    if isinstance(worth, Chatter) and (not lasts or worth.sort in ("question", "output")):
+        return ReadSentence(said, "question" if worth.sort == "question" else "refused")
+    announces = pattern("announces").search(text) is not None
+    category = _find_category(said, text, announces=announces, reasons=reasons)
+    brief = len(_WORD.findall(_drop_lead(said))) < _STATEMENT_WORDS_MIN
+    if announces and (brief or said.endswith(":")):
+        return ReadSentence(said, "announced")
+    return ReadSentence(said, "stated", category) if category else ReadSentence(said, "plain")
+
+
+def _find_category(
+    said: str, text: str, *, announces: bool, reasons: bool
+) -> CaptureCategory | None:
+    """The category of a sentence that nothing speaks against; `text` is how rules read it."""
+    reports = pattern("broken").search(text) is not None
+    for category in _CATEGORIES:
+        if not (reports and category in _STATES) and pattern(category).search(text):
+            return category
+    if find_facts(said) or (announces and not reports):
+        return "fact"
+    weak = _AS_REASON if reasons and not reports else ()
+    return next((each for each in weak if pattern(f"{each}_as_reason").search(text)), None)
+
+
+def _holds_quotation(said: str, quotes: Sequence[str]) -> bool:
+    """Whether it quotes a sentence rather than a name or an example."""
+    return any(
+        len(_WORD.findall(quote)) >= _QUOTE_WORDS_MIN
+        for mark in _MASKS.findall(said)
+        for quote in quotes[ord(mark) - _MASK : ord(mark) - _MASK + 1]
+        if not quote.startswith("`")
+    )
+
+
+# What is only understood with what was said before
+
+
+def _read_answer(text: str, before: Sequence[Turn]) -> Capture | None:
+    """The decision in an answer that picks one of several options."""
+    if not before or before[-1].role != "assistant":
+        return None
+    offered = before[-1].content
+    sentences, quotes = _read_message(text)
+    if not sentences or sentences[0].reading in ("question", "refused"):
+        return None
+    first = sentences[0].text
+    found = pattern("it_is").search(first.lower()) or pattern("picks").search(first.lower())
+    if not found or not _is_option(found[found.lastgroup or 0], offered):
+        return None
+    end = 1
+    while end < min(len(sentences), _SENTENCES_MAX):
+        if sentences[end].reading in ("question", "refused") or _is_order(sentences[end].text):
+            break
+        end += 1
+    reason = " ".join([first[found.end() :], *(each.text for each in sentences[1:end])])
+    if len(_WORD.findall(reason)) < _STATEMENT_WORDS_MIN:  # without one it may be for this once
+        return None
+    asked = _find_topic(before)
+    statement = _finish([sentence.text for sentence in sentences[:end]], quotes)
+    return Capture(f"{asked} {statement}".strip(), "decision")
+
+
+def _is_order(said: str) -> bool:
+    """Whether it asks for something to be done now."""
+    return pattern("order").search(said.lower()) is not None or isinstance(
+        judge_worth(said), Chatter
+    )
+
+
+def _is_option(value: str, offered: str) -> bool:
+    """Whether what is picked is among several things that were offered to be chosen from."""
+    if pattern("no_option").search(value):
+        return False
+    choice = re.search(r"\b(?:or|oder|either|entweder|both|beide)\b|;", offered.lower())
+    named = "|".join(re.escape(word) for word in _WORD.findall(value) if len(word) > 2)  # noqa: PLR2004
+    if not choice or not named:
+        return False
+    # a thing has a capital or an article before it; a step of the work has neither
+    capital = rf"(?:(?<![.!?] )|^)\b(?=[A-ZÄÖÜ])(?i:{named})\b"
+    article = (
+        rf"(?i:\b(?:an?|by|at|with|via|for|on|in|eine?[nmr]?|mit|bei|per) +(?:\w+ +)?(?:{named})\b)"
+    )
+    return re.search(f"{capital}|{article}", offered) is not None
+
+
+def _find_topic(before: Sequence[Turn]) -> str:
+    """The question to which the options were offered: the user's, else the assistant's own."""
+    asked = [turn.content for turn in before[-2:] if turn.role == "user"]
+    for text in asked:
+        if text.rstrip().endswith("?") and len(text) <= _CONTEXT_CHARS_MAX:
+            return " ".join(text.split())
+    return _find_question(before)
+
+
+def _find_question(before: Sequence[Turn]) -> str:
+    """The question with which the assistant ended, if it is no longer than a context may be."""
+    if not before or before[-1].role != "assistant":
+        return ""
+    last = split_sentences(separate_recalled(before[-1].content).own)[-1:]
+    return next(
+        (said for said in last if said.endswith("?") and len(said) <= _CONTEXT_CHARS_MAX), ""
+    )
+
+
+def _find_proposal(before: Sequence[Turn]) -> str:
+    """The one proposal of the assistant, if there is one alone and it is a choice for good."""
+    offered = [turn.content for turn in before[-1:] if turn.role == "assistant"]
+    own = straighten_quotes(drop_code(separate_recalled("".join(offered)).own))
+    proposals = [said for said in split_sentences(own) if pattern("proposal").search(said.lower())]
+    if len(proposals) != 1 or len(proposals[0]) > _CONTEXT_CHARS_MAX:
+        return ""
+    lowered = proposals[0].lower()
+    if re.search(r"\b(?:or|oder)\b", lowered) or not pattern("choice").search(lowered):
+        return ""
+    return f"Agreed: {proposals[0]}"
+
+
+# How it reads
+
+
+def _finish(said: Sequence[str], quotes: Sequence[str]) -> str:
+    """The sentences as one statement: without what leads in, with the quotes, about the user."""
+    text = " ".join([_drop_lead(said[0]), *said[1:]])
+    text = _MASKS.sub(lambda mark: quotes[ord(mark.group()) - _MASK], text).strip()
+    text = _name_user(text[:1].upper() + text[1:])
+    return text if text[-1:] in _ENDS else f"{text}."
+
+
+def _name_user(text: str) -> str:
+    """The text about "the user", if only its beginning speaks in the first person."""
+    found = pattern("first_person").match(text)
+    if not found or pattern("speaker").search(text, found.end()):
+        return text
+    says = f"{found['adverb']}{found['verb']}s"
+    says = "is" if found["am"] is not None else "has" if found["have"] else says
+    return f"The user {says}{text[found.end() :]}"
+
+
+def _drop_lead(said: str) -> str:
+    lead = pattern("lead").match(said)
+    return said[lead.end() :].lstrip(" ,:-") if lead else said

@@ -1,0 +1,58 @@
+"""`memory-mcp capture` and `suggestions`: what programs hand in, and a person decides."""
+
+import json
+
+import pytest
+from command_line import Run, as_json, complaint
+
+TURNS = json.dumps(
+    [{"role": "user", "content": "ok, we always squash before merging here. now fix line 3"}]
+)
+RULE = "We always squash before merging here."
+
+
+def test_what_was_said_is_listed_and_kept_on_a_word(run: Run) -> None:
+    """The whole life of a suggestion."""
+    assert run("suggestions") == (0, "Nothing waits for your word.\n", "")
+    said = as_json(run, "capture", TURNS)
+    assert said["suggested"] == [{"content": RULE, "category": "convention"}]
+    assert "named in the next context" in said["message"]
+
+    listed = run("suggestions")[1]
+    assert listed.splitlines() == [
+        f"{RULE} [convention]", "Decide with: memory-mcp suggestions keep, or drop",
+    ]  # fmt: skip
+    kept = as_json(run, "suggestions", "keep")
+    assert kept["message"] == "1 suggestion kept."
+    assert kept["suggestions"][0]["outcome"] == "inserted"
+    assert RULE in run("list")[1]
+    assert "Nothing waits for the user's word" in complaint(run, "suggestions", "keep")
+
+
+def test_what_is_dropped_is_dropped(run: Run) -> None:
+    """And nothing of it is stored."""
+    as_json(run, "capture", TURNS)
+    run("suggestions")
+
+    assert as_json(run, "suggestions", "drop")["message"] == "1 suggestion dropped for good."
+    assert as_json(run, "capture", TURNS)["message"] == (
+        "The user said nothing new that is worth keeping."
+    )
+    assert RULE not in run("list")[1]
+
+
+def test_auto_says_what_was_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receipt names it with its id."""
+    monkeypatch.setenv("MEMORY_CAPTURE", "auto")
+    said = as_json(run, "capture", TURNS, "--session", "one")
+
+    assert [each["content"] for each in said["kept"]] == [RULE]
+    assert said["message"] == "1 statement kept."
+
+
+def test_a_meta_session_is_told_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads, and keeps nothing."""
+    monkeypatch.setenv("MEMORY_MODE", "meta")
+
+    assert "meta session" in run("suggestions")[1]
+    assert "meta session" in run("capture", TURNS)[1]

@@ -1,0 +1,163 @@
+"""What is captured of talk: measured on labelled messages, and rule by rule.
+
+The figures of the first look at a set that nobody had tuned on stand in docs/what-is-kept.md.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from paths import DATA, ROOT
+
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.text.capture import find_captures, list_candidates, needs_context
+
+SETS = {
+    "open": ROOT / "benchmarks" / "data" / "open" / "talk.json",
+    "our own": DATA / "talk_of_our_own.json",
+}
+
+
+def captured(*said: str) -> list[str]:
+    """The statements in the user's last message; what the assistant says begins with "A: "."""
+    turns = [
+        Turn("assistant", text[3:]) if text.startswith("A: ") else Turn("user", text)
+        for text in said
+    ]
+    return [each.statement for each in find_captures(turns)]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_next_to_nothing_false_and_most_of_the_rest(name: str) -> None:
+    """Nobody asked for a capture, so a wrong one costs more than a missed one."""
+    cases: dict[str, list[dict[str, Any]]] = json.loads(SETS[name].read_text("utf-8"))
+
+    def found(case: dict[str, Any]) -> bool:
+        return bool(find_captures([Turn(turn["role"], turn["content"]) for turn in case["turns"]]))
+
+    wrong = [case["id"] for case in cases["skip"] if found(case)]
+    right = sum(map(found, cases["keep"]))
+
+    assert len(wrong) <= 0.02 * len(cases["skip"]), wrong
+    assert right >= 0.75 * len(cases["keep"])
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("ok, we always squash before merging here. now fix line 3",
+         "We always squash before merging here."),
+        ("btw I'm allergic to default exports. fix that?",
+         "The user is allergic to default exports."),
+        ("I prefer tabs, and my editor shows them well. fix that?",
+         "I prefer tabs, and my editor shows them well."),
+        ("We use pnpm in this project, so why is there a package-lock?",
+         "We use pnpm in this project."),
+        ('in this team test names begin with "it should". rename yours',
+         'In this team test names begin with "it should".'),
+        ("Bei uns heißen Tabellen immer im Singular. Benennst du sie um?",
+         "Bei uns heißen Tabellen immer im Singular."),
+    ],
+)  # fmt: skip
+def test_a_statement_is_cut_out_of_the_message(said: str, statement: str) -> None:
+    """Self-contained, in the user's words; the request beside it is over when it is done."""
+    assert captured(said) == [statement]
+
+
+def test_what_is_meant_by_a_vague_word_is_taken_along() -> None:
+    """From the sentence before it, or from the question to which it answers."""
+    assert captured("don't add a dependency without asking me. That goes for all my projects.") == [
+        "Don't add a dependency without asking me. That goes for all my projects."
+    ]
+    assert captured(
+        "A: Who approves invoices?", "that is always done by Mrs Obermaier with us"
+    ) == ["Who approves invoices? That is always done by Mrs Obermaier with us."]
+    assert captured("that's how we always do it") == []
+
+
+@pytest.mark.parametrize(
+    ("proposed", "decided"),
+    [
+        ("The data are small. I'd use SQLite for it.", ["Agreed: I'd use SQLite for it."]),
+        ("I'd use SQLite for it. Or we could keep them in JSON files.", []),
+        ("I suggest using SQLite or DuckDB.", []),
+        ("I'd rename the file and move it.", []),
+        ("Shall I run the tests?", []),
+        ("The tests are green.", []),
+    ],
+)
+def test_an_agreement_decides_what_was_proposed(proposed: str, decided: list[str]) -> None:
+    """Only one proposal alone, and only one that holds for long."""
+    assert captured(f"A: {proposed}", "agreed, let's do that") == decided
+
+
+@pytest.mark.parametrize(
+    ("answer", "decided"),
+    [
+        ("NATS it is. We don't need the routing.", True),
+        ("then NATS, RabbitMQ is too much for us", True),
+        ("NATS.", False),
+        ("then NATS", False),
+        ("then delete it, the old one as well", False),
+    ],
+)
+def test_a_choice_among_options_is_a_decision_with_its_reason(
+    answer: str, *, decided: bool
+) -> None:
+    """Without a reason it may be a word for this once."""
+    options = "A: You could take NATS or RabbitMQ, or delete it."
+
+    assert bool(captured("What for the message broker?", options, answer)) is decided
+    if decided:
+        assert captured("What for the message broker?", options, answer)[0].startswith(
+            "What for the message broker?"
+        )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "> we always use tabs\nis that so?",
+        'they wrote "we always use tabs in this team, nothing else". true?',
+        "```\n# we always use tabs\n```\nwhat does it do",
+        "the log:\n2026-02-11T08:14:03Z WARN we always recommend UTC",
+        "HOST: Your stack?\nGUEST: We decided to use Elixir for all services.",
+        'He said "we always use tabs and',
+        '<memory note="recalled data">\n- We always use tabs.\n</memory>\nstill so?',
+        "/remember we always use tabs", "# we always use tabs", "! we always use tabs",
+        "", "   ", "\ud800", "x" * 10_000, "always " * 2_000,
+    ],
+)  # fmt: skip
+def test_what_the_user_did_not_say_is_never_captured(said: str) -> None:
+    """Quotations, code, output, recalled text, commands."""
+    assert captured(said) == []
+
+
+def test_characters_that_stand_for_quotes_inside_harm_nothing() -> None:
+    """Anybody may paste them."""
+    assert captured("we always use \ue000 and \uf8ff tabs here") == [
+        "We always use  and  tabs here."
+    ]
+
+
+def test_only_the_last_turns_of_the_user_are_looked_at() -> None:
+    """What was said before was looked at then; the assistant's words are nobody's preference."""
+    said = ["We always squash here.", "hm", "ok", "go on"]
+
+    assert captured(*said) == []
+    assert captured(*said[:3]) == ["We always squash here."]
+    assert captured("A: We always squash here. I prefer that.") == []
+
+
+def test_a_model_is_asked_about_what_nothing_speaks_against() -> None:
+    """The refusals are hard; what the rules do not know it may."""
+    turns = [Turn("user", "Whales are our customers. What now? Maybe we drop it. thanks!")]
+
+    assert list_candidates(turns) == ("Whales are our customers.",)
+
+
+def test_the_transcript_is_read_for_short_answers_alone() -> None:
+    """Reading it takes longer than judging a prompt."""
+    assert needs_context("agreed, let's do that")
+    assert needs_context("that's done by Mrs Obermaier")
+    assert not needs_context("We always squash before merging.")

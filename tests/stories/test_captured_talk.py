@@ -1,0 +1,349 @@
+"""What the user says is kept without being asked: named, agreed to, or dropped for good."""
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from doors import Era, agent, call, machine_dir, read, recalled, refused
+from fake_language import FakeLanguage
+from fakes import FakeClock, close_workspace, fake_workspace, real_workspace
+from hooked import SESSION
+from inbox_in_memory import MemoryInbox
+from suggestions_in_memory import MemorySuggestions
+
+from memory_mcp import branches, memories, sessions
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain import limits
+from memory_mcp.domain.captures import CaptureMode, CaptureReport, SuggestionsDecided
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded, Skipped
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.engine.workspace import Policy, Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.block import Block
+from memory_mcp.storage.files.suggestions import SUGGESTIONS_FILE
+
+pytestmark = pytest.mark.anyio
+
+SAID = "ok, we always squash before merging here. now fix line 3"
+RULE = "We always squash before merging here."
+OTHER = "btw I'm allergic to default exports. fix that?"
+ALLERGY = "The user is allergic to default exports."
+OFFERED = "Kept if you agree: "
+
+
+def at_work(mode: CaptureMode = "suggest", clock: FakeClock | None = None) -> Workspace:
+    return fake_workspace(clock, policy=Policy(capture=mode))
+
+
+async def said(workspace: Workspace, *texts: str) -> CaptureReport:
+    """What becomes of these messages of the user."""
+    report = await sessions.capture_turns(workspace, [Turn("user", text) for text in texts])
+    assert isinstance(report, CaptureReport)
+    return report
+
+
+async def prompted(workspace: Workspace, prompt: str = "go on", transcript: str = "") -> str:
+    return await sessions.prompt_context(workspace, prompt, SESSION, transcript)
+
+
+async def kept(workspace: Workspace) -> list[str]:
+    block = await sessions.memory_context(workspace)
+    assert isinstance(block, Block)
+    return [line for line in block.text.splitlines() if "[" in line and "- before" not in line]
+
+
+async def listed(workspace: Workspace) -> list[str]:
+    found = await sessions.list_suggestions(workspace)
+    assert not isinstance(found, Skipped)
+    return [each.statement for each in found]
+
+
+def suggestions_of(workspace: Workspace) -> MemorySuggestions:
+    assert isinstance(workspace.suggestions, MemorySuggestions)
+    return workspace.suggestions
+
+
+async def test_what_is_said_is_named_once_with_the_next_prompt_and_kept_on_a_word(
+    settings: Settings, era: Era
+) -> None:
+    """By the plugin's hook: the prompt itself waits for nothing."""
+    async with agent(replace(settings, toolsets=("hooks",)), era) as client:
+
+        async def prompt(text: str) -> str:
+            answer = await read(client, "prompt_context", prompt=text, session_id=SESSION)
+            return json.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "")
+
+        assert await prompt(SAID) == ""
+        named = await prompt("and line 4")
+        assert await prompt("and line 5") == ""
+        assert await recalled(client) == []
+        decided = await call(client, "add_memory", content="", suggested="keep")
+        assert await recalled(client) == [RULE]
+        again = await refused(client, "add_memory", content="", suggested="keep")
+
+    assert f'{OFFERED}"{RULE}"' in named
+    assert 'add_memory(content="", suggested="keep")' in named
+    assert decided["message"] == "1 suggestion kept."
+    assert "call add_memory with it as content" in again
+
+
+async def test_what_is_dropped_is_not_asked_again_and_its_words_are_gone() -> None:
+    """One word is enough; what was refused does not stay on the disk."""
+    workspace = at_work()
+    assert len((await said(workspace, SAID)).suggested) == 1
+    assert OFFERED in await prompted(workspace)
+    decided = await sessions.decide_suggestions(workspace, keep=False)
+
+    assert isinstance(decided, SuggestionsDecided)
+    assert decided.dropped == 1
+    assert (await said(workspace, SAID)).suggested == ()
+    assert await kept(workspace) == []
+    assert RULE not in "".join(each.model_dump_json() for each in suggestions_of(workspace).known)
+
+
+async def test_one_of_several_is_decided_by_a_part_of_it() -> None:
+    """The other goes on waiting."""
+    workspace = at_work()
+    await said(workspace, SAID, OTHER)
+    named = await prompted(workspace)
+    await sessions.decide_suggestions(workspace, "allergic", keep=True)
+    left = await listed(workspace)
+
+    assert f'{OFFERED}"{RULE}"; "{ALLERGY}"' in named
+    assert left == [RULE]
+    assert [ALLERGY in line for line in await kept(workspace)] == [True]
+
+
+async def test_only_what_was_shown_is_decided() -> None:
+    """The user agrees to what was named, not to what nobody has seen."""
+    workspace = at_work()
+    await said(workspace, SAID)
+
+    with pytest.raises(InvalidRequestError, match="Nothing waits"):
+        await sessions.decide_suggestions(workspace, keep=True)
+    assert await listed(workspace) == [RULE]
+    await sessions.decide_suggestions(workspace, keep=True)
+    assert len(await kept(workspace)) == 1
+
+
+async def test_auto_keeps_at_once_and_says_so_once() -> None:
+    """With category, kind and importance, through the door of every other memory."""
+    workspace = at_work("auto")
+    report = await said(workspace, SAID)
+    first, second = await prompted(workspace), await prompted(workspace)
+
+    (record,) = report.kept
+    assert (record.content, record.kind, record.category) == (RULE, "convention", "convention")
+    assert (record.importance, record.tags) == (4, ("captured",))
+    assert f'Kept just now: "{RULE}"' in first
+    assert second == ""
+
+
+async def test_nothing_is_captured_twice() -> None:
+    """Nor what is known, nor what was captured and forgotten."""
+    workspace = at_work("auto")
+    (record,) = (await said(workspace, SAID)).kept
+    assert (await said(workspace, SAID)).kept == ()
+    await memories.forget_memory(workspace, record.id, "", erase=True)
+    assert (await said(workspace, SAID)).kept == ()
+
+    asking = at_work()
+    await memories.add_memory(asking, Draft(content=RULE, kind="convention"))
+    assert (await said(asking, SAID)).suggested == ()
+
+
+async def test_what_holds_in_every_project_is_the_user_s() -> None:
+    """The rest belongs to the project."""
+    workspace = at_work("auto")
+    everywhere = "don't add a dependency without asking me. That goes for all my projects."
+    report = await said(workspace, SAID, everywhere, "By the way, my name is Ada. go on")
+
+    assert [record.scope.project for record in report.kept] == ["shop", None, None]
+    assert "User: Ada" in await prompted(workspace)
+
+
+async def test_off_and_meta_capture_nothing() -> None:
+    """And say why, where somebody asked."""
+    turns = [Turn("user", SAID)]
+    off = at_work("off")
+    meta = fake_workspace(policy=Policy(meta=True))
+
+    for workspace in (off, meta):
+        assert isinstance(await sessions.capture_turns(workspace, turns), Skipped)
+        await prompted(workspace, SAID)
+        assert await prompted(workspace) == ""
+    assert isinstance(await sessions.decide_suggestions(meta, keep=True), Skipped)
+    assert isinstance(await sessions.list_suggestions(meta), Skipped)
+
+
+async def test_a_secret_is_taken_out_before_anything_is_written() -> None:
+    """What holds one is not even suggested."""
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for secrets in ("redact", "refuse"):
+        workspace = fake_workspace(policy=Policy(secrets=secrets))
+        report = await said(workspace, f"we always use the token {key} here. fix it")
+
+        assert report.suggested == ()
+        assert key not in str(suggestions_of(workspace).known)
+
+
+async def test_a_suggestion_of_a_left_line_is_gone() -> None:
+    """It belongs to what the user gave up, also when it was named before."""
+    workspace = at_work()
+    sealed = await branches.checkpoint(workspace, "before", None, again=False, approval="approved")
+    assert isinstance(sealed, CheckpointSaved)
+    await said(workspace, SAID)
+    assert OFFERED in await prompted(workspace)
+    await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
+
+    with pytest.raises(InvalidRequestError):
+        await sessions.decide_suggestions(workspace, keep=True)
+    assert await kept(workspace) == []
+
+
+async def test_a_prompt_of_a_left_line_is_not_captured() -> None:
+    """It was said before the backtrack, and is captured after it."""
+    clock = FakeClock()
+    workspace = at_work("auto", clock)
+    sealed = await branches.checkpoint(workspace, "before", None, again=False, approval="approved")
+    assert isinstance(sealed, CheckpointSaved)
+    await prompted(workspace, SAID)
+    clock.advance(timedelta(seconds=1))
+    await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
+
+    assert await prompted(workspace) == ""
+    assert await kept(workspace) == []
+
+
+async def test_a_rewind_takes_back_what_was_said_after_it() -> None:
+    """Nobody answered it, and it was never said."""
+    clock = FakeClock()
+    workspace = at_work(clock=clock)
+    since = clock.now()
+    clock.advance(timedelta(seconds=1))
+    await prompted(workspace, SAID)
+    assert isinstance(workspace.inbox, MemoryInbox)
+    workspace.inbox.drop({"event": "rewound", "session": SESSION, "at": since.isoformat(),
+                          "since": since.isoformat()})  # fmt: skip
+
+    assert OFFERED not in await prompted(workspace)
+
+
+async def test_another_branch_is_not_asked() -> None:
+    """What is said on one line is decided there."""
+    workspace = at_work()
+    await said(workspace, SAID)
+    await branches.fork_branch(workspace, "try", "")
+    there = workspace.at(BranchName("try"))
+
+    assert OFFERED not in await prompted(there)
+    assert OFFERED in await prompted(workspace)
+
+
+async def test_a_suggestion_that_nobody_answers_expires() -> None:
+    """Nobody remembers what was said a week ago."""
+    clock = FakeClock()
+    workspace = at_work(clock=clock)
+    await said(workspace, SAID)
+    clock.advance(timedelta(days=limits.SUGGESTION_DAYS_MAX, seconds=1))
+
+    assert OFFERED not in await prompted(workspace)
+    assert len((await said(workspace, SAID)).suggested) == 1, "said again, it is asked again"
+
+
+async def test_a_session_s_opening_names_it_too() -> None:
+    """A session may end before its next prompt, and some clients have no hooks."""
+    workspace = at_work()
+    await said(workspace, SAID)
+    first, second = [await sessions.memory_context(workspace) for _ in range(2)]
+
+    assert isinstance(first, Block)
+    assert isinstance(second, Block)
+    assert OFFERED in first.text
+    assert OFFERED not in second.text
+
+
+async def test_a_short_answer_is_understood_with_the_transcript() -> None:
+    """The hook names it; it is read beside the prompt, and only then."""
+    workspace = at_work()
+    assert isinstance(workspace.inbox, MemoryInbox)
+    turns = [
+        ("assistant", "The data are small. I'd use SQLite for it."),
+        ("user", "agreed, let's do that"),
+    ]
+    workspace.inbox.transcripts["/t.jsonl"] = b"\n".join(
+        json.dumps({"type": role, "message": {"role": role, "content": text}}).encode()
+        for role, text in turns
+    )
+    await prompted(workspace, "agreed, let's do that", "/t.jsonl")
+
+    assert f'{OFFERED}"Agreed: I\'d use SQLite for it."' in await prompted(workspace)
+
+
+async def test_the_profile_line_heads_what_a_prompt_is_given() -> None:
+    """Where there is something to say; alone it is not said."""
+    workspace = at_work()
+    await memories.add_memory(workspace, Draft(content="My name is Ada.", reach="user"))
+    assert await prompted(workspace) == ""
+    await said(workspace, SAID)
+
+    assert (await prompted(workspace)).splitlines()[1] == "User: Ada"
+
+
+async def test_a_language_model_decides_where_there_is_one() -> None:
+    """It may keep what no rule knows; when it fails, the rules decide."""
+    workspace = replace(at_work(), language=FakeLanguage())
+    assert [
+        e.category
+        for e in (await said(workspace, "Lesson of the day with whales. fix it")).suggested
+    ] == ["lesson"]
+
+    failing = FakeLanguage()
+    failing.failing = "It is down."
+    broken = replace(at_work(), language=failing)
+    assert [each.statement for each in (await said(broken, SAID)).suggested] == [RULE]
+
+
+async def test_a_fault_of_ours_costs_one_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one is captured; the session never notices."""
+    workspace = at_work()
+
+    async def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("memory_mcp.sessions.capture.capture_turns", fail)
+        await prompted(workspace, OTHER)
+        assert await prompted(workspace, SAID) == ""
+    assert f'{OFFERED}"{RULE}"' in await prompted(workspace)
+
+
+@pytest.fixture
+async def real(tmp_path: Path) -> AsyncGenerator[Workspace]:
+    workspace = real_workspace(tmp_path)
+    yield workspace
+    await close_workspace(workspace)
+
+
+async def test_suggestions_outlive_the_process_where_only_this_machine_writes(
+    tmp_path: Path, real: Workspace
+) -> None:
+    """Never in the work tree: a repository could bring its own."""
+    await said(real, SAID)
+    file = machine_dir(tmp_path / "project", tmp_path / "home") / SUGGESTIONS_FILE
+    assert RULE in file.read_text("utf-8")
+    assert not [*(tmp_path / "project").rglob(SUGGESTIONS_FILE)]
+    again = real_workspace(tmp_path)
+    try:
+        assert f'{OFFERED}"{RULE}"' in await prompted(again)
+    finally:
+        await close_workspace(again)
+    file.write_bytes(b"{ nonsense")
+    assert await sessions.list_suggestions(real) == ()
+    outcome = await memories.add_memory(real, Draft(content="Something else."))
+    assert isinstance(outcome, MemoryAdded)
