@@ -292,8 +292,14 @@ def test_ctrl_c_while_libraries_are_imported_costs_no_traceback(
         "utf-8",
     )
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    words = [sys.executable, "-m", "memory_mcp", *command.split()]
+    # what runs in the background of a script has the signal ignored, and its children too
+    heard = (
+        "import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        f"os.execv({words[0]!r}, {words!r})"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "memory_mcp", *command.split()],
+        [sys.executable, "-c", heard],
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,

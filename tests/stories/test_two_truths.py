@@ -62,7 +62,7 @@ async def test_a_change_of_which_nothing_is_known_is_said(settings: Settings, er
         told = await call(client, "add_memory", content="We switched from Gitter to Discord.")
         plain = await call(client, "add_memory", content="The cat is called Mo.")
 
-    assert "find it with search_memories" in told["message"]
+    assert "search for it and give the text that holds now to update_memory" in told["message"]
     assert "find it with search_memories" not in plain["message"]
 
 
