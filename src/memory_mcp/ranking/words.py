@@ -7,6 +7,7 @@ its nearest others. The table is read with the first search; a process without o
 """
 
 import math
+import sys
 import zlib
 from array import array
 from collections.abc import Mapping, Sequence
@@ -77,8 +78,7 @@ def dump_table(
 ) -> bytes:
     """The content of the file that `load_table` reads."""
     names = zlib.compress("\n".join(stems).encode(), 9)
-    numbers = array("H", nearest)
-    low_first = b"".join(number.to_bytes(2, "little") for number in numbers)
+    low_first = b"".join(number.to_bytes(2, "little") for number in nearest)
     return len(names).to_bytes(4, "little") + names + b"".join(signs) + rarities + low_first
 
 
@@ -92,7 +92,9 @@ def load_word_table() -> WordTable:
     stems = zlib.decompress(data[4:start]).decode().split("\n")
     count = len(stems)
     rarities, nearest = start + count * _BYTES, start + count * (_BYTES + 1)
-    numbers = data[nearest:]
+    numbers = array("H", data[nearest:])
+    if sys.byteorder == "big":
+        numbers.byteswap()
     return WordTable(
         places={stem: place for place, stem in enumerate(stems)},
         stems=stems,
@@ -101,5 +103,5 @@ def load_word_table() -> WordTable:
             for at in range(start, rarities, _BYTES)
         ],
         rarities=data[rarities:nearest],
-        nearest=[low | high << 8 for low, high in zip(numbers[::2], numbers[1::2], strict=True)],
+        nearest=numbers,
     )
