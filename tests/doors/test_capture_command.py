@@ -32,7 +32,6 @@ def test_what_was_said_is_listed_and_kept_on_a_word(run: Run) -> None:
 def test_what_is_dropped_is_dropped(run: Run) -> None:
     """And nothing of it is stored."""
     as_json(run, "capture", TURNS)
-    run("suggestions")
 
     assert as_json(run, "suggestions", "drop")["message"] == "1 suggestion dropped for good."
     assert as_json(run, "capture", TURNS)["message"] == (

@@ -35,7 +35,10 @@ def test_a_newcomer_is_told_what_can_be_added(run: Run) -> None:
     status, out, error = run("models")
 
     assert (status, error) == (0, "")
-    assert out.startswith("Used: nothing, search goes by words alone (MEMORY_EMBEDDER is auto)\n")
+    assert out.startswith(
+        "Used: nothing, search goes by words and the table of related words "
+        "(MEMORY_EMBEDDER is auto)\n"
+    )
     assert "not added; `memory-mcp models add minilm` (91 MB to fetch) does it" in out
     assert run("models", "list")[1] == out
     said = as_json(run, "models")

@@ -89,7 +89,7 @@ async def test_what_is_said_is_named_once_with_the_next_prompt_and_kept_on_a_wor
     assert f'{OFFERED}"{RULE}"' in named
     assert 'add_memory(content="", suggested="keep")' in named
     assert decided["message"] == "1 suggestion kept."
-    assert "call add_memory with it as content" in again
+    assert "give it to add_memory(content=…)" in again
 
 
 async def test_what_is_dropped_is_not_asked_again_and_its_words_are_gone() -> None:

@@ -95,7 +95,7 @@ def _model_fields(model: "InstalledModel") -> dict[str, Any]:
 
 
 def _models_text(fields: Fields) -> str:
-    used = fields["identity"] or "nothing, search goes by words alone"
+    used = fields["identity"] or "nothing, search goes by words and the table of related words"
     lines = [f"Used: {used} (MEMORY_EMBEDDER is {fields['embedder']})"]
     lines += [fields["problem"]] if fields["problem"] else []
     for model in fields["models"]:

@@ -98,10 +98,10 @@ async def capture(workspace: Workspace, args: Namespace) -> Output:
 
 async def suggestions(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what waits for the user's word, or carry it out."""
+    known = await sessions.list_suggestions(workspace)  # what is shown may be decided
     if args.word:
         decided = await sessions.decide_suggestions(workspace, keep=args.word == "keep")
         return Output(render_receipt(decided))
-    known = await sessions.list_suggestions(workspace)
     if isinstance(known, Skipped):
         return known
     fields = {

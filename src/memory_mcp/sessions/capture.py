@@ -41,6 +41,7 @@ from memory_mcp.engine.records import find_moves_back
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
+from memory_mcp.hints import name_step
 from memory_mcp.memories.add import add_memory, is_known
 from memory_mcp.ports import LanguageModel
 from memory_mcp.render.block import Section
@@ -196,7 +197,7 @@ async def decide_suggestions(
     if not asked:
         raise InvalidRequestError(
             "Nothing waits for the user's word: it was decided, it has expired, or a backtrack "
-            "left it. To keep a statement, call add_memory with it as content."
+            f"left it. To keep a statement, give it to {name_step('add_memory', content=...)}."
         )
     outcomes = [await _keep(workspace, each.capture) for each in asked] if keep else []
     states: dict[str, SuggestionState] = {each.digest: "decided" for each in asked}
