@@ -17,7 +17,9 @@ of the texts is in the table: they say how often a word occurs, and teach what w
 3. The mean is taken off, the first 256 principal directions are kept and turned so that signs lose
    least (iterative quantization, Gong and Lazebnik, CVPR 2011), and only the signs are kept.
 
-`memory_mcp/ranking/words.py` reads the result and says what is in it.
+`memory_mcp/ranking/words.py` reads the result and says what is in it. The table that is shipped was
+made by these steps from somewhat other texts: docstrings of installed packages stood beside them,
+and the words of SCOWL's smallest lists beside those of WordNet.
 """
 
 import argparse
