@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from math import log
 from typing import Final
 
@@ -41,6 +41,7 @@ from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
+from memory_mcp.ranking.query import select_rarest
 from memory_mcp.text.merge import (
     Statement,
     compare_facts,
@@ -385,10 +386,7 @@ async def _search_words(
     bank: MemoryBank, corpus: CorpusStatistics, view: View, limit: int
 ) -> Sequence[Candidate]:
     """The memories with the rarest terms: the same fact has most of them."""
-    rising = sorted((n, term) for term, n in corpus.counts.items() if n)
-    running = accumulate(n for n, _ in rising)
-    few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _MATCHES_MAX]
-    terms = few if len(few) >= _TERMS_MIN else [term for _, term in rising[:_TERMS_MIN]]
+    terms = select_rarest(corpus.counts, _MATCHES_MAX, least=_TERMS_MIN)
     return await bank.index.match(terms, corpus, view, Filters(), limit)
 
 

@@ -170,7 +170,7 @@ class Evidence(NamedTuple):
     """What speaks for one candidate; all in 0-1.
 
     `words`, `tokens` and `whole` are with the turns beside it; `own` is `words` without them.
-    `coverage` is the weight of the terms that occur. `known` is how much of the query `whole` is
+    `known` is how much of the query `whole` is
     made of. `run` is the share of the query that the memory quotes word for word.
     `names`: it is of the speaker asked for. `asks`: it asks instead of telling.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
@@ -181,7 +181,6 @@ class Evidence(NamedTuple):
     tokens: float = 0.0
     whole: float = 0.0
     own: float = 0.0
-    coverage: float = 0.0
     known: float = 1.0
     run: float = 0.0
     names: float = 0.0
@@ -208,7 +207,9 @@ def gather_evidence(
     leans = {id_: min(1.0, _LEANING_WORDS / lengths[id_]) for id_ in beside}
     frequencies = _score_terms(weighted, fields, lengths)
     windows = _join_rows(frequencies, beside, leans, (1.0, _NEXT_WORDS, _AFTER_NEXT_WORDS))
-    meanings = _measure_by_words(weighted, fields, frequencies, beside, leans, table=table)
+    meanings: dict[RecordId, _Meaning] = {}
+    if nearness is None or not nearness.best.keys() >= fields.keys():
+        meanings = _measure_by_words(weighted, fields, frequencies, beside, leans, table=table)
     if nearness:
         meanings |= _measure_by_model(
             weighted, nearness, frequencies, beside, leans, by_words=meanings
@@ -220,7 +221,6 @@ def gather_evidence(
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
-        covered = sum([w for w, value in zip(weighted.weights, own, strict=False) if value])
         of_phase = bool(phases) and not phases.isdisjoint(each.extra.split())
         decided = query.asks_decision and (of_phase or not has_phase)
         tokens, whole, known = meanings[record_id]
@@ -229,9 +229,8 @@ def gather_evidence(
             tokens=tokens,
             whole=whole,
             own=_weigh_row(weighted, own),
-            coverage=covered / weighted.whole,
             known=known,
-            run=_measure_run(query, weighted, each) if covered else 0.0,
+            run=_measure_run(query, weighted, each) if own else 0.0,
             names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
             asks=float(QUESTION_TERM in each.extra),
             phase=float(of_phase),

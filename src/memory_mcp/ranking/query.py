@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import accumulate
 from typing import Final, Literal
 
 from memory_mcp.domain import limits
@@ -138,6 +139,14 @@ def keep_rarest_terms(query: Query, counts: Mapping[str, int]) -> Query:
     order = sorted(query.terms, key=lambda term: counts.get(term.text, 0) or float("inf"))
     rarest = set(order[: limits.QUERY_TERMS_MAX])
     return replace(query, terms=tuple(term for term in query.terms if term in rarest))
+
+
+def select_rarest(counts: Mapping[str, int], most: int, *, least: int = 0) -> list[str]:
+    """The rarest terms that occur, until together they are in `most` records; `least` of them."""
+    rising = sorted((n, term) for term, n in counts.items() if n)
+    running = accumulate(n for n, _ in rising)
+    few = [term for (_, term), n in zip(rising, running, strict=True) if n <= most]
+    return few if len(few) >= least else [term for _, term in rising[:least]]
 
 
 def expand_query(query: Query, alternatives: Mapping[str, Sequence[str]]) -> Query:

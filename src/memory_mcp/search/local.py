@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -30,6 +30,7 @@ from memory_mcp.ranking.query import (
     expand_query,
     keep_rarest_terms,
     parse_query,
+    select_rarest,
     suggest_terms,
 )
 from memory_mcp.ranking.words import load_word_table
@@ -214,9 +215,7 @@ async def _match_related(
         for other in table.find_nearest(term.text, _RELATED_TERMS_MAX)
     }
     corpus = await bank.index.corpus(near.difference(question.every), view)
-    rising = sorted((n, term) for term, n in corpus.counts.items() if n)
-    running = accumulate(n for n, _ in rising)
-    few = [term for (_, term), n in zip(rising, running, strict=True) if n <= _RELATED_MATCHES_MAX]
+    few = select_rarest(corpus.counts, _RELATED_MATCHES_MAX)
     return await bank.index.match(few, corpus, view, filters, share) if few else ()
 
 
