@@ -1,23 +1,26 @@
 """How often what goes with a prompt belongs there, through the use case that hooks call.
 
-    python benchmarks/prompt_recall.py [--model-home DIR]
+    python benchmarks/prompt_recall.py [--model-home DIR] [--day FILE]
 
 The memories are those of `data/agent.json`. Its questions are the prompts that something bears on;
 those of the other sets are about other things, so whatever is shown with them is wrong. Each prompt
 is the first of a session of its own, and ends with a question mark: a whole question may be short.
+`--day` is a file of projects with the prompts of a working day (`data/open/prompts.json`): most are
+instructions, and a colleague would mention one memory with some of them.
 """
 
 import argparse
 import asyncio
+import json
 import re
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from house import QuickDisk, lend_model, settings_in
-from recall_sets import Conversation, load
+from recall_sets import Conversation, Unit, load
 from report import Table, machine, show
 
 from memory_mcp import maintenance, memories, sessions
@@ -30,6 +33,7 @@ from memory_mcp.engine.workspace import Workspace
 
 _DATA: Final = Path(__file__).with_name("data")
 _OTHERS: Final = ("technical", "lifelog", "multilingual")
+_MODES: Final = {"none": "by words", "minilm": "by meaning too"}
 _SHOWN: Final = re.compile(r"\[([0-9a-f-]{36})\]$", re.MULTILINE)
 
 
@@ -37,18 +41,58 @@ def main() -> None:
     """Measure by words and, where there is a model, by meaning too."""
     parser = argparse.ArgumentParser(description="Measure what is recalled with prompts.")
     parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
-    model_home: Path | None = parser.parse_args().model_home
+    parser.add_argument("--day", type=Path, metavar="FILE", default=_DATA / "open" / "prompts.json")
+    given = parser.parse_args()
+    model_home: Path | None = given.model_home
     table = Table(
         f"Shown with a prompt: score {PROMPT_SCORE_MIN} and up, {PROMPT_TERMS_MIN} words or more",
         ("mode", "prompts", "shown", "belongs there", "prompts helped", "others", "shown with"),
         "the last two: prompts about other things, and with how many of them anything was shown",
     )
+    day = Table(
+        f"Shown with a prompt of a working day ({given.day.parent.name}/{given.day.name})",
+        ("mode", "prompts", "right", "wrong", "others", "shown with"),
+        "right: with the memory that a colleague would mention; wrong: with another one",
+    )
     with tempfile.TemporaryDirectory() as name:
         show(machine(Path(name)))
-        asyncio.run(_measure(table, Path(name) / "words", "none", None))
+        modes: list[tuple[EmbedderName, Path | None]] = [("none", None)]
         if model_home:
-            asyncio.run(_measure(table, Path(name) / "meaning", "minilm", model_home))
+            modes.append(("minilm", model_home))
+        for embedder, home in modes:
+            asyncio.run(_measure(table, Path(name) / embedder, embedder, home))
+            for number, project in enumerate(json.loads(given.day.read_text("utf-8"))):
+                folder = Path(name) / f"{embedder} {number}"
+                asyncio.run(_measure_day(day, project, folder, embedder, home))
     show(table)
+    show(day)
+
+
+async def _measure_day(
+    table: Table,
+    project: dict[str, Any],
+    folder: Path,
+    embedder: EmbedderName,
+    model_home: Path | None,
+) -> None:
+    units = tuple(
+        Unit(id=m["id"], text=m["content"], said=m["content"], kind=m["kind"])
+        for m in project["memories"]
+    )
+    right = wrong = others = 0
+    async with _told(Conversation(project["name"], units, ()), folder, embedder, model_home) as (
+        workspace,
+        known,
+    ):
+        for asked in project["prompts"]:
+            text = await sessions.prompt_context(workspace, asked["prompt"], asked["id"])
+            found = {known[id_] for id_ in _SHOWN.findall(text)}
+            right += bool(found & {*asked["wanted"]})
+            wrong += bool(asked["wanted"]) and bool(found - {*asked["wanted"]})
+            others += not asked["wanted"] and bool(found)
+    wanted = sum(bool(asked["wanted"]) for asked in project["prompts"])
+    rest = len(project["prompts"]) - wanted
+    table.add(_MODES[embedder], wanted, right, wrong, rest, others)
 
 
 async def _measure(
@@ -67,7 +111,7 @@ async def _measure(
             shown, right, helped = shown + len(found), right + good, helped + bool(good)
         wrong = [await _with_prompt(workspace, text, f"other {n}") for n, text in enumerate(others)]
     table.add(
-        "by words" if embedder == "none" else "by meaning too",
+        _MODES[embedder],
         len(asked),
         shown,
         f"{right / shown:.0%}",

@@ -308,15 +308,49 @@ async def test_what_a_session_was_given_is_known_to_the_server_after_this_one(
 
 
 async def test_a_short_question_brings_the_one_memory_that_it_means() -> None:
-    """Two words that tell much; without a question mark, or with two that fit, nothing."""
+    """Two words that tell much; with two memories that fit, nothing."""
     jwt = "We sign tokens of the API with JWT, because there is no session store to run."
     workspace = await filled(fake_workspace(), jwt, "The worker Pixie renders invoices at night.")
 
     assert "Pixie" in await sessions.prompt_context(workspace, "What does Pixie render?", "one")
-    assert await sessions.prompt_context(workspace, "render it with Pixie", "two") == ""
     assert await sessions.prompt_context(workspace, "Why was it so?", "three") == ""
     await filled(workspace, "The worker Pixie renders thumbnails of every upload too.")
     assert await sessions.prompt_context(workspace, "What does Pixie render?", "four") == ""
+
+
+PNPM = "Use pnpm in this repository; npm breaks the lock file."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_shown"),
+    [
+        ("install lodash with npm", True),
+        ("could you install lodash with npm?", True),
+        ("npm install lodash", True),
+        ("does npm break it?", False),  # a question is searched for
+        ("explain what npm is good for", False),
+        ("what is npm good for?", False),
+        ("undo your last change to the npm script", False),
+        ("fix the typo in the npm script", False),
+        ("thanks, npm works now", False),
+        ("übersetze den Kommentar zu npm", False),
+    ],
+)
+async def test_an_instruction_brings_what_it_may_break(prompt: str, *, is_shown: bool) -> None:
+    """Nobody asks before it is done; what needs no memory is left alone."""
+    others = ("The shop's invoices are rendered at night.", "Redis holds the rate limits.")
+    workspace = await filled(fake_workspace(), PNPM, *others)
+
+    assert (PNPM in await sessions.prompt_context(workspace, prompt, SESSION)) is is_shown
+
+
+async def test_an_instruction_brings_nothing_where_two_fit_alike() -> None:
+    """One that stands out is worth its tokens; a guess is not."""
+    one = "The nightly build signs the images of the billing service."
+    two = "The nightly build signs the images of the search service."
+    workspace = await filled(fake_workspace(), one, two)
+
+    assert await sessions.prompt_context(workspace, "upload the images today", "a") == ""
 
 
 async def test_what_holds_comes_before_what_happened() -> None:

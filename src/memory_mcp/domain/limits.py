@@ -84,14 +84,17 @@ PAGE_BYTES_MAX: Final = 4_194_304  # far more than any page we render
 PROMPT_TOKENS_MAX: Final = 300  # added to a prompt, and paid for with each one after it
 PROMPT_CHARS_MAX: Final = 4_000  # of a longer prompt the beginning: the rest is mostly pasted
 PROMPT_HITS_MAX: Final = 3  # a prompt is helped by the best, not by a list
-# On the set `agent` of benchmarks/ 97 % of what is shown belongs there (95 % with the model), and
-# of 393 prompts about other things 1 is shown any (2).
+# `python benchmarks/prompt_recall.py` says how much of what is shown belongs there.
 PROMPT_SCORE_MIN: Final = 0.5
 PROMPT_TERMS_MIN: Final = 3  # fewer words with a meaning fit too many memories
 # A whole question of two such words ("When do we deploy to staging?") must fit one memory this
 # well, and no other as well as `PROMPT_SCORE_MIN`.
 PROMPT_TERMS_FEW: Final = 2
 PROMPT_FEW_MIN: Final = 0.75
+# An instruction may be about to break what the best memory says: this one is enough if its odds are
+# so many times those of the next (benchmarks/TRIALS.md).
+PROMPT_LEADER_SCORE_MIN: Final = 0.2
+PROMPT_LEADER_ODDS: Final = 1.2
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits
 PROMPT_NUDGE_SECONDS_MAX: Final = 0.3  # a slower queue is asked again with the next prompt
 

@@ -32,8 +32,9 @@ from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM, TURN_TERM
 from memory_mcp.ranking.query import Query, QueryTerm
 from memory_mcp.ranking.words import WordTable, compare_signs
 
-_PART_FACTOR: Final = 0.6
-"""How much a part of an identifier counts beside the whole one."""
+_KIND_FACTORS: Final = {"part": 0.6, "frame": 0.25}
+"""How much a part of an identifier counts beside the whole one, and a word of the asking beside
+what is asked."""
 _STOP_WEIGHT: Final = 0.25
 """What a token of the query weighs that belongs to no term, as a share of the middle one."""
 _ORDINARY_TEXTS: Final = 1_000
@@ -101,7 +102,7 @@ def weigh_terms(query: Query, corpus: CorpusStatistics, table: WordTable) -> Wei
         usual = _ORDINARY_TEXTS * table.get_share(term.text)
         rest = max(corpus.records - count, 0) + _ORDINARY_TEXTS - usual
         weight = math.log1p((rest + 0.5) / (count + usual + 0.5))
-        weight *= _PART_FACTOR if term.kind == "part" else 1.0
+        weight *= _KIND_FACTORS.get(term.kind, 1.0)
         # where memories of phase 2 are known as such, "phase" and "2" add nothing
         weight *= 0.0 if _is_within(term, phases) else 1.0
         weights.append(weight)

@@ -28,13 +28,14 @@ class QueryTerm:
     """A term that a query asks for.
 
     `spans` are the characters it came from. A `part` belongs to an identifier that is asked for
-    whole as well. An `exact` term is found by its own letters only: a name, a number, a day, an
-    identifier. `alternatives` are terms of the store that count for it, though less.
+    whole as well; a `frame` says that something is asked, not what. An `exact` term is found by its
+    own letters only: a name, a number, a day, an identifier. `alternatives` are terms of the store
+    that count for it, though less.
     """
 
     text: str
     spans: tuple[tuple[int, int], ...] = ()
-    kind: Literal["word", "part", "date", "phase"] = "word"
+    kind: Literal["word", "part", "frame", "date", "phase"] = "word"
     exact: bool = False
     alternatives: tuple[str, ...] = ()
 
@@ -86,6 +87,35 @@ _STOP_WORDS: Final = frozenset(
 )
 
 
+_FRAMES: Final = frozenset(
+    # English: politeness, asking, and verbs that go with any subject
+    """
+    actually anybody anyone around ask asked asking asks currently deal exactly exist exists
+    explain explained generally get gets getting give given glad go goes going got handle
+    handled handles handling happen happened happens hello help hey hi kind know known knows
+    like little made make makes making maybe mean means mind need needed needs normally one
+    please possible question quick quickly really remember remind right said say says
+    somebody someone something sorry suppose supposed sure thank thanks thing things think
+    told understand us use used uses using usually want wanted wants way ways whether wonder
+    wondering work working works
+    """.split()  # noqa: SIM905
+    # German: the same, and the words that English drops
+    + """
+    aber alle alles als also am an auch auf aus bei bin bist bitte da danke dann das dass
+    dein dem den der des die dies diese diesem dieser dieses doch du ein eine einem einen
+    einer eines er erkläre es etwas euch für gab gehen geht gemacht genau gerne gibt hab
+    habe haben hallo hast hat hatte hatten ich ihr im in ist ja jemand jetzt kann kannst
+    kein keine können könnt könnte könntest läuft machen macht mal man mein mir mit
+    müssen muss nach nicht noch nun nur ob oder ohne sag sagen sein sich sie sind soll
+    sollen sollte tun über um und uns unser unsere verwenden verwendet vom von war waren
+    warum was welche welchem welchen welcher welches wenn wer werden wie wieso wir wird wo
+    womit worüber wozu würde zu zum zur
+    """.split()  # noqa: SIM905
+)
+"""Words that people put around what they ask. They count, but little: only the store's words say
+what is meant by "how do deployments work?"."""
+
+
 def parse_query(text: str, now: datetime) -> Query:
     """The terms of a query, as the index knows them."""
     text = text[: limits.QUERY_CHARS_MAX]
@@ -99,8 +129,9 @@ def parse_query(text: str, now: datetime) -> Query:
         whole = max(found, key=len) if found else piece
         is_stop_word = fold(piece).replace("'", "").replace("\u2019", "") in _STOP_WORDS
         exact = _is_exact(piece, text[:start])
+        own = "frame" if fold(piece) in _FRAMES else "word"
         for term in found:
-            kind = "word" if term == whole or len(found) == 1 else "part"
+            kind = own if term == whole or len(found) == 1 else "part"
             for table in (every,) if is_stop_word else (every, content):
                 old = table.get(term, QueryTerm(term, kind=kind))
                 spans = (*old.spans, (start, end))

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import cut, normalise
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.search import Filters, RankedCandidate, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import load_newest
@@ -33,11 +33,11 @@ from memory_mcp.sessions.capture import (
     withdraw_captures,
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
+from memory_mcp.text.prompts import sort_prompt
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
-_ASKS: Final = ("?", "？", "؟")  # noqa: RUF001  # the full-width one is meant
 _LEFT_MAX: Final = 8
 """Memories that are named after a rewind; the answer says if there are more."""
 
@@ -138,13 +138,16 @@ async def _find_likely(
     text = normalise(prompt[: limits.PROMPT_CHARS_MAX]).strip()
     if text.startswith(("/", "!", "#")):  # a command, a shell's line, a note for CLAUDE.md
         return ()
+    sort = sort_prompt(text)
     words = _measure_prompt(text, view.now)
-    if words == "little":
+    if sort == "aside" or words == "little":
         return ()
     matches = await find_local(_without_remote_embedder(workspace), text, view, Filters())
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
-    if words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
+    if sort == "instruction":
+        fits = fits or _find_leader(matches.ranked)
+    elif words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
     likely = [place for place in fits if place.id not in shown and place.id not in read]
     many = 2 * limits.PROMPT_HITS_MAX
@@ -157,19 +160,28 @@ async def _find_likely(
     return records[: limits.PROMPT_HITS_MAX]
 
 
+def _find_leader(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
+    """The best, if it stands out from the next: what an instruction may be about to break."""
+    if not ranked or ranked[0].score < limits.PROMPT_LEADER_SCORE_MIN:
+        return []
+    best = ranked[0].score
+    next_best = ranked[1].score if len(ranked) > 1 else 0.0
+    leads = best * (1 - next_best) >= limits.PROMPT_LEADER_ODDS * next_best * (1 - best)
+    return [ranked[0]] if leads else []
+
+
 def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enough"]:
     """How many meaningful words the text has.
 
-    Few of them do for a whole question, if it matches one memory alone.
+    Few of them do for an instruction, and for a whole question that matches one memory alone.
     """
-    words = len(text.split()) >= limits.PROMPT_TERMS_MIN or any(c >= _UNSPACED for c in text)
+    words = len(text.split()) >= limits.PROMPT_TERMS_FEW or any(c >= _UNSPACED for c in text)
     question = parse_query(text, now)
     if not words or question.only_stop_words:
         return "little"
     if len(question.terms) >= limits.PROMPT_TERMS_MIN:
         return "enough"
-    few = text.endswith(_ASKS) and len(question.terms) >= limits.PROMPT_TERMS_FEW
-    return "few" if few else "little"
+    return "few" if len(question.terms) >= limits.PROMPT_TERMS_FEW else "little"
 
 
 def _without_remote_embedder(workspace: Workspace) -> Workspace:
