@@ -462,14 +462,14 @@ def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> N
 
     status, out, _ = run("undo")
     assert (status, "Redis" in run("list")[1]) == (0, True), out
-    assert run("undo")[0] == 0
+    assert run("undo", "--yes")[0] == 0
     assert "Redis" not in run("list")[1]
 
     run("add", "Carts live in memory.")
-    as_json(run, "undo")
+    as_json(run, "undo", "--yes")
     assert "in memory" not in run("list")[1]
     assert "Redis" in run("list")[1]
-    as_json(run, "undo")
+    as_json(run, "undo", "--yes")
     assert "in memory" in run("list")[1]
     assert "Redis" not in run("list")[1]
 
@@ -481,16 +481,16 @@ def test_undoing_over_and_over_leaves_no_more_lines_than_one(run: Run) -> None:
     run("backtrack", "1", "--mode", "continue")
     drawn = run("log")[1].count("restores it")
     for _ in range(4):
-        as_json(run, "undo")
+        as_json(run, "undo", "--yes")
 
     assert (drawn, run("log")[1].count("restores it")) == (1, 1)
     assert len(as_json(run, "status")["lines"]) == 1
 
-    as_json(run, "undo")
+    as_json(run, "undo", "--yes")
     run("add", "Carts live in memory.")
-    as_json(run, "undo")
+    as_json(run, "undo", "--yes")
     assert [line["memories"] for line in as_json(run, "status")["lines"]] == [1, 2]
-    as_json(run, "undo")
+    as_json(run, "undo", "--yes")
     assert [node["kind"] for node in as_json(run, "log")["nodes"]].count("line") == 0
 
 
@@ -505,6 +505,42 @@ def test_a_pending_checkpoint_is_not_called_sealed(run: Run, project: Path) -> N
 
     run("checkpoint", "--pending", name, "--decision", "skip")
     assert "the last move skipped a checkpoint" in complaint(run, "undo")
+
+
+def test_an_undo_that_hides_newer_memories_is_agreed_to_first(run: Run) -> None:
+    """What was added since the move would be out of sight; a pipe cannot be asked."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    run("add", "Carts live in memory.")
+    shown = json.loads(run("undo", "--json")[1])
+
+    assert (shown["success"], shown["status"], shown["hidden"]) == (False, "undecided", 1)
+    assert "This hides 1 memory that came after:\n- Carts live in memory.\n" in shown["message"]
+    assert "Nothing was done: to say yes, repeat with --yes." in shown["message"]
+    assert "in memory" in run("list")[1]
+    as_json(run, "undo", "--yes")
+    assert "in memory" not in run("list")[1]
+
+
+def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> None:
+    """Whoever regrets an erasure must not get another move taken back instead."""
+    first = as_json(run, "add", "The shop sells bicycles.")["memoryId"]
+    run("forget", first)
+    assert complaint(run, "undo") == (
+        "Nothing to undo: branch main was never moved. "
+        "A memory was erased for good: that cannot be undone."
+    )
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+    run("forget", as_json(run, "add", "Carts are blue.")["memoryId"])
+
+    assert complaint(run, "undo") == (
+        "A memory was erased for good: that cannot be undone. "
+        f"To take back the move before that: `memory-mcp backtrack {line}`."
+    )
+    assert "Redis" not in run("list")[1]
 
 
 def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:

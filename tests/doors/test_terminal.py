@@ -101,6 +101,21 @@ def test_a_letter_is_an_answer(run: Run, left: Path, answer: str, hidden: int) -
     assert head_file(left)["forgotten"] == [], "yes never means the answer that erases"
 
 
+@pytest.mark.parametrize(("answer", "hidden"), [("n\n", 0), ("yes\n", 1)])
+@pytest.mark.usefixtures("left")
+def test_undo_asks_before_it_hides_what_is_newer(run: Run, answer: str, hidden: int) -> None:
+    """As a backtrack does."""
+    run("backtrack", "1", "--mode", "continue")
+    run("add", "Sessions live in memory.")
+    status, screen = on_a_terminal("undo", answer=answer, question="[yes/no]")
+
+    assert status == 1 - hidden
+    assert "This hides 1 memory that came after:\n- Sessions live in memory." in screen
+    assert ("Nothing was changed." in screen) == (not hidden)
+    assert len(json.loads(run("list", "--json")[1])["memories"]) == 2
+    assert ("in Redis" in run("list")[1]) == bool(hidden)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -10,7 +10,7 @@ from memory_mcp.branches.checkpoint import (
 )
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
-from memory_mcp.branches.undo import undo_last_move
+from memory_mcp.branches.undo import preview_undo
 
 __all__ = [
     "Choice",
@@ -20,8 +20,8 @@ __all__ = [
     "decide_checkpoint",
     "fork_branch",
     "preview_backtrack",
+    "preview_undo",
     "read_log",
     "report_head",
     "switch_branch",
-    "undo_last_move",
 ]

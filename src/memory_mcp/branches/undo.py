@@ -1,21 +1,26 @@
-"""Undoes the last move of a branch: a backtrack or a restore."""
+"""What it takes to undo the last move of a branch: a backtrack or a restore."""
 
 from typing import Final
 
-from memory_mcp.branches.backtrack import backtrack
-from memory_mcp.domain.outcomes import BacktrackOutcome
+from memory_mcp.branches.backtrack import preview_backtrack
+from memory_mcp.domain.outcomes import MovePreview, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hints import name_step
 
 _AT_ONCE: Final = 20
 
+_ERASED: Final = "A memory was erased for good: that cannot be undone."
 
-async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
-    """Restore the line that the last move left. It is a move itself, so a second one redoes it.
+
+async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
+    """The move that restores the line which the last move left. A second one redoes it.
+
+    What was erased since is not brought back by any move: whoever wants it back is told so.
 
     Raises:
         InvalidRequestError: there is none, or it left nothing that could be restored; says why.
@@ -25,8 +30,11 @@ async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
     branch = workspace.caller.branch
     head = await load_head(workspace)
     last = await _load_last_move(workspace, head)
+    erased = await _was_erased_since(workspace, last)
     if last is None or last.move is None:
-        raise InvalidRequestError(f"Nothing to undo: branch {branch} was never moved.")
+        raise InvalidRequestError(
+            f"Nothing to undo: branch {branch} was never moved.{f' {_ERASED}' if erased else ''}"
+        )
     move = last.move
     if move.act in ("checkpoint", "decide"):
         named = head.timeline.checkpoints.get(move.checkpoint) if move.checkpoint else None
@@ -40,7 +48,11 @@ async def undo_last_move(workspace: Workspace) -> BacktrackOutcome:
         raise InvalidRequestError(
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
         )
-    return await backtrack(workspace, lines[0], "continue")
+    if erased:
+        raise InvalidRequestError(
+            f"{_ERASED} To take back the move before that: {name_step('backtrack', to=lines[0])}."
+        )
+    return await preview_backtrack(workspace, lines[0])
 
 
 def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
@@ -59,6 +71,15 @@ def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
         f"Nothing to undo: {what}. `memory-mcp status` lists the lines that were left before; "
         "`memory-mcp backtrack LINE` restores one."
     )
+
+
+async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
+    """Whether a memory was erased after that move, or ever."""
+    for bank in workspace.banks:
+        newer = {id_ for id_ in await bank.index.ids() if last is None or id_ > last.id}
+        if await bank.index.erased_by(newer):
+            return True
+    return False
 
 
 async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:

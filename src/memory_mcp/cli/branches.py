@@ -19,6 +19,7 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
 from memory_mcp.render.outcomes import (
+    render_effect,
     render_head,
     render_head_fields,
     render_preview,
@@ -140,9 +141,30 @@ def _add_backtrack_options(parser: ArgumentParser) -> None:
     parser.add_argument("--confirm", default="", metavar="TOKEN", help="only if nothing changed")
 
 
-async def undo(workspace: Workspace, _args: Namespace) -> Output:
-    """Undo the last move. It can be undone itself, so nobody is asked."""
-    return Output(render_receipt(await branches.undo_last_move(workspace)))
+async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Undo the last move; whoever would lose sight of a newer memory by it is asked."""
+    preview = await branches.preview_undo(workspace)
+    if isinstance(preview, Skipped):
+        return preview
+    if preview.hides and not args.yes:
+        if args.json or not output.can_ask():
+            return _leave_undone(
+                preview,
+                f"{render_effect(preview)}\nNothing was done: to say yes, repeat with --yes.",
+            )
+        if ask_choice(render_effect(preview), ("yes", "no")) == "no":
+            return _leave_undone(preview, "Nothing was changed.")
+    outcome = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
+    return Output(render_receipt(outcome))
+
+
+def _leave_undone(preview: MovePreview, message: str) -> Output:
+    return Output({"success": False, "status": "undecided", "restores": preview.restores,
+                   "hidden": preview.hides, "message": message})  # fmt: skip
+
+
+def _add_undo_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do it without being asked")
 
 
 async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -165,6 +187,6 @@ COMMANDS: Final = {
     "log": Subcommand(in_workspace(log), _add_log_options),
     "checkpoint": Subcommand(in_workspace(checkpoint), _add_checkpoint_options),
     "backtrack": Subcommand(in_workspace(backtrack), _add_backtrack_options),
-    "undo": Subcommand(in_workspace(undo)),
+    "undo": Subcommand(in_workspace(undo), _add_undo_options),
     "fork": Subcommand(in_workspace(fork), _add_fork_options),
 }

@@ -567,7 +567,15 @@ def render_titles(titles: Sequence[str], total: int) -> list[str]:
 
 
 def render_preview(preview: MovePreview) -> str:
-    """What a move would do, for the one who decides."""
+    """What a move would do and the choices, for the one who decides."""
+    return (
+        f"{render_effect(preview)}\n[continue] hides them (restorable), [forget] erases "
+        f"{pluralise(preview.erases, 'record', 'records')} for good, [abort] does nothing."
+    )
+
+
+def render_effect(preview: MovePreview) -> str:
+    """What a move would hide and bring back, as a question."""
     changed = "The memory changed since you were asked. " if preview.changed else ""
     if preview.restores:
         goal = f"Restore {preview.restores} ({pluralise(preview.brings)} will hold again)"
@@ -577,11 +585,7 @@ def render_preview(preview: MovePreview) -> str:
     if preview.hides:
         hides = f"This hides {pluralise(preview.hides)} that came after:"
     titles = "".join(f"\n{line}" for line in render_titles(preview.titles, preview.hides))
-    return (
-        f"{changed}{goal}? {hides}{titles}\n"
-        f"[continue] hides them (restorable), [forget] erases "
-        f"{pluralise(preview.erases, 'record', 'records')} for good, [abort] does nothing."
-    )
+    return f"{changed}{goal}? {hides}{titles}"
 
 
 def render_closeout(closeout: Closeout) -> str:
