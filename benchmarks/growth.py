@@ -15,7 +15,7 @@ from memory_mcp import branches, maintenance, memories, search, sessions
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import CONTEXT_TOKENS_DEFAULT, RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded, MovePreview
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 
@@ -124,8 +124,14 @@ async def _measure_start(workspace: Workspace) -> dict[str, float]:
         done = await branches.backtrack(workspace, "start", "continue")
         assert isinstance(done, Backtracked)  # noqa: S101
 
+    async def undo() -> None:
+        preview = await branches.preview_undo(workspace)
+        assert isinstance(preview, MovePreview)  # noqa: S101
+        done = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
+        assert isinstance(done, Backtracked)  # noqa: S101
+
     found["backtrack to the start"] = await _time(leave)
-    found["its undo"] = await _time(lambda: branches.undo_last_move(workspace))
+    found["its undo"] = await _time(undo)
     return found
 
 
