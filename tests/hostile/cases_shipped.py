@@ -76,7 +76,8 @@ def index_rows_only(world: World) -> None:
             "(?,?,'preference',NULL,NULL,'','',NULL,5,1,1,0,0,NULL,?,'','','',0)",
             (n + 1, uid(700 + n), "2026-01-01T00:00:00.000Z"),
         )
-        db.execute("INSERT OR IGNORE INTO fields VALUES (?,?,'','','')", (n + 1, f"{FOREIGN} row"))
+        values = (n + 1, f"{FOREIGN} row")
+        db.execute("INSERT OR IGNORE INTO fields VALUES (?,?,'','','',x'')", values)
         db.execute("INSERT OR IGNORE INTO erasure VALUES (?,?)", (uid(1 + n % 4), n + 1))
     db.commit()
     db.close()

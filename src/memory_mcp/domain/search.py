@@ -115,7 +115,8 @@ class SearchFields(NamedTuple):
 
     `body` is title and text, `names` the speakers, `dates` the days named or meant ("last week"),
     `extra` tags, category and the parts of identifiers. `day` (ISO, or empty) is the day that the
-    text says it is of.
+    text says it is of. `meaning` is what the body means by the table of related words, packed by
+    `ranking.words`: made once when a record is indexed, instead of at every search.
     """
 
     body: str
@@ -123,6 +124,7 @@ class SearchFields(NamedTuple):
     dates: str = ""
     extra: str = ""
     day: str = ""
+    meaning: bytes = b""
 
 
 class Candidate(NamedTuple):

@@ -13,6 +13,7 @@ from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
 from memory_mcp.ranking.terms import extract_terms, make_phase_term
+from memory_mcp.ranking.words import load_word_table, pack_meaning
 
 QUESTION_TERM: Final = "asks0"
 """Stands in `extra` of a text that ends in a question: it tells less than one that answers."""
@@ -84,12 +85,14 @@ def _extract_fields(
         extra.append(TURN_TERM)
     if text.rstrip().endswith(("?", "\uff1f")):
         extra.append(QUESTION_TERM)
+    body = extract_terms(titled)
     return SearchFields(
-        body=" ".join(extract_terms(titled)),
+        body=" ".join(body),
         names=" ".join(dict.fromkeys(names)),
         dates=" ".join(days),
         extra=" ".join(extra),
         day=day.isoformat() if day else "",
+        meaning=pack_meaning(body, load_word_table()),
     )
 
 

@@ -15,7 +15,6 @@ order of the candidates.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from operator import mul
 from typing import Final, NamedTuple
 
@@ -30,7 +29,13 @@ from memory_mcp.domain.search import (
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM, TURN_TERM
 from memory_mcp.ranking.query import Query, QueryTerm
-from memory_mcp.ranking.words import WordTable, compare_signs
+from memory_mcp.ranking.words import (
+    RARITY_STEPS,
+    WordTable,
+    compare_signs,
+    measure_length,
+    unpack_meaning,
+)
 
 _KIND_FACTORS: Final = {"part": 0.6, "frame": 0.25}
 """How much a part of an identifier counts beside the whole one, and a word of the asking beside
@@ -62,8 +67,6 @@ _LEANING_WORDS: Final = 60
 _RUN_MIN: Final = 3
 """So many words in a row are a quotation."""
 _RUN_TERMS_MAX: Final = 24
-_COMPARED_WORDS_MAX: Final = 24
-"""Distinct words of a memory that its whole meaning is made of, without a model."""
 _PLACE_PAIRS: Final = tuple(
     (one, other, other - one)
     for one in (-2, -1, 0, 1, 2)
@@ -388,25 +391,23 @@ def _measure_by_words(
     signs = [table.find_signs(term.text) for term in weighted.terms]
     known = sum(s for s, own in zip(parts.shares, signs, strict=True) if own is not None)
     asked = [(own, s) for s, own in zip(parts.shares, signs, strict=True) if own is not None]
-    length = _measure_length(tuple(asked))
+    length = measure_length(asked)
     nothing = (0.0,) * len(signs)
-    compared: dict[str, Sequence[float]] = {}
+    compared: dict[int, tuple[Sequence[float], float]] = {}
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
     for record_id, each in fields.items():
-        words, own_length = _choose_words(each.body, table)
-        for word, of_word, _ in words:
-            if word not in compared:
-                compared[word] = [
-                    0.0 if own is None else compare_signs(own, of_word) for own in signs
-                ]
-        near = [compared[word] for word, _, _ in words]
-        best = [max(0.0, *values) for values in zip(*near, strict=True)] if near else nothing
+        own_length, places = unpack_meaning(each.meaning)
+        for place in places:
+            if place not in compared:
+                near = _compare_word(table.signs[place], signs)
+                rarity = table.rarities[place] / RARITY_STEPS
+                compared[place] = near, rarity * sum(map(mul, parts.shares, near))
+        rows_of_words = [compared[place][0] for place in places]
+        best = list(map(max, nothing, *rows_of_words)) if places else nothing
         rows[record_id] = _apply_letters(best, parts, frequencies.get(record_id, ()), whole=True)
         if length and own_length:
-            dot = sum(
-                rarity * sum(map(mul, parts.shares, compared[word])) for word, _, rarity in words
-            )
+            dot = sum([compared[place][1] for place in places])
             wholes[record_id] = max(0.0, dot / (length * own_length))
     windows = _join_rows(rows, beside, leans, (1.0, _NEXT_MEANING, _NEXT_MEANING))
     return {
@@ -438,27 +439,6 @@ def _apply_letters(
     return row
 
 
-@lru_cache(maxsize=4_096)
-def _choose_words(body: str, table: WordTable) -> tuple[tuple[tuple[str, int, float], ...], float]:
-    """The most telling words of a text with their signs and rarities, and their length together."""
-    found = [
-        (word, signs, table.get_rarity(word))
-        for word in dict.fromkeys(body.split())
-        if (signs := table.find_signs(word)) is not None
-    ]
-    found.sort(key=lambda each: -each[2])
-    words = tuple(found[:_COMPARED_WORDS_MAX])
-    return words, _measure_length(tuple((signs, rarity) for _, signs, rarity in words))
-
-
-def _measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
-    """The length of the weighted sum of these rows of signs."""
-    square = 0.0
-    for place, (signs, weight) in enumerate(weighted_signs):
-        square += weight * weight
-        square += (
-            2
-            * weight
-            * sum([other * compare_signs(signs, row) for row, other in weighted_signs[place + 1 :]])
-        )
-    return math.sqrt(max(0.0, square))
+def _compare_word(signs: int, asked: Sequence[int | None]) -> Sequence[float]:
+    """How near a word is to each term of the query that the table knows."""
+    return [0.0 if own is None else compare_signs(own, signs) for own in asked]

@@ -166,7 +166,8 @@ def _compute_recency(created_at: str, now: datetime) -> float:
 
 
 def _name_parts(pieces: Sequence[float]) -> dict[str, float]:
-    return {name: round(v, 4) for name, v in zip(_PARTS, pieces, strict=True) if round(v, 4)}
+    parts = zip(_PARTS, pieces, strict=True)
+    return {name: rounded for name, piece in parts if (rounded := round(piece, 4))}
 
 
 def _logistic(logit: float) -> float:

@@ -7,10 +7,11 @@ its nearest others. The table is read with the first search; a process without o
 """
 
 import math
+import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -24,6 +25,8 @@ _RARITY_MAX: Final = 12.0
 """The rarity of a word that is in no ordinary text: a name, an identifier, a slip."""
 _BYTES: Final = BITS // 8
 _NAME: Final = "words.table"
+_COMPARED_WORDS_MAX: Final = 24
+"""Distinct words of a memory that its whole meaning is made of."""
 
 
 @dataclass(frozen=True, eq=False)  # one of them is never equal to another: it can be a key
@@ -71,6 +74,36 @@ class WordTable:
 def compare_signs(one: int, other: int) -> float:
     """The cosine of two rows of signs."""
     return 1 - 2 * (one ^ other).bit_count() / BITS
+
+
+def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
+    """The length of the weighted sum of these rows of signs."""
+    square = 0.0
+    for place, (signs, weight) in enumerate(weighted_signs):
+        beside = [other * compare_signs(signs, row) for row, other in weighted_signs[place + 1 :]]
+        square += weight * weight + 2 * weight * sum(beside)
+    return math.sqrt(max(0.0, square))
+
+
+def pack_meaning(words: Iterable[str], table: WordTable) -> bytes:
+    """The most telling words of a text as places in the table, behind their length together.
+
+    Little-endian: the length as a float of 4 bytes, each place in 2. Empty if the table knows none.
+    """
+    found = {table.places[word]: None for word in words if word in table.places}
+    places = sorted(found, key=lambda place: -table.rarities[place])[:_COMPARED_WORDS_MAX]
+    if not places:
+        return b""
+    weights = [(table.signs[place], table.rarities[place] / RARITY_STEPS) for place in places]
+    return struct.pack(f"<f{len(places)}H", measure_length(weights), *places)
+
+
+def unpack_meaning(packed: bytes) -> tuple[float, Sequence[int]]:
+    """The length and the places of `pack_meaning`; (0.0, ()) if it knew no word."""
+    if not packed:
+        return 0.0, ()
+    length, *places = struct.unpack(f"<f{len(packed) // 2 - 2}H", packed)
+    return length, places
 
 
 def dump_table(

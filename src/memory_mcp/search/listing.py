@@ -22,8 +22,9 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
     if not 1 <= limit <= LISTED_MEMORIES_MAX:
         raise InvalidRequestError(f"limit must be 1 to {LISTED_MEMORIES_MAX:,}, not {limit}.")
     view = await load_view(workspace)
+    unindexed = describe_unindexed(workspace)  # the index may be whole before the list is
     read = await load_newest(workspace, view, filters, limit)
     banks = workspace.banks_of(filters.reach)
     total = sum(await gather_all(bank.index.count(view, filters) for bank in banks))
-    unindexed = describe_unindexed(workspace)
+    unindexed = unindexed or describe_unindexed(workspace)
     return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed)

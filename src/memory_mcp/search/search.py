@@ -89,6 +89,7 @@ async def search_memories(
     if filters.branch is not None:
         require_branch(head.timeline, filters.branch)
     view = make_view(workspace, head.timeline)
+    unindexed = describe_unindexed(workspace)  # the index may be whole before the search has ended
     if not asked.text.strip():
         read = await load_newest(workspace, view, filters, limit)
         hits = mark_hits([Hit(record) for record in read.records])
@@ -97,7 +98,7 @@ async def search_memories(
     else:
         found = await _find(workspace, asked, head)
     found = await _add_strangers(workspace, found, asked)
-    if unindexed := describe_unindexed(workspace):
+    if unindexed := unindexed or describe_unindexed(workspace):
         found = replace(found, degraded=f"{found.degraded} {unindexed}".strip())
     if filters.includes_profile:
         found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))

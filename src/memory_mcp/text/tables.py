@@ -28,6 +28,22 @@ def load_pattern(table: str, name: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
+def rewrite(text: str, table: str) -> str:
+    """The text with the turns of phrase of a table's `[rewrites]` as what they are read as."""
+    folded = text.casefold()
+    for needed, pattern, replacement in _load_rewrites(table):
+        if needed in folded:  # a search for letters costs little, and most texts have none of them
+            text = pattern.sub(replacement, text)
+            folded = text.casefold()
+    return text
+
+
+@cache
+def _load_rewrites(table: str) -> list[tuple[str, re.Pattern[str], str]]:
+    rows: list[list[str]] = load_table(table)["rewrites"]["rows"]
+    return [(needed, re.compile(pattern), replacement) for needed, pattern, replacement in rows]
+
+
 def fill(pattern: str, parts: Mapping[str, str]) -> str:
     """The pattern with each `{name}` replaced by the part of that name."""
     return _PART.sub(lambda found: parts[found[1]], pattern)

@@ -48,7 +48,13 @@ from memory_mcp.domain.search import (
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
 from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
-from memory_mcp.storage.sqlite.schema import INSERT_RECORD, SCHEMA, VERSION, record_row
+from memory_mcp.storage.sqlite.schema import (
+    BLANK_FIELDS,
+    INSERT_RECORD,
+    SCHEMA,
+    VERSION,
+    record_row,
+)
 
 Values = dict[str, str | int | None]
 
@@ -81,6 +87,12 @@ VISIBLE: Final = f"""
                 AND {_ABANDONED.format(row="taker.record")}))
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
+
+_VISIBLE_COUNTS: Final = f"""
+    {CHAIN} SELECT term, count(*) FROM (
+        SELECT DISTINCT place.term, place.doc FROM json_each(:terms)
+            CROSS JOIN place ON place.term = value) held
+    CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY term"""
 
 _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 
@@ -220,7 +232,8 @@ def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
 
 
 CANDIDATE: Final = (
-    "r.id, r.importance, r.pinned, r.created_at, r.day, f.body, f.names, f.dates, f.extra"
+    "r.id, r.importance, r.pinned, r.created_at, r.day, "
+    "f.body, f.names, f.dates, f.extra, f.meaning"
 )
 """The columns that `parse_candidate` reads, of a record `r` and its fields `f`."""
 
@@ -231,12 +244,13 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     Raises:
         IndexDamagedError: the file was changed by others; a broken page may hold anything.
     """
-    id_, importance, pinned, created_at, day, body, names, dates, extra = row
-    if {*map(type, (id_, created_at, day, body, names, dates, extra))} != {str}:
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning = row
+    texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
+    if texts != {str} or type(meaning) is not bytes:
         raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
     return Candidate(
         id=RecordId(id_),
-        fields=SearchFields(body=body, names=names, dates=dates, extra=extra, day=day),
+        fields=SearchFields(body, names, dates, extra, day, meaning),
         importance=importance,
         pinned=bool(pinned),
         created_at=created_at,
@@ -400,7 +414,9 @@ class SqliteIndex:
         if record_ids:
             for statement in _SECURE_DELETE if _CAN_DELETE_SECURELY else ():
                 await self.file.change(statement)
-            await self.file.write("DELETE FROM record WHERE id = ?", [(id_,) for id_ in record_ids])
+            rows = [(id_,) for id_ in record_ids]
+            await self.file.write(BLANK_FIELDS, rows)
+            await self.file.write("DELETE FROM record WHERE id = ?", rows)
             await self.file.wipe(*(() if _CAN_DELETE_SECURELY else _OPTIMIZE))
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
@@ -693,16 +709,8 @@ class SqliteIndex:
         """Count the visible records with each term, so that hidden ones do not show in it."""
         if not terms:
             return {}
-        one = (
-            "SELECT {0}, count(*) FROM text CROSS JOIN record r ON r.rowid = text.rowid "
-            f"WHERE text MATCH :t{{0}} AND {VISIBLE}"
-        )
-        queries = {f"t{n}": match_any([term]) for n, term in enumerate(terms)}
-        rows = await self.read(
-            f"{CHAIN} " + " UNION ALL ".join(one.format(place) for place in range(len(terms))),
-            {**view_parameters(view), **queries},
-        )
-        return {terms[int(row[0])]: int(row[1]) for row in rows}
+        rows = await self.read(_VISIBLE_COUNTS, {**view_parameters(view), "terms": _as_list(terms)})
+        return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
     async def _find_best(
         self, query: str, view: View, filters: Filters, limit: int, looked_at: int
@@ -718,7 +726,7 @@ class SqliteIndex:
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
                     WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
                 ORDER BY cost LIMIT :looked_at)
-            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
+            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
                 SELECT cost, {CANDIDATE} FROM best CROSS JOIN record r ON r.rowid = best.row
                 CROSS JOIN fields f ON f.record = best.row

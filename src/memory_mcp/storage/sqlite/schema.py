@@ -100,7 +100,7 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
-VERSION: Final = 9
+VERSION: Final = 10
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
@@ -195,12 +195,13 @@ CREATE TABLE complete (since TEXT NOT NULL);     -- one row once every record is
 -- what is searched, as terms with spaces between them
 CREATE TABLE fields (
     record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
-    extra TEXT NOT NULL
+    extra TEXT NOT NULL, meaning BLOB NOT NULL
 );
 CREATE VIRTUAL TABLE text USING fts5 (
     body, names, dates, extra, content = 'fields', content_rowid = 'record',
     tokenize = 'ascii'               -- terms are folded already, and anything else is a letter
 );
+CREATE VIRTUAL TABLE place USING fts5vocab (text, instance);   -- a row for each place of a term
 -- in how many records each term is; a term that is in none is not here
 CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
 CREATE VIRTUAL TABLE spelling USING fts5 (
@@ -220,7 +221,9 @@ BEGIN
     INSERT INTO term (term, records) SELECT term, 1 FROM terms WHERE record = NEW.record
         ON CONFLICT (term) DO UPDATE SET records = records + 1;
 END;
-CREATE TRIGGER fields_delete BEFORE DELETE ON fields
+-- a row is blanked before it is deleted (`BLANK_FIELDS`): then its terms leave the full text
+CREATE TRIGGER fields_update BEFORE UPDATE ON fields
+WHEN (OLD.body, OLD.names, OLD.dates, OLD.extra) IS NOT (NEW.body, NEW.names, NEW.dates, NEW.extra)
 BEGIN
     INSERT INTO text (text, rowid, body, names, dates, extra)
         VALUES ('delete', OLD.record, OLD.body, OLD.names, OLD.dates, OLD.extra);
@@ -267,7 +270,7 @@ CREATE VIEW incoming AS
     SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
         expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
         '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
-        '' AS dates, '' AS extra, NULL AS number
+        '' AS dates, '' AS extra, x'' AS meaning, NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
@@ -296,7 +299,7 @@ BEGIN
     INSERT OR IGNORE INTO erasure
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.erases);
     INSERT INTO fields
-        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra
+        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra, NEW.meaning
         FROM record WHERE id = NEW.id AND recalled;
     INSERT INTO encoding (embedder, record)
         SELECT number, (SELECT rowid FROM record WHERE id = NEW.id) FROM embedder
@@ -315,9 +318,23 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 27)})"
+_BLANKS: Final = ", ".join(
+    f"{column} = printf('%*s', length(CAST({column} AS BLOB)), '')"
+    for column in ("body", "names", "dates", "extra")
+)
+BLANK_FIELDS: Final = (
+    f"UPDATE fields SET {_BLANKS}, meaning = zeroblob(length(meaning)) "
+    "WHERE record = (SELECT rowid FROM record WHERE id = ?)"
+)
+"""What goes before the deletion of records: as many spaces as there were letters.
 
-_Value = str | int | None
+A deletion moves rows from page to page and leaves what stood there in the gaps, which not even
+`secure_delete` overwrites. Whatever moves then is blank.
+"""
+
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 28)})"
+
+_Value = str | int | bytes | None
 
 
 def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
@@ -349,4 +366,5 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
         fields.names,
         fields.dates,
         fields.extra,
+        fields.meaning,
     )

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from memory_mcp.frozen import frozen
 from memory_mcp.text.sentences import MONTHS, straighten_quotes
-from memory_mcp.text.tables import load_table
+from memory_mcp.text.tables import load_table, rewrite
 
 _STEM_CHARS_MIN: Final = 3
 _ENDINGS: Final = (("sses", "ss"), ("ies", "y"), ("ing", ""), ("ed", ""), ("s", ""))
@@ -195,21 +195,12 @@ def read_sentence(text: str) -> Sentence:
     if len(text) > SENTENCE_CHARS_MAX:
         return Sentence(text)
     plain = straighten_quotes(unicodedata.normalize("NFC", text))
-    for pattern, replacement in _rewrites():
-        plain = pattern.sub(replacement, plain)
-    tokens = _drop_label(list(_split_tokens(plain)))
+    tokens = _drop_label(list(_split_tokens(rewrite(plain, "merge"))))
     reader = _Reader()
     at = 0
     while at < len(tokens):
         at += reader.read_token(tokens, at)
     return reader.finish(text)
-
-
-@cache
-def _rewrites() -> list[tuple[re.Pattern[str], str]]:
-    """Contractions and turns of phrase, with what they are read as."""
-    rows: list[list[str]] = load_table("merge")["rewrites"]["rows"]
-    return [(re.compile(pattern), replacement) for pattern, replacement in rows]
 
 
 @dataclass
@@ -232,24 +223,26 @@ class _Reader:
     def read_token(self, tokens: Sequence[Token], at: int) -> int:
         """Read the word that begins here; return the number of its tokens."""
         if value := _read_value(tokens, at):
-            self._add(Word(value.key, "value", value.text, value.dimension))
+            self._add(value.key, "value", value.text, value.dimension)
             return value.tokens
         token = tokens[at]
-        folded = token.folded
-        if folded in words("we"):
-            self.by_us = True
-        elif folded in words("copulas"):
-            self.copulas += 1
-            self.after_copula = self.set_off = True
-            self.past = self.past or (folded in words("past") and not self.subordinate)
-            self._begin_predicate()
-        elif folded in words("dropped"):
-            self.article = folded if folded in words("articles") else self.article
-        elif folded in _MARKS or folded in words("ands"):
-            self.set_off = True
-            self.lists = self.lists or folded in words("ands")
-        else:
-            self._add(self._read_word(token))
+        match _find_role(token.folded):
+            case "we":
+                self.by_us = True
+            case "copula" | "past copula" as role:
+                self.copulas += 1
+                self.after_copula = self.set_off = True
+                self.past = self.past or (role == "past copula" and not self.subordinate)
+                self._begin_predicate()
+            case "article":
+                self.article = token.folded
+            case "dropped":
+                pass
+            case "mark" | "and" as role:
+                self.set_off = True
+                self.lists = self.lists or role == "and"
+            case None:
+                self._add(*self._read_word(token))
         return 1
 
     def finish(self, text: str) -> Sentence:
@@ -262,18 +255,16 @@ class _Reader:
             self.past, self.lists,
         )  # fmt: skip
 
-    def _add(self, word: Word) -> None:
-        if word.kind == "verb":
+    def _add(self, key: str, kind: Kind, text: str, dimension: str = "") -> None:
+        if kind == "verb":
             main = not self.copulas and not self.subordinate
-            past = _tells_of_past(word.text.casefold(), self.words)
+            past = _tells_of_past(text.casefold(), self.words)
             self.event = self.event or (main and past)
             self.verbs += 1
             self._begin_predicate()
-        self.subordinate = self.subordinate or word.kind == "join"
+        self.subordinate = self.subordinate or kind == "join"
         self.words.append(
-            word._replace(
-                set_off=self.set_off, after_copula=self.after_copula, article=self.article
-            )
+            Word(key, kind, text, dimension, self.set_off, self.after_copula, self.article)
         )
         self.set_off = self.after_copula = False
         self.article = ""
@@ -282,27 +273,53 @@ class _Reader:
         if self.predicate is None:
             self.predicate = len(self.words)
 
-    def _read_word(self, token: Token) -> Word:
+    def _read_word(self, token: Token) -> tuple[str, Kind, str]:
         text, folded = token
-        if folded in words("negations"):
-            return Word(NOT, "not", text)
-        if folded in words("prepositions"):
-            return Word(folded, "preposition", text)
-        if folded in words("joins"):
-            return Word(folded, "join", text)
-        if len(text) > 1 and _IDENTIFIER.match(text):
-            return Word(folded, "identifier", text)
-        key = stem(folded)
-        if (folded in words("events") or key in words("verbs")) and not self._is_noun(folded):
-            return Word(key, "verb", text)
-        named = text[0].isupper() and self.words and not key.startswith("@")
-        return Word(key, "name" if named else "word", text)
+        key, kind = _classify_alone(token)
+        if kind == "verb" and self._is_noun(folded):
+            kind = "word"
+        if kind == "word" and text[0].isupper() and self.words and not key.startswith("@"):
+            kind = "name"
+        return key, kind, text
 
     def _is_noun(self, folded: str) -> bool:
         """Whether a word that may be a verb is a noun here: the build, on host atlas."""
         before = self.words[-1] if self.words else None
         governed = before is not None and before.kind == "preposition" and before.key != "to"
         return bool(self.article) or (governed and not folded.endswith("ing"))
+
+
+_Role = Literal["we", "copula", "past copula", "article", "dropped", "mark", "and"]
+
+
+@lru_cache(maxsize=_STEMS_KEPT)
+def _find_role(folded: str) -> _Role | None:
+    """What a little word does in a sentence; None for a word that is compared."""
+    if folded in words("we"):
+        return "we"
+    if folded in words("copulas"):
+        return "past copula" if folded in words("past") else "copula"
+    if folded in words("dropped"):
+        return "article" if folded in words("articles") else "dropped"
+    if folded in _MARKS:
+        return "mark"
+    return "and" if folded in words("ands") else None
+
+
+@lru_cache(maxsize=_STEMS_KEPT)
+def _classify_alone(token: Token) -> tuple[str, Kind]:
+    """What a word is compared by, and what it is as far as it tells without those before it."""
+    text, folded = token
+    if folded in words("negations"):
+        return NOT, "not"
+    if folded in words("prepositions"):
+        return folded, "preposition"
+    if folded in words("joins"):
+        return folded, "join"
+    if len(text) > 1 and _IDENTIFIER.match(text):
+        return folded, "identifier"
+    key = stem(folded)
+    return key, "verb" if folded in words("events") or key in words("verbs") else "word"
 
 
 def _tells_of_past(verb: str, before: Sequence[Word]) -> bool:
@@ -348,6 +365,8 @@ class _Value(NamedTuple):
 def _read_value(tokens: Sequence[Token], at: int) -> _Value | None:
     """The value that begins at this token, if one does."""
     text, folded = tokens[at]
+    if text.isalpha() and folded not in _value_names():
+        return None  # nearly always
     if folded in _first_of_group("weekdays"):
         return _Value(_first_of_group("weekdays")[folded], text, "day")
     if day := _read_day(tokens, at):
@@ -358,6 +377,12 @@ def _read_value(tokens: Sequence[Token], at: int) -> _Value | None:
     if match is None or (match[3] and match[3].casefold() not in _units()):
         return None
     return _read_amount(tokens, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
+
+
+@cache
+def _value_names() -> frozenset[str]:
+    """The words that a value may begin with."""
+    return frozenset({*_first_of_group("weekdays"), *_numbers(), *MONTHS})
 
 
 def _read_amount(tokens: Sequence[Token], at: int, number: str, unit: str) -> _Value:

@@ -8,7 +8,7 @@ limited to another place, person, version or time is about something else.
 A mark hides nothing, so a yes is given more often than two memories become one (`text.merge`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -161,12 +161,16 @@ def _find_limit(old: Frame, new: Frame) -> str:
         return "one of several"
     if _speaks_of_all(old) != _speaks_of_all(new):
         return "a rule and an exception"
-    values = {w.key for w in (*old.words, *new.words) if w.after_copula or _is_value(w.key)}
+    values = old.named | new.named
     gone, come = old.about - new.about - values, new.about - old.about - values
-    groups = {group for key in gone for group in opposites().get(key, ())}
-    if any(groups & opposites().get(key, frozenset()) for key in come):
+    if _find_groups(gone) & _find_groups(come):
         return "two of a kind that are not the same"
     return ""
+
+
+def _find_groups(keys: Iterable[str]) -> set[int]:
+    known = opposites()
+    return {group for key in keys if key in known for group in known[key]}
 
 
 def _speaks_of_all(frame: Frame) -> bool:

@@ -23,7 +23,7 @@ from memory_mcp.text.merge.reading import (
 )
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
-from memory_mcp.text.tables import load_pattern, load_table
+from memory_mcp.text.tables import load_pattern, load_table, rewrite
 
 _TEXT_CHARS_MAX: Final = 2_000
 _FRAMES_MAX: Final = 8
@@ -39,9 +39,10 @@ class Frame:
     """One statement: its words, what it is about, its values by kind, and how it is said.
 
     `about` are the content words, `subject` those before the place of the `predicate` (0: none is
-    known); `where` names places and people that it is limited to. `ended` is what it says is over.
-    `changes`: something is other than it was. `past`: it was so once. `sourced`: it stands on
-    somebody's word. `several`: one of several.
+    known); `where` names places and people that it is limited to. `named` are the words that may be
+    a value: behind a copula, or of a family. `ended` is what it says is over. `changes`: something
+    is other than it was. `past`: it was so once. `sourced`: it stands on somebody's word.
+    `several`: one of several.
     """
 
     sentence: Sentence
@@ -53,6 +54,7 @@ class Frame:
     where: frozenset[str]
     values: Mapping[str, frozenset[str]]
     families: frozenset[str]
+    named: frozenset[str]
     ended: frozenset[str]
     changes: bool
     past: bool
@@ -89,13 +91,6 @@ def _synonyms() -> Mapping[str, str]:
     return find_first_of_groups(load_table("truths")["groups"]["synonyms"])
 
 
-@cache
-def _rewrites() -> list[tuple[re.Pattern[str], str]]:
-    """What follows from a change: who moved to a city lives there."""
-    rows: list[list[str]] = load_table("truths")["rewrites"]["rows"]
-    return [(re.compile(pattern), replacement) for pattern, replacement in rows]
-
-
 def split_statements(text: str) -> tuple[str, ...]:
     """The first sentences of a text; a clause that can stand alone is one, too."""
     sentences = split_sentences(text[:_TEXT_CHARS_MAX])
@@ -114,9 +109,7 @@ def read_frame(text: str) -> Frame:
     """One sentence as a frame."""
     plain, sources = load_pattern("truths", "attribution").subn("", straighten_quotes(text).strip())
     plain = load_pattern("truths", "holder").sub(r"\g<role> is \g<name>", plain)
-    for pattern, replacement in _rewrites():
-        plain = pattern.sub(replacement, plain)
-    sentence = read_sentence(plain)
+    sentence = read_sentence(rewrite(plain, "truths"))
     low = straighten_quotes(text).casefold().strip()
     found = tuple(word for word in sentence.words if word.key != NOT)
     keys = tuple(_synonyms().get(word.key, word.key) for word in found)
@@ -145,6 +138,7 @@ def read_frame(text: str) -> Frame:
         ),
         values=values,
         families=frozenset(values.keys() & load_table("truths")["families"].keys()),
+        named=frozenset(w.key for w in found if w.after_copula or w.key in families()),
         ended=ended,
         changes=changes,
         past=bool(load_pattern("truths", "past").search(low))
