@@ -42,6 +42,7 @@ from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
 from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
 from memory_mcp.ranking.query import select_rarest
+from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.text.merge import (
     Statement,
     compare_facts,
@@ -321,25 +322,26 @@ async def find_candidates(
     if not wanted:
         return []
     limit = wanted * _CANDIDATES_FACTOR
-    new_terms = _split_terms(new)
+    new_terms = tuple(extract_fields(new).body.split())
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
     others = list_other_values(new.content)
-    others_terms = _split_terms(new.model_copy(update={"content": " ".join(others)}))
+    others_terms = extract_terms(" ".join((new.title, *others)))
     corpus = await bank.index.corpus({*rarest, *others_terms}, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
     by_words = await _search_words(bank, corpus, view, limit)
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
-    ids = {one.id: None for pair in zip_longest(by_words, by_meaning) for one in pair if one}
+    olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
     changes = says_change(new.content)
     few = changes and corpus.records <= limit  # so few that any of them may be what changed
     if few:
-        ids |= dict.fromkeys(await bank.index.find(view, Filters(), limit))
-    cosines = await _measure_cosines(bank, question, list(ids))
+        olds |= {one.id: one for one in await bank.index.newest(view, Filters(), limit)}
+    cosines = await _measure_cosines(bank, question, list(olds))
     found: list[DuplicateCandidate] = []
-    for old in await load_records(bank, list(ids)):
+    for old in await load_records(bank, list(olds)):
         cosine = cosines.get(old.id)
-        theirs = Statement(_choose_text(old, new), _split_terms(old))
+        # the index has the terms already, and to find them anew takes longer than to read the file
+        theirs = Statement(_choose_text(old, new), tuple(olds[old.id].fields.body.split()))
         ours = Statement(_choose_text(new, old), new_terms)
         comparable = _is_related(weights, theirs.terms, cosine) and is_comparable(new, old)
         near = few or (changes and cosine is not None and cosine >= _CHANGED_COSINE_MIN)
@@ -348,10 +350,6 @@ async def find_candidates(
             score = score_similarity(ours, theirs, cosine)
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
-
-
-def _split_terms(record: Record) -> tuple[str, ...]:
-    return tuple(extract_fields(record).body.split())
 
 
 def _judge_truth(

@@ -8,7 +8,7 @@ limited to another place, person, version or time is about something else.
 A mark hides nothing, so a yes is given more often than two memories become one (`text.merge`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -95,7 +95,8 @@ def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
     """
     parts = split_statements(old)
     for at, part in enumerate(parts):
-        found = (_compare_alike(read_frame(part), n) for n in read_frames(new))
+        frame = read_frame(part)
+        found = (_compare_alike(frame, n, _find_limit(frame, n)) for n in read_frames(new))
         if any(isinstance(each, Outdates) for each in found):
             return part, (*parts[:at], *parts[at + 1 :])
     return None
@@ -118,20 +119,19 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     shared = old.about & new.about
     if not (shared or new.ended & old.about or new.families & old.families):
         return Independent("nothing in common")
-    verdict = _compare_alike(old, new)
-    limited = bool(_find_limit(old, new))
+    limit = _find_limit(old, new)
+    verdict = _compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
-    if not limited and (reason := _find_ended(old, new, shared)):
+    if not limit and (reason := _find_ended(old, new, shared)):
         return Outdates(reason)
-    if isinstance(verdict, Independent) and (limited or not (old.sourced and new.sourced)):
+    if isinstance(verdict, Independent) and (limit or not (old.sourced and new.sourced)):
         return verdict
     return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
 
 
-def _compare_alike(old: Frame, new: Frame) -> Truth | None:
+def _compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
     """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
-    limit = _find_limit(old, new)
     verdict = Independent(limit) if limit else _compare_skeletons(old, new)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
@@ -159,22 +159,15 @@ def _find_limit(old: Frame, new: Frame) -> str:
         return "they hold for different places or people"
     if old.several or new.several:
         return "one of several"
-    if _speaks_of_all(old) != _speaks_of_all(new):
+    if old.general != new.general:
         return "a rule and an exception"
-    values = old.named | new.named
-    gone, come = old.about - new.about - values, new.about - old.about - values
-    if _find_groups(gone) & _find_groups(come):
+    gone, come = (
+        one.exclusive - other.about - other.stated for one, other in ((old, new), (new, old))
+    )
+    groups = frozenset[int]().union(*(opposites()[key] for key in gone))
+    if any(groups & opposites()[key] for key in come):
         return "two of a kind that are not the same"
     return ""
-
-
-def _find_groups(keys: Iterable[str]) -> set[int]:
-    known = opposites()
-    return {group for key in keys if key in known for group in known[key]}
-
-
-def _speaks_of_all(frame: Frame) -> bool:
-    return not words("words", "every").isdisjoint(frame.keys[: max(frame.predicate, 1)])
 
 
 def _is_value(key: str) -> bool:
@@ -228,7 +221,8 @@ def _find_slot(old: Frame, new: Frame) -> Slot | None:
     at = 0
     while at < min(len(ours), len(theirs)) and ours[at] == theirs[at]:
         at += 1
-    for length in range(len(theirs) - at + 1):
+    ends_alike = bool(theirs) and theirs[-1] in ours[at:]  # seldom, and it spares the search
+    for length in range(len(theirs) - at + 1 if ends_alike else 0):
         rest = theirs[at + length :]
         if length > _SLOT_WORDS_MAX:
             break

@@ -17,6 +17,7 @@ from memory_mcp.text.merge.reading import (
     Sentence,
     Word,
     find_first_of_groups,
+    opposites,
     places,
     read_sentence,
     stem,
@@ -39,10 +40,11 @@ class Frame:
     """One statement: its words, what it is about, its values by kind, and how it is said.
 
     `about` are the content words, `subject` those before the place of the `predicate` (0: none is
-    known); `where` names places and people that it is limited to. `named` are the words that may be
-    a value: behind a copula, or of a family. `ended` is what it says is over. `changes`: something
-    is other than it was. `past`: it was so once. `sourced`: it stands on somebody's word.
-    `several`: one of several.
+    known); `where` names places and people that it is limited to. `ended` is what it says is over.
+    `stated` are the words that stand as values. `exclusive` are those of `about` that name one of
+    several things that are not the same, such as staging. `general`: it speaks of all of a kind.
+    `changes`: something is other than it was. `past`: it was so once. `sourced`: it stands on
+    somebody's word. `several`: one of several.
     """
 
     sentence: Sentence
@@ -54,8 +56,10 @@ class Frame:
     where: frozenset[str]
     values: Mapping[str, frozenset[str]]
     families: frozenset[str]
-    named: frozenset[str]
     ended: frozenset[str]
+    stated: frozenset[str]
+    exclusive: frozenset[str]
+    general: bool
     changes: bool
     past: bool
     supposed: bool
@@ -118,14 +122,16 @@ def read_frame(text: str) -> Frame:
     values = _find_values(found, low)
     ended, over = _find_ended(low)
     changes = over or bool(load_pattern("truths", "changes").search(low))
+    about = frozenset(
+        each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
+    )
+    stated = frozenset(w.key for w in found if w.after_copula or w.key in families())
     return Frame(
         sentence,
         found,
         keys,
         predicate,
-        about=frozenset(
-            each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
-        ),
+        about=about,
         subject=frozenset(
             key for key, counts in zip(keys[:predicate], content, strict=False) if counts
         ),
@@ -138,8 +144,10 @@ def read_frame(text: str) -> Frame:
         ),
         values=values,
         families=frozenset(values.keys() & load_table("truths")["families"].keys()),
-        named=frozenset(w.key for w in found if w.after_copula or w.key in families()),
         ended=ended,
+        stated=stated,
+        exclusive=(about & opposites().keys()) - stated,
+        general=not words("words", "every").isdisjoint(keys[: max(predicate, 1)]),
         changes=changes,
         past=bool(load_pattern("truths", "past").search(low))
         or ((sentence.past or sentence.event) and not changes),
