@@ -214,6 +214,10 @@ class Lineage(FrozenModel):
     base: SegmentIds = ()
 
 
+_NO_LINEAGE: Final = Lineage.model_construct()  # all defaults: nothing to validate
+_NO_ORIGIN: Final = Origin.model_construct()
+
+
 class Record(FrozenModel):
     """One immutable file. A correction is a new record that supersedes this one.
 
@@ -238,13 +242,14 @@ class Record(FrozenModel):
     phase: Phase | None = None
     segment: SegmentField | None = None
     branch: BranchField | None = None
-    lineage: Lineage = Lineage.model_construct()  # all defaults: nothing to validate
+    # made by a function, because pydantic copies a default value for each record
+    lineage: Lineage = Field(default_factory=lambda: _NO_LINEAGE)
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
     move: Move | None = None
     scope: Scope
-    origin: Origin = Origin.model_construct()
+    origin: Origin = Field(default_factory=lambda: _NO_ORIGIN)
     created_at: Timestamp
 
     @model_validator(mode="after")

@@ -36,7 +36,11 @@ from memory_mcp.errors import (
 )
 from memory_mcp.locations import find_git_dir
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
-from memory_mcp.storage.files.trust import ProjectOwnership, compute_record_digest
+from memory_mcp.storage.files.trust import (
+    ProjectOwnership,
+    compute_json_digest,
+    compute_record_digest,
+)
 from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = re.compile(r"\d{4,}-\d\d")
@@ -288,12 +292,12 @@ class LocalRecords:
             return None
         path = self.path(record_id)
         try:
-            record = read_record(path, self._below)
+            record, fields = _read(path, self._below)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._holds(record) else None
+        return record if self._holds(record, fields) else None
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         found: list[Record] = []
@@ -306,11 +310,14 @@ class LocalRecords:
                 found.append(record)
         return found
 
-    def _holds(self, record: Record) -> bool:
-        """Whether the record belongs to this store: to us, or to strangers."""
+    def _holds(self, record: Record, fields: object) -> bool:
+        """Whether the record of a file with these fields belongs to this store, not the other."""
         if self._owned is None or self._owned.trusted():
             return not self._strangers
-        own = self._owned.ledger.knows(record.id, compute_record_digest(record))
+        knows = self._owned.ledger.knows  # git may have changed a file, but nearly never has
+        own = knows(record.id, compute_json_digest(fields)) or knows(
+            record.id, compute_record_digest(record)
+        )
         return own is not self._strangers
 
     def _state(self, *, look: bool = True) -> tuple[int, bool]:
@@ -318,11 +325,11 @@ class LocalRecords:
         version = self._folder.version() if look else self._folder.known_version
         return version, self._owned is None or self._owned.trusted()
 
-    def _is_altered(self, record: Record) -> bool:
+    def _is_altered(self, record: Record, fields: object) -> bool:
         """Whether this machine wrote another record of that id."""
         if self._owned is None or self._owned.trusted():
             return False
-        return bool(self._owned.ledger.written([record.id])) and not self._holds(record)
+        return not self._holds(record, fields) and bool(self._owned.ledger.written([record.id]))
 
     def _inspect(self, path: Path) -> Iterator[Finding]:
         """What is wrong with a file among the records."""
@@ -337,7 +344,7 @@ class LocalRecords:
             )  # fmt: skip
             return
         try:
-            if self._is_altered(read_record(path, self._below)):
+            if self._is_altered(*_read(path, self._below)):
                 yield Finding(
                     "record-changed", "must",
                     f"{path} is not what this machine wrote: it is not read.",
@@ -402,7 +409,12 @@ def _dump_record(record: Record, path: Path) -> bytes:
 
 
 def read_record(path: Path, below: str = "") -> Record:
-    """Read the record in a file. From `below` down no link is followed.
+    """Read the record in a file, as `_read` does."""
+    return _read(path, below)[0]
+
+
+def _read(path: Path, below: str) -> tuple[Record, object]:
+    """Read the record in a file, and the JSON that it was made of. Follow no link below `below`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -412,7 +424,8 @@ def read_record(path: Path, below: str = "") -> Record:
     """
     data = read_file(str(path), RECORD_BYTES_MAX, below)
     try:
-        record = parse_record(data, path)
+        fields = _parse_fields(data, path)
+        record = Record.model_validate(fields)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(
             f"{path} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
@@ -422,7 +435,7 @@ def read_record(path: Path, below: str = "") -> Record:
         raise StoreDamagedError(
             f"{path} holds the record {record.id!r}; a file is named by its id."
         )
-    return record
+    return record, fields
 
 
 def parse_record(data: bytes, path: Path) -> Record:
@@ -432,13 +445,17 @@ def parse_record(data: bytes, path: Path) -> Record:
         ValueError, KeyError, TypeError, RecursionError: they are no valid record.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
+    return Record.model_validate(_parse_fields(data, path))
+
+
+def _parse_fields(data: bytes, path: Path) -> object:
     if len(data) > RECORD_BYTES_MAX:
         raise ValueError(f"{len(data):,} bytes; a record has {RECORD_BYTES_MAX:,} at most")
     fields = load_json(data)
     version = fields["schema_version"]
     if version > SCHEMA_VERSION:
         raise NewerSchemaError(str(path), version, SCHEMA_VERSION)
-    return Record.model_validate(fields)
+    return fields
 
 
 def explain_parse_error(error: Exception) -> str:

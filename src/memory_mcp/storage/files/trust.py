@@ -155,6 +155,17 @@ def compute_record_digest(record: Record) -> str:
     return compute_digest(to_json(record.as_json()))
 
 
+def compute_json_digest(fields: object) -> str:
+    """The same from the JSON of a file that has what this machine writes, and in that order.
+
+    Of any other file it is a digest that nobody noted, or '' if it has none.
+    """
+    try:
+        return compute_digest(to_json(fields))
+    except ValueError:  # half a surrogate pair in a field that is no record's
+        return ""
+
+
 class TrustedCloud:
     """Whether the user trusts the cloud at this address. Implements `ports.CloudTrust`."""
 
