@@ -53,6 +53,8 @@ _NAMES: Final = 0.1
 """What it counts to be of the speaker asked for."""
 _ASKS: Final = 0.03
 """What it costs to ask instead of telling."""
+_ASKED: Final = 0.15
+"""What it counts that an episode asks the same: the question is no evidence for its answer."""
 _PHASE: Final = 0.1
 """What it counts to be of the phase that is asked for by its number."""
 _DECIDED: Final = 0.1
@@ -66,7 +68,7 @@ _RECENCY_DAYS: Final = 30
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
 _PARTS: Final = (
-    "words", "tokens", "whole", "names", "asks", "phase", "decided", "run",
+    "words", "tokens", "whole", "names", "asks", "asked", "phase", "decided", "run",
     "level", "importance", "recency", "pinned",
 )  # fmt: skip
 """What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
@@ -136,6 +138,7 @@ def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
         whole * each.whole,
         _NAMES * each.names,
         -_ASKS * each.asks,
+        _ASKED * each.asked,
         _PHASE * each.phase,
         _DECIDED * each.decided,
         _RUN * each.run,
