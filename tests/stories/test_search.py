@@ -295,6 +295,22 @@ async def test_near_twins_are_left_out_only_when_asked(settings: Settings, era: 
         assert len(await recalled(client, "login token expires", diverse=True)) == 2
 
 
+async def test_a_word_that_sums_up_goes_behind_what_is_said_of_it(
+    settings: Settings, era: Era
+) -> None:
+    """A checkpoint called "Auth" is as near to the word as a text can be, and says nothing."""
+    async with agent(settings, era) as client:
+        await add(client, "Auth uses JWT with refresh tokens that live 30 days.")
+        await seal(client, "Auth")
+        await seal(client, "The refresh of the tokens is done.")
+
+        assert (await recalled(client, "auth"))[0].startswith("Auth uses JWT")
+        block = await read(client, "memory_context")
+
+    assert "- Auth [" not in block
+    assert "- The refresh of the tokens is done. [" in block
+
+
 FILLER = " ".join(["The north building is cleaned on Mondays, and its plants are watered."] * 9)
 FROZEN = "Deploys are frozen from the tenth of December until the seventh of January."
 LONG = f"{FILLER}\n\n{FROZEN}\n\n{FILLER}"

@@ -21,9 +21,14 @@ ASKED_MARK: Final = "?"
 little for it. The index reads the term without the mark."""
 TURN_TERM: Final = "turn0"
 """Stands in `extra` of a turn of a talk: it is read with the turns beside it."""
+LABEL_TERM: Final = "label0"
+"""Stands in `extra` of the summary of a checkpoint or a session that is a word or three: it names
+what was worked on, and says nothing of it."""
 DECISION_TERMS: Final = " ".join(extract_terms("decided decision chosen"))
 """Stand in `extra` of a decision, whose text seldom says that it is one."""
 
+_SUMS_UP: Final[frozenset[Kind]] = frozenset({"checkpoint", "closeout", "episode", "summary"})
+_LABEL_TERMS_MAX: Final = 3
 _MARKS: Final = ("?", "\uff1f")
 
 _RECORDS_KEPT: Final = 4
@@ -93,8 +98,11 @@ def _extract_fields(
         extra.append(TURN_TERM)
     if (text or asked).rstrip().endswith(_MARKS):
         extra.append(QUESTION_TERM)
+    body = extract_terms(titled)
+    if kind in _SUMS_UP and len(body) <= _LABEL_TERMS_MAX:
+        extra.append(LABEL_TERM)
     return SearchFields(
-        body=" ".join(extract_terms(titled)),
+        body=" ".join(body),
         names=" ".join(dict.fromkeys(names)),
         dates=" ".join(days),
         extra=" ".join(extra),

@@ -28,7 +28,13 @@ from memory_mcp.domain.search import (
     SemanticScores,
 )
 from memory_mcp.frozen import frozen
-from memory_mcp.ranking.analysis import ASKED_MARK, DECISION_TERMS, QUESTION_TERM, TURN_TERM
+from memory_mcp.ranking.analysis import (
+    ASKED_MARK,
+    DECISION_TERMS,
+    LABEL_TERM,
+    QUESTION_TERM,
+    TURN_TERM,
+)
 from memory_mcp.ranking.query import Query, QueryTerm
 from memory_mcp.ranking.words import WordTable, compare_signs
 
@@ -174,7 +180,7 @@ class Evidence(NamedTuple):
     `known` is how much of the query `whole` is
     made of. `run` is the share of the query that the memory quotes word for word.
     `names`: it is of the speaker asked for. `asks`: it asks instead of telling. `asked` is the
-    share of the query that it asks, too.
+    share of the query that it asks, too. `label`: it sums up in a word or three.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
     one is asked for.
     """
@@ -188,6 +194,7 @@ class Evidence(NamedTuple):
     names: float = 0.0
     asks: float = 0.0
     asked: float = 0.0
+    label: float = 0.0
     phase: float = 0.0
     decided: float = 0.0
 
@@ -237,6 +244,7 @@ def gather_evidence(
             names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
             asks=float(QUESTION_TERM in each.extra),
             asked=_measure_asked(weighted, each) if ASKED_MARK in each.extra else 0.0,
+            label=float(LABEL_TERM in each.extra),
             phase=float(of_phase),
             decided=float(decided and DECISION_TERMS in each.extra),
         )
