@@ -24,6 +24,7 @@ from memory_mcp.text.episodes import (
     check_too_early,
     clean_summary,
     drop_recalled,
+    drop_unanswered,
     find_last_episode,
     find_written_at,
     mark_turns,
@@ -59,6 +60,36 @@ def written(scribe: Scribe, turn: int, **fields: object) -> Record:
 def only(record: Record) -> EpisodeHistory:
     """One episode there is."""
     return EpisodeHistory(record, (record,), record)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        said("Who may see the interviews?"),
+        said("Who may see the interviews?", "Which interviews do you mean, the exit ones?"),
+        said("Who may see the interviews?", "I don't know, the folder says nothing."),
+        said("Who may see the interviews?", "I would have to ask Beate.", "leave it for now"),
+        said("Which probe counts?", 'A note says "ask Wanda", nothing more. I changed nothing.'),
+        said("Welche Sonde zählt?", "Das ist nirgends dokumentiert, das müsste Wanda klären."),
+    ],
+)
+def test_a_question_without_an_answer_tells_nothing(turns: list[Turn]) -> None:
+    """And neither does what was said of not knowing."""
+    assert drop_unanswered(drop_recalled(turns)).turns == ()
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        said("Who may see the interviews?", "All eleven people of the department."),
+        said("Who may see the interviews?", "I don't know.", "only Beate and the council's chair"),
+        said("Which probe counts?", "The lower one. I haven't changed anything."),
+        said("Please move the cart to Redis.", "I could not find the cart."),
+    ],
+)
+def test_an_answer_stays_with_its_question(turns: list[Turn]) -> None:
+    """Whoever gave it; and what was to be done stays, whatever became of it."""
+    assert drop_unanswered(drop_recalled(turns)).turns == tuple(turns)
 
 
 def test_the_pauses_are_in_turns_and_in_minutes() -> None:

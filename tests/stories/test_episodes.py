@@ -100,7 +100,7 @@ async def test_a_second_one_that_tells_little_new_is_merged(
         second = await capture(
             client, 2, "Please move the cart of the shop to Redis.", "The cart is in Redis now."
         )
-        third = await capture(client, 3, "Which printers does the warehouse in Leeds have?")
+        third = await capture(client, 3, "Please order toner for the printers of Leeds.")
         assert len(await recalled(client, kind=None)) == 2
 
     assert (first["outcome"], second["outcome"], third["outcome"]) == (
@@ -158,6 +158,45 @@ async def test_small_talk_and_recalled_text_leave_no_episode(
 
     assert waited["outcome"] == "waited"
     assert episodes(project) == []
+
+
+QUEUE = "Which queue do we use for sending the mails, Redis or RabbitMQ?"
+TALK = (
+    QUEUE,
+    "Redis loses messages when the box restarts, RabbitMQ acknowledges each of them.",
+    "then Rabbit, losing a password mail is worse than one more service",
+)
+
+
+async def test_an_exchange_without_an_answer_leaves_no_episode(
+    settings: Settings, era: Era, project: Path
+) -> None:
+    """Whoever asks the same again would find the question and nothing else."""
+    async with agent(settings, era) as client:
+        alone = await capture(client, 1, QUEUE)
+        waited = await capture(
+            client, 5, QUEUE, "I can't find a rule for it. I would have to ask Dana.",
+            "ok leave it for now", "Fine, I've left it as it is.",
+        )  # fmt: skip
+
+    assert alone["outcome"] == waited["outcome"] == "waited"
+    assert episodes(project) == []
+
+
+async def test_a_decision_goes_before_the_talk_in_which_it_was_made(
+    settings: Settings, era: Era
+) -> None:
+    """The talk repeats the question word for word, and the decision answers it."""
+    decision = "Mails are sent through RabbitMQ: the queue in Redis could lose messages."
+    async with agent(settings, era) as client:
+        await capture(client, 3, *TALK)
+        assert (await recalled(client, QUEUE))[0].startswith("- user: Which queue")
+        await add(client, decision, kind="decision")
+
+        for asked in (QUEUE, "Which queue do we use for sending the mails?"):
+            found = (await call(client, "search_memories", query=asked))["results"]
+            assert [each["metadata"]["kind"] for each in found] == ["decision", "episode"]
+            assert found[0]["score"] >= found[1]["score"]
 
 
 async def test_a_secret_in_a_turn_is_gone_before_anything_is_written(

@@ -183,14 +183,16 @@ async def test_filters_hold_there_as_here(
 
 
 async def test_a_long_memory_is_one_result(mine: Settings) -> None:
-    """The cloud finds it in several pieces; a model gets it once and whole."""
+    """The cloud finds it in several pieces; a model gets it once, by the one that matches."""
     text = " ".join(f"Redis rule {number} of the house." for number in range(120))
     async with agent(mine, "auto") as client:
         await add(client, text)
         await synced(mine)
         found = await call(client, "search_memories", query="redis rule")
 
-    assert [r["content"] for r in found["results"]] == [text]
+    (result,) = found["results"]
+    assert result["content"] in text
+    assert f"of {len(text):,}; whole: memory://memory/{result['memoryId']}" in result["passage"]
 
 
 async def test_the_profile_opens_a_session_marked_as_the_clouds(

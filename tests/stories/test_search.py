@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, as_json
-from doors import Era, Json, add, agent, call, recalled, record_file, refused, seal
+from doors import Era, Json, add, agent, call, read, recalled, record_file, refused, seal
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.deduplication import MergePolicy
@@ -293,6 +293,54 @@ async def test_near_twins_are_left_out_only_when_asked(settings: Settings, era: 
 
         assert len(await recalled(client, "login token expires")) == 3
         assert len(await recalled(client, "login token expires", diverse=True)) == 2
+
+
+async def test_a_word_that_sums_up_goes_behind_what_is_said_of_it(
+    settings: Settings, era: Era
+) -> None:
+    """A checkpoint called "Auth" is as near to the word as a text can be, and says nothing."""
+    async with agent(settings, era) as client:
+        await add(client, "Auth uses JWT with refresh tokens that live 30 days.")
+        await seal(client, "Auth")
+        await seal(client, "The refresh of the tokens is done.")
+
+        assert (await recalled(client, "auth"))[0].startswith("Auth uses JWT")
+        block = await read(client, "memory_context")
+
+    assert "- Auth [" not in block
+    assert "- The refresh of the tokens is done. [" in block
+
+
+FILLER = " ".join(["The north building is cleaned on Mondays, and its plants are watered."] * 9)
+FROZEN = "Deploys are frozen from the tenth of December until the seventh of January."
+LONG = f"{FILLER}\n\n{FROZEN}\n\n{FILLER}"
+
+
+async def test_of_a_long_memory_the_passage_that_matched_is_shown(
+    settings: Settings, era: Era
+) -> None:
+    """Eight thousand characters for the sake of one sentence would fill the model's context."""
+    async with agent(settings, era) as client:
+        memory_id = await add(client, LONG)
+        await add(client, "Lunch is at noon.")
+        found = await call(client, "search_memories", query="when are deploys frozen")
+        context = await read(client, "memory_context", task="prepare the deploys of December")
+
+    result = found["results"][0]
+    assert FROZEN in result["content"]
+    assert len(result["content"]) <= 600
+    at = LONG.index(result["content"])
+    whole = f"of {len(LONG):,}; whole: memory://memory/{memory_id}"
+    assert result["passage"] == f"characters {at + 1:,} to {at + len(result['content']):,} {whole}"
+    assert FROZEN in context
+
+
+def test_a_person_is_told_how_to_read_the_whole_of_a_long_memory(run: Run) -> None:
+    """In the words of the command line."""
+    memory_id = as_json(run, "add", LONG)["memoryId"]
+
+    assert f"whole: `memory-mcp show {memory_id}`" in run("search", "deploys frozen")[1]
+    assert FROZEN in run("show", memory_id)[1]
 
 
 async def test_why_shows_what_a_score_is_made_of(settings: Settings, era: Era) -> None:

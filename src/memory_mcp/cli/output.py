@@ -266,7 +266,8 @@ def _result_text(result: Fields) -> str:
     content = result["content"].replace("\n", "\n     ")
     why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
     score = f"{result['score']:.2f}" if "score" in result else "-"
-    return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{why}"
+    passage = f"\n     {result['passage']}" if "passage" in result else ""
+    return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{passage}{why}"
 
 
 def can_ask() -> bool:

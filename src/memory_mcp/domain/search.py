@@ -92,6 +92,14 @@ class SelectionOptions:
     diverse: bool = False
 
 
+class Passage(NamedTuple):
+    """A part of a memory's text, from character `start` up to `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
 @frozen
 class Hit:
     """A memory found, with its score (0-1), and what the score is made of (`parts`).
@@ -99,7 +107,8 @@ class Hit:
     Where no words were asked for there is none: the newest are as likely meant as any.
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
-    are those that contradict it, where nothing says who is right.
+    are those that contradict it, where nothing says who is right. `passage` is the part of a long
+    memory that matched.
     """
 
     record: Record
@@ -108,6 +117,14 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
     outdated_by: RecordId | None = None
     disputed_with: tuple[RecordId, ...] = ()
+    passage: Passage | None = None
+
+    @property
+    def excerpt(self) -> Record:
+        """The record, of a long one the passage alone: for where each memory has a line."""
+        if self.passage is None:
+            return self.record
+        return self.record.model_copy(update={"content": self.passage.text})
 
 
 class SearchFields(NamedTuple):

@@ -77,7 +77,7 @@ async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
         return "", [
             Finding("search-failed", "must", str(error), "Run `memory-mcp doctor --reindex`.")
         ]
-    if not found.terms or wanted.id in found.home:
+    if not found.question.every or wanted.id in found.home:
         return "By words: the newest memory is found by its own.", []
     what = f"The newest memory {wanted.id} is not found by its own words."
     return "", [Finding("probe-failed", "must", what, "Run `memory-mcp doctor --reindex`.")]

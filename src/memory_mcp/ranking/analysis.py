@@ -17,10 +17,20 @@ from memory_mcp.ranking.words import load_word_table, pack_meaning
 
 QUESTION_TERM: Final = "asks0"
 """Stands in `extra` of a text that ends in a question: it tells less than one that answers."""
+ASKED_MARK: Final = "?"
+"""Stands in `extra` before each term of what an episode asks: it is found by them, but they say
+little for it. The index reads the term without the mark."""
 TURN_TERM: Final = "turn0"
 """Stands in `extra` of a turn of a talk: it is read with the turns beside it."""
+LABEL_TERM: Final = "label0"
+"""Stands in `extra` of the summary of a checkpoint or a session that is a word or three: it names
+what was worked on, and says nothing of it."""
 DECISION_TERMS: Final = " ".join(extract_terms("decided decision chosen"))
 """Stand in `extra` of a decision, whose text seldom says that it is one."""
+
+_SUMS_UP: Final[frozenset[Kind]] = frozenset({"checkpoint", "closeout", "episode", "summary"})
+_LABEL_TERMS_MAX: Final = 3
+_MARKS: Final = ("?", "\uff1f")
 
 _RECORDS_KEPT: Final = 4
 """A new record is read twice: to compare it with what is known, and to index it."""
@@ -72,20 +82,26 @@ def _extract_fields(
     if speaker and _is_name(speaker[1]):
         names = extract_terms(speaker[1])
         text = text[speaker.end() :]
+    asked = ""
+    if kind == "episode":
+        text, asked = _split_questions(text)
     titled = f"{title}\n{text}" if title else text
     days = dict.fromkeys(make_day_terms(day)) if day else {}
     for mention in find_dates(titled, own):
         days |= dict.fromkeys(mention.terms)
     extra = extract_terms(" ".join(labels))
+    extra += [f"{ASKED_MARK}{term}" for term in dict.fromkeys(extract_terms(asked))]
     if phase is not None:
         extra.append(make_phase_term(phase))
     if kind == "decision":
         extra.append(DECISION_TERMS)
     if names or timed or kind == "episode":
         extra.append(TURN_TERM)
-    if text.rstrip().endswith(("?", "\uff1f")):
+    if (text or asked).rstrip().endswith(_MARKS):
         extra.append(QUESTION_TERM)
     body = extract_terms(titled)
+    if kind in _SUMS_UP and len(body) <= _LABEL_TERMS_MAX:
+        extra.append(LABEL_TERM)
     return SearchFields(
         body=" ".join(body),
         names=" ".join(dict.fromkeys(names)),
@@ -99,6 +115,9 @@ def _extract_fields(
 def make_encoder_text(record: Record) -> str:
     """The text that an embedder encodes: title and content without the leading day."""
     _, text = _split_day(record.content)
+    if record.kind == "episode":
+        told, asked = _split_questions(text)
+        text = told if told or record.title else asked
     return f"{record.title}: {text}" if record.title else text
 
 
@@ -109,6 +128,13 @@ def _split_day(content: str) -> tuple[date | None, str]:
         day, _ = find_leading_date(match[2])
         return (day, f"{match[1]}: {content[match.end() :]}") if day else (None, content)
     return day, content[start:]
+
+
+def _split_questions(text: str) -> tuple[str, str]:
+    """The lines that tell something, and those that ask."""
+    lines = text.splitlines()
+    asked = [line for line in lines if line.rstrip().endswith(_MARKS)]
+    return "\n".join(line for line in lines if line not in asked), "\n".join(asked)
 
 
 def _is_name(text: str) -> bool:

@@ -27,7 +27,13 @@ from memory_mcp.domain.search import (
     SemanticScores,
 )
 from memory_mcp.frozen import frozen
-from memory_mcp.ranking.analysis import DECISION_TERMS, QUESTION_TERM, TURN_TERM
+from memory_mcp.ranking.analysis import (
+    ASKED_MARK,
+    DECISION_TERMS,
+    LABEL_TERM,
+    QUESTION_TERM,
+    TURN_TERM,
+)
 from memory_mcp.ranking.query import Query, QueryTerm
 from memory_mcp.ranking.words import (
     RARITY_STEPS,
@@ -176,7 +182,8 @@ class Evidence(NamedTuple):
     `words`, `tokens` and `whole` are with the turns beside it; `own` is `words` without them.
     `known` is how much of the query `whole` is
     made of. `run` is the share of the query that the memory quotes word for word.
-    `names`: it is of the speaker asked for. `asks`: it asks instead of telling.
+    `names`: it is of the speaker asked for. `asks`: it asks instead of telling. `asked` is the
+    share of the query that it asks, too. `label`: it sums up in a word or three.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
     one is asked for.
     """
@@ -189,6 +196,8 @@ class Evidence(NamedTuple):
     run: float = 0.0
     names: float = 0.0
     asks: float = 0.0
+    asked: float = 0.0
+    label: float = 0.0
     phase: float = 0.0
     decided: float = 0.0
 
@@ -237,6 +246,8 @@ def gather_evidence(
             run=_measure_run(query, weighted, each) if own else 0.0,
             names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
             asks=float(QUESTION_TERM in each.extra),
+            asked=_measure_asked(weighted, each) if ASKED_MARK in each.extra else 0.0,
+            label=float(LABEL_TERM in each.extra),
             phase=float(of_phase),
             decided=float(decided and DECISION_TERMS in each.extra),
         )
@@ -333,6 +344,13 @@ def _count_terms(
                 times += _EXTRA * factor * f" {fields.extra} ".count(padded)
             counts[place] = counts.get(place, 0.0) + times
     return counts
+
+
+def _measure_asked(weighted: WeightedQuery, fields: SearchFields) -> float:
+    """The share of the query that an episode asks."""
+    asked = set(fields.extra.split())
+    row = [float(f"{ASKED_MARK}{term.text}" in asked) for term in weighted.terms]
+    return _weigh_row(weighted, row)
 
 
 def _measure_run(query: Query, weighted: WeightedQuery, fields: SearchFields) -> float:

@@ -53,6 +53,10 @@ _NAMES: Final = 0.1
 """What it counts to be of the speaker asked for."""
 _ASKS: Final = 0.03
 """What it costs to ask instead of telling."""
+_ASKED: Final = 0.15
+"""What it counts that an episode asks the same: the question is no evidence for its answer."""
+_LABEL: Final = 0.3
+"""What it costs to sum up in a word or three: a short text is near to each of its words."""
 _PHASE: Final = 0.1
 """What it counts to be of the phase that is asked for by its number."""
 _DECIDED: Final = 0.1
@@ -66,7 +70,7 @@ _RECENCY_DAYS: Final = 30
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
 _PARTS: Final = (
-    "words", "tokens", "whole", "names", "asks", "phase", "decided", "run",
+    "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
     "level", "importance", "recency", "pinned",
 )  # fmt: skip
 """What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
@@ -136,6 +140,8 @@ def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
         whole * each.whole,
         _NAMES * each.names,
         -_ASKS * each.asks,
+        _ASKED * each.asked,
+        -_LABEL * each.label,
         _PHASE * each.phase,
         _DECIDED * each.decided,
         _RUN * each.run,

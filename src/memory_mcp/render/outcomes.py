@@ -44,7 +44,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.profile import Profile
 from memory_mcp.domain.record import Record, format_time
-from memory_mcp.domain.search import Hit
+from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
@@ -411,7 +411,8 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
     names = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
     metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
     return {
-        "content": hit.record.content,
+        "content": hit.excerpt.content,
+        **({"passage": _name_place(hit.record, hit.passage)} if hit.passage else {}),
         **({} if hit.score is None else {"score": hit.score}),
         "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
         "memoryId": hit.record.id,
@@ -420,6 +421,12 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
         **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
         **({"why": dict(hit.parts)} if why and hit.parts else {}),
     }
+
+
+def _name_place(record: Record, passage: Passage) -> str:
+    """Where the passage of a long memory stands, and where the whole is to be read."""
+    place = f"characters {passage.start + 1:,} to {passage.end:,} of {len(record.content):,}"
+    return f"{place}; whole: {name_memory(record.id)}"
 
 
 def render_list(listed: MemoryList) -> Fields:

@@ -16,6 +16,9 @@ SEMANTIC: Final[frozenset[Kind]] = MEMORY_KINDS - EPISODIC
 _CONSOLIDATION_CHARS_MAX: Final = 640
 """It sums up a session, so it may be as long as two memories."""
 
+_LABEL_WORDS_MAX: Final = 3
+"""A checkpoint with a shorter summary takes no line from a fact."""
+
 _ISSUES: Final = ":issues"
 _GARDENER: Final = "gardener:"
 
@@ -95,8 +98,16 @@ def select_open_issues(closeouts: Sequence[Record]) -> list[Record]:
 
 
 def drop_bookkeeping(records: Sequence[Record]) -> list[Record]:
-    """Leave out closeouts that only repeat what a checkpoint says; issues stay."""
-    return [r for r in records if r.kind != "closeout" or r.key.endswith(_ISSUES)]
+    """Leave out closeouts that only repeat what a checkpoint says; issues stay.
+
+    So does a checkpoint whose summary is more than a label, such as "Auth".
+    """
+    return [
+        r
+        for r in records
+        if (r.kind != "closeout" or r.key.endswith(_ISSUES))
+        and (r.kind != "checkpoint" or len(r.content.split()) > _LABEL_WORDS_MAX)
+    ]
 
 
 def select_latest_consolidation(summaries: Sequence[Record]) -> list[Record]:

@@ -68,7 +68,8 @@ class Matches:
     `degraded` says why the search was by words alone, if an embedder is set up.
     """
 
-    terms: Sequence[str]
+    question: Query
+    corpus: CorpusStatistics
     ranked: Sequence[RankedCandidate]
     home: Mapping[RecordId, MemoryBank]
     fields: Mapping[RecordId, SearchFields]
@@ -129,9 +130,10 @@ async def find_local(
     notes = measured.notes if measured else ()
     if measured and not measured.nearness.pooled and any(each.candidates for each in found):
         measured, degraded = None, _NOTHING_ENCODED
+    corpus = _add_corpora(corpora)
     ranked = rank_candidates(
         question,
-        _add_corpora(corpora),
+        corpus,
         [candidate for each in found for candidate in each.candidates],
         [neighbour for each in found for neighbour in each.around],
         measured.nearness if measured else None,
@@ -140,7 +142,8 @@ async def find_local(
         now=view.now,
     )
     return Matches(
-        terms=question.every,
+        question=question,
+        corpus=corpus,
         ranked=ranked[:most],
         home={id_: each.bank for each in found for id_ in each.by_id},
         fields={id_: one.fields for each in found for id_, one in each.by_id.items()},

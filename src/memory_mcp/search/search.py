@@ -183,7 +183,7 @@ def _check_request(asked: _Query) -> None:
 
 async def _find_local(workspace: Workspace, asked: _Query, view: View) -> SearchResults:
     matches = await find_local(workspace, asked.text, view, asked.filters, asked.ranked)
-    if not matches.terms:
+    if not matches.question.every:
         return SearchResults([], mode="words+table", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:

@@ -1,16 +1,18 @@
 """Orders hits by what holds: a newer statement goes before the one that it brings up to date.
 
-The outdated one carries the id of its successor and gives up its place; it is last, unless the
-question asks for what was. A rival may rank too low to be a hit, so the candidates that share
-words with a hit are read, too.
+What was decided goes before the talk in which it was. An outdated statement carries the id of its
+successor and gives up its place; it is last, unless the question asks for what was. A rival may
+rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import CANDIDATES_MAX
+from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import (
     Candidate,
     Filters,
@@ -22,7 +24,9 @@ from memory_mcp.domain.search import (
 from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.ranking.query import matches_filters
+from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.search.local import Matches
+from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
 from memory_mcp.text.truths import Marks, mark_truths
 
@@ -34,6 +38,8 @@ _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
 """Share of the terms of the shorter one, by which a memory may speak of the same thing."""
+_SAID_MIN: Final = 0.66
+"""Share of the terms of a statement that the talk holds in which it was made."""
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
@@ -48,7 +54,7 @@ async def load_by_truth(
     filters: Filters,
     limit: int,
 ) -> tuple[list[Hit], frozenset[RecordId]]:
-    """The best hits with their marks, outdated ones last, and the ids that could not be read."""
+    """The best hits with their marks and passages, outdated ones last, and the unreadable ids."""
     hits, unreadable = await load_hits(ranked, matches.home, view, limit)
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
     others = [RankedCandidate(id_, 0.0) for id_ in rivals]
@@ -58,7 +64,7 @@ async def load_by_truth(
     if any(hit.outdated_by for hit in found):  # their places are free
         hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
         found = order_by_truth(query, hits, more, limit, taking)
-    return found, unreadable
+    return add_passages(found, matches, view), unreadable
 
 
 async def _find_rivals(
@@ -120,14 +126,34 @@ def order_by_truth(
     marked = {hit.record.id: hit for hit in mark_hits(list(together.values()))}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
-        return found[:limit]
+        return _put_talk_last(found)[:limit]
     holding: dict[RecordId, Hit] = {}
     for hit in found:
         holder = hit.outdated_by or hit.record.id
         if holder in own or holder in taking:
             score = max(marked[holder].score or 0.0, hit.score or 0.0)
             holding.setdefault(holder, replace(marked[holder], score=score))
-    return [*holding.values(), *(hit for hit in found if hit.outdated_by)][:limit]
+    outdated = [hit for hit in found if hit.outdated_by]
+    return [*_put_talk_last(list(holding.values())), *outdated][:limit]
+
+
+def _put_talk_last(hits: list[Hit]) -> list[Hit]:
+    """The hits, each episode behind the statements that its session made of it."""
+    for talk in [hit for hit in hits if hit.record.kind == "episode"]:
+        at = hits.index(talk)
+        made = [hit for hit in hits[at + 1 :] if _is_made_of(hit.record, talk.record)]
+        rest = [hit for hit in hits[at + 1 :] if hit not in made]
+        raised = [replace(hit, score=talk.score) for hit in made]
+        hits = [*hits[:at], *raised, talk, *rest]
+    return hits
+
+
+def _is_made_of(record: Record, talk: Record) -> bool:
+    """Whether the session of an episode also stated this, in words of the episode."""
+    if record.origin.session != talk.origin.session or not states_truth(record):
+        return False
+    terms, said = set(extract_terms(record.content)), set(extract_terms(talk.content))
+    return len(terms & said) >= _SAID_MIN * len(terms) > 0
 
 
 def _mark(hit: Hit, marks: Marks) -> Hit:

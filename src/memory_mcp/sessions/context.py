@@ -116,10 +116,10 @@ async def _collect_for_task(workspace: Workspace, frame: OpeningFrame, task: str
         search_for_task(workspace, frame.head, task, kinds, workspace.policy.opening)
         for kinds in (SEMANTIC, EPISODIC)
     )
-    holding = [hit.record for hit in facts.hits if hit.outdated_by is None]
+    holding = [hit.excerpt for hit in facts.hits if hit.outdated_by is None]
     many, few = share_room(len(holding), len(episodes.hits), workspace.policy.opening.topn)
     opened.found["task"] = holding[:many]
-    opened.found["before"] = [hit.record for hit in episodes.hits[:few]]
+    opened.found["before"] = [hit.excerpt for hit in episodes.hits[:few]]
     opened.unreadable |= facts.unreadable | episodes.unreadable
     await note_missing_records(workspace, frame, opened)
     return make_sections(WITH_TASK, opened.found)

@@ -37,6 +37,7 @@ from memory_mcp.text.episodes import (
     clean_summary,
     drop_recalled,
     drop_speakers,
+    drop_unanswered,
     find_last_episode,
     find_start_of_day,
     find_written_at,
@@ -97,7 +98,8 @@ async def capture_episode(
     own = drop_recalled(redacted)
     departure = await _find_last_departure(workspace, past)
     chosen = select_turns_since(select_new_turns(own.turns, past, moment, pace), departure)
-    text, notes = await _summarise(workspace, CleanTurns(tuple(chosen), own.recalled))
+    told = drop_unanswered(CleanTurns(tuple(chosen), own.recalled))
+    text, notes = await _summarise(workspace, told)
     moment = replace(moment, now=workspace.clock.now())
     # The head is read again on purpose: a model may have taken its time, and of captures that
     # overlap the later one must see what the earlier one wrote.

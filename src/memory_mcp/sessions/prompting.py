@@ -152,7 +152,7 @@ async def _find_likely(
     likely = [place for place in fits if place.id not in shown and place.id not in read]
     many = 2 * limits.PROMPT_HITS_MAX
     hits, _ = await load_by_truth(matches, likely, text, view, filters=Filters(), limit=many)
-    holding = [hit.record for hit in hits if hit.outdated_by is None]
+    holding = [hit.excerpt for hit in hits if hit.outdated_by is None]
     unseen = [record for record in holding if record.id not in shown and record.id not in read]
     own = workspace.named(session) or workspace.origin().session
     records = [record for record in unseen if not own or record.origin.session != own]

@@ -136,6 +136,38 @@ def drop_recalled(turns: Iterable[Turn]) -> CleanTurns:
     return CleanTurns(tuple(own), recalled)
 
 
+def drop_unanswered(clean: CleanTurns) -> CleanTurns:
+    """The turns without the user's questions that got no answer, and what was said to them.
+
+    Call it before you summarise: whoever asks the same later would find the question again.
+    """
+    exchanges: list[list[Turn]] = [[]]
+    for turn in clean.turns:
+        if turn.role == "user" and _only_asks(turn, clean.recalled):
+            exchanges.append([])
+        exchanges[-1].append(turn)
+    answered = [each for each in exchanges[1:] if _has_answer(each[1:], clean.recalled)]
+    kept = [turn for exchange in (exchanges[0], *answered) for turn in exchange]
+    return CleanTurns(tuple(kept), clean.recalled)
+
+
+def _only_asks(turn: Turn, recalled: frozenset[str]) -> bool:
+    sorts = {_find_sort(said) for said in _informative_sentences(turn, recalled)}
+    return sorts == {"question"}
+
+
+def _has_answer(turns: Sequence[Turn], recalled: frozenset[str]) -> bool:
+    """Whether the last thing that was said to a question is more than that nothing is known."""
+    told = [
+        plain
+        for turn in turns
+        for said in _informative_sentences(turn, recalled)
+        if _find_sort(said) != "question" and not _is_about_itself(turn, said)
+        if not load_pattern("episodes", "nothing_done").search(plain := lower_text(said))
+    ]
+    return bool(told) and not load_pattern("episodes", "no_answer").search(told[-1])
+
+
 def summarise_turns(clean: CleanTurns) -> str:
     """The informative sentences, one a line, in their order; "" if there are none.
 
