@@ -18,11 +18,11 @@ from memory_mcp.domain.search import (
     SearchFields,
     SemanticScores,
 )
-from memory_mcp.ranking.analysis import TURN_TERM
+from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
 from memory_mcp.ranking.order import rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
 from memory_mcp.ranking.terms import extract_terms
-from memory_mcp.ranking.words import load_word_table, pack_meaning
+from memory_mcp.ranking.words import load_word_table
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 WRITTEN = "2026-01-01T00:00:00.000Z"
@@ -38,9 +38,7 @@ TEXTS = (
 
 def fields(text: str, names: str = "", extra: str = "") -> SearchFields:
     """What is searched of a text."""
-    body = extract_terms(text)
-    meaning = pack_meaning(body, load_word_table())
-    return SearchFields(body=" ".join(body), names=names, extra=extra, meaning=meaning)
+    return analyse_text(text)._replace(names=names, extra=extra)
 
 
 def turn(text: str) -> SearchFields:

@@ -64,6 +64,12 @@ def extract_fields(record: Record) -> SearchFields:
     )
 
 
+def analyse_text(text: str) -> SearchFields:
+    """The searched fields of a text that is no record."""
+    body = extract_terms(text)
+    return SearchFields(" ".join(body), meaning=pack_meaning(body, load_word_table()))
+
+
 @lru_cache(maxsize=_RECORDS_KEPT)
 def _extract_fields(
     content: str,

@@ -6,9 +6,9 @@ from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, Hit, Passage, RerankWeights, SearchFields, View
+from memory_mcp.domain.search import Candidate, Hit, Passage, RerankWeights, View
+from memory_mcp.ranking.analysis import analyse_text
 from memory_mcp.ranking.order import rank_candidates
-from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.text.sentences import split_pieces
@@ -38,9 +38,7 @@ def _find_passage(record: Record, matches: Matches, view: View) -> Passage:
         end = start + len(text)
         pieces[RecordId(f"{number:04}")] = Passage(text, start, end)
     candidates = [
-        Candidate(
-            id_, SearchFields(" ".join(extract_terms(piece.text))), 0, pinned=False, created_at=""
-        )
+        Candidate(id_, analyse_text(piece.text), 0, pinned=False, created_at="")
         for id_, piece in pieces.items()
     ]
     ranked = rank_candidates(
