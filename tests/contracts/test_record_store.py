@@ -270,10 +270,11 @@ async def test_a_healthy_store_has_no_findings_and_litter_is_one(
     """The doctor hears of what the store alone can tell."""
     record = scribe.record()
     await local.put(record)
-    assert await local.findings(repair=False) == []
+    assert await local.check(repair=False) == ([], [record])
 
     litter = local.path(record.id).with_name(".cut.tmp")
     litter.write_text("half")
-    assert [f.code for f in await local.findings(repair=True)] == ["litter"]
-    assert await local.findings(repair=False) == []
+    found, records = await local.check(repair=True)
+    assert ([f.code for f in found], records) == (["litter"], [record])
+    assert await local.check(repair=False) == ([], [record])
     assert FakeIds().new(record.created_at) == record.id

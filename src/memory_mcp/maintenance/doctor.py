@@ -87,10 +87,9 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     found += await workspace.heads.findings(repair=repair)
     records: list[Record] = []
     for bank in workspace.banks:
-        found += await bank.records.findings(repair=repair)
+        of_records, stored = await bank.records.check(repair=repair)
         of_index = await bank.index.findings(repair=repair)
-        found += of_index
-        stored = [r async for r in bank.records.scan(await bank.records.ids())]
+        found += [*of_records, *of_index]
         if not any(finding.code == "index-unusable" for finding in of_index):
             found += await _check_index(bank, stored, repair=repair)
         if bank.mirror:

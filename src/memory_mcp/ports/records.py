@@ -86,7 +86,7 @@ class RecordStore(Protocol):
     - `erase` leaves nothing of the records; an id that is not there is no error.
     - `remove_litter` removes what interrupted writes left, once it is `LITTER_SECONDS_MIN` old:
       younger files may be a write of another process.
-    - `findings` names what is wrong, and repairs what it safely can.
+    - `check` names what is wrong, repairs what it safely can, and returns every readable record.
     - What the file system refuses raises `StoreUnavailableError`.
     """
 
@@ -98,7 +98,7 @@ class RecordStore(Protocol):
     def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
     async def erase(self, record_ids: Collection[RecordId]) -> None: ...
     async def remove_litter(self) -> None: ...
-    async def findings(self, *, repair: bool) -> list[Finding]: ...
+    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]: ...
 
 
 class ErasedLog(Protocol):

@@ -112,9 +112,20 @@ class RecordFolder:
                 month.discard(path.name)
 
     def list_paths(self) -> Iterator[Path]:
-        """Everything in the folders of the months, whatever its name."""
-        for folder in self._list_months():
-            yield from sorted(Path(entry.path) for entry in self._list(folder.path))
+        """The files in the folders of the months that may be records, in order."""
+        for folder in sorted(self._list_months(), key=lambda entry: entry.name):
+            for name in sorted(self._list_files(folder.path)):
+                if name.endswith(_SUFFIX) and not name.startswith("."):
+                    yield Path(folder.path, name)
+
+    def list_litter(self) -> list[Path]:
+        """The temporary files in the folders of the months, in order."""
+        return sorted(
+            Path(folder.path, name)
+            for folder in self._list_months()
+            for name in self._list_files(folder.path)
+            if name.startswith(".") and name.endswith(LITTER)
+        )
 
     def _list_months(self) -> Iterator[os.DirEntry[str]]:
         for entry in self._list(str(self.root)):
@@ -264,24 +275,31 @@ class LocalRecords:
 
     @in_thread
     def remove_litter(self) -> None:
-        for path in self._list_litter():
+        for path in self._folder.list_litter():
             self._disk.remove_litter(path)
 
     @in_thread
-    def findings(self, *, repair: bool) -> list[Finding]:
-        if self._strangers:
-            return []
+    def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
         try:
             refuse_links(self._below, str(self.root))
         except OSError as error:
             what = str(self._disk.unavailable(error, self.root, "read"))
-            return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")]
-        found = [finding for path in self._folder.list_paths() for finding in self._inspect(path)]
-        for path in sorted(self._list_litter()):
+            return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")], []
+        found: list[Finding] = []
+        records: list[Record] = []
+        for path in self._folder.list_paths():
+            match self._inspect(path):
+                case Record() as record:
+                    records.append(record)
+                case Finding() as finding:
+                    found.append(finding)
+                case None:
+                    pass
+        for path in self._folder.list_litter():
             if repair:
                 self._disk.remove(path)
             found.append(litter_finding(path, repaired=repair))
-        return found
+        return found, records
 
     def path(self, record_id: RecordId) -> Path:
         """Where the record's file is, or would be."""
@@ -325,36 +343,33 @@ class LocalRecords:
         version = self._folder.version() if look else self._folder.known_version
         return version, self._owned is None or self._owned.trusted()
 
-    def _is_altered(self, record: Record, fields: object) -> bool:
-        """Whether this machine wrote another record of that id."""
-        if self._owned is None or self._owned.trusted():
-            return False
-        return not self._holds(record, fields) and bool(self._owned.ledger.written([record.id]))
-
-    def _inspect(self, path: Path) -> Iterator[Finding]:
-        """What is wrong with a file among the records."""
-        if path.name.startswith(".") or path.suffix != ".json":
-            return
+    def _inspect(self, path: Path) -> Record | Finding | None:
+        """The record in a file, or what is wrong with it; None for what is not of this store."""
         home = self.path(RecordId(path.stem)) if is_record_id(path.stem) else None
         if path != home:
             belongs = f"belongs at {home}" if home else "has a name that is no record's id"
-            yield Finding(
+            return Finding(
                 "record-misplaced", "should", f"{path} {belongs}: it is not read.",
                 "Move it by hand.",
             )  # fmt: skip
-            return
         try:
-            if self._is_altered(*_read(path, self._below)):
-                yield Finding(
-                    "record-changed", "must",
-                    f"{path} is not what this machine wrote: it is not read.",
-                    "Restore it from git or a backup, or let it count as it is with "
-                    "`memory-mcp trust`.",
-                )  # fmt: skip
+            record, fields = _read(path, self._below)
+            if self._holds(record, fields):
+                return record
+            # a stranger's, or this machine's once, and then changed by somebody
+            ours = self._owned and self._owned.ledger.written([record.id])
+            if self._strangers or not ours:
+                return None
+            return Finding(
+                "record-changed", "must",
+                f"{path} is not what this machine wrote: it is not read.",
+                "Restore it from git or a backup, or let it count as it is with "
+                "`memory-mcp trust`.",
+            )  # fmt: skip
         except FileNotFoundError:  # erased since it was listed
-            return
+            return None
         except (StoreError, OSError) as error:
-            yield self._report_unreadable(path, error)
+            return self._report_unreadable(path, error)
 
     def _report_unreadable(self, path: Path, error: StoreError | OSError) -> Finding:
         owned = self._owned
@@ -367,11 +382,6 @@ class LocalRecords:
             f"{path} came with the repository and is no record that can be read: it is not shown.",
             "Nothing of yours is lost. Tell whoever keeps the repository, or leave it.",
         )  # fmt: skip
-
-    def _list_litter(self) -> Iterator[Path]:
-        for path in self._folder.list_paths():
-            if path.name.startswith(".") and path.name.endswith(LITTER):
-                yield path
 
 
 def litter_finding(path: Path, *, repaired: bool) -> Finding:
