@@ -30,7 +30,14 @@ from memory_mcp.engine.workspace import (
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
-from memory_mcp.models.minilm import NO_EXTRA, MiniLm, is_extra_installed, read_manifest
+from memory_mcp.models.local import (
+    MINILM,
+    NO_EXTRA,
+    LocalModel,
+    find_newest,
+    is_extra_installed,
+    read_manifest,
+)
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
@@ -361,9 +368,6 @@ if TYPE_CHECKING:
     from memory_mcp.models.install import ModelStore  # for `models` alone
 
 
-_MINILM = "minilm"
-
-
 def build_model_store(settings: Settings, disk: Disk | None = None) -> "ModelStore":
     """The store of models on this machine."""
     from memory_mcp.models.install import ModelStore  # noqa: PLC0415  # for `models` alone
@@ -387,8 +391,8 @@ def build_embedder(settings: Settings) -> Embedder | None:
     match chosen.name:
         case "none":
             return None
-        case "auto" | "minilm":
-            return _build_minilm(settings, forced=chosen.name == "minilm")
+        case "auto" | "minilm" | "local":
+            return _build_local(settings)
         case "openai":
             return OpenAiEmbedder(chosen.url, chosen.model, chosen.api_key)
         case "ollama":
@@ -414,18 +418,23 @@ def _limit_numpy_threads() -> None:
         os.environ.setdefault(name, "1")
 
 
-def _build_minilm(settings: Settings, *, forced: bool) -> Embedder | None:
-    folder = _find_model_home(settings) / _MINILM
+def _build_local(settings: Settings) -> Embedder | None:
+    """The model that was named, or the one that was added last; with `auto` there may be none."""
+    chosen, home = settings.embedder, _find_model_home(settings)
+    name = chosen.model or (MINILM if chosen.name == "minilm" else find_newest(home))
+    if not name:
+        return None
+    folder = home / name
     try:
         manifest = read_manifest(folder)
     except ModelUnavailableError as error:
-        return AbsentEmbedder(_MINILM, str(error))
+        return AbsentEmbedder(name, str(error))
     if manifest is not None and is_extra_installed():
-        return MiniLm(folder, manifest)
-    if not forced:
+        return LocalModel(folder, manifest)
+    if chosen.name == "auto":
         return None
-    missing = "The model minilm is not on this machine. Run `memory-mcp models add minilm`."
-    return AbsentEmbedder(_MINILM, missing if manifest is None else NO_EXTRA)
+    missing = f"The model {name} is not on this machine. Run `memory-mcp models add {name}`."
+    return AbsentEmbedder(name, missing if manifest is None else NO_EXTRA)
 
 
 def _find_model_home(settings: Settings) -> Path:

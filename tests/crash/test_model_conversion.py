@@ -13,7 +13,7 @@ from power import FailingDisk, FullDisk, PowerCut
 from tiny_model import opened, silent, tiny_store, tiny_vendor
 
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.models.minilm import MANIFEST, find_damaged_files, read_manifest
+from memory_mcp.models.local import MANIFEST, find_damaged_files, read_manifest
 
 CUTS_MIN = 15
 """Three files and a manifest, each with a handful of steps."""

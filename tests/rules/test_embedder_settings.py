@@ -13,7 +13,7 @@ from memory_mcp.build import build_embedder
 from memory_mcp.config.settings import EmbedderSettings, Settings, parse_settings, read_settings
 from memory_mcp.errors import ModelUnavailableError, SettingError
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
-from memory_mcp.models.minilm import MANIFEST, MiniLm
+from memory_mcp.models.local import MANIFEST, LocalModel
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,10 @@ def test_an_address_is_scheme_host_port_and_path(url: str) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "said"),
     [
-        ("bert", {}, "MEMORY_EMBEDDER is 'bert'; it must be one of auto, none, minilm, openai, ol"),
+        ("bert", {}, "MEMORY_EMBEDDER is 'bert'; it must be one of auto, none, minilm, local, "),
+            ("local", {}, "MEMORY_EMBEDDER_MODEL is ''; it must be the name of a model on this m"),
+            ("local", {"model": "../x"}, "MEMORY_EMBEDDER_MODEL is '../x'; it must be the name of"),
+            ("local", {"model": "m", "url": "https://h"}, "because MEMORY_EMBEDDER_URL is set"),
         ("ollama", {}, "MEMORY_EMBEDDER_MODEL is ''; it must be the name of an embedding model"),
         ("openai", {}, "MEMORY_EMBEDDER_API_KEY is ''; it must be a key for https://api.openai.c"),
         ("auto", {"url": "https://h"}, "MEMORY_EMBEDDER is 'auto'; it must be openai or ollama, "),
@@ -125,8 +128,8 @@ def test_auto_is_minilm_once_it_was_added(tmp_path: Path) -> None:
     assert built(tmp_path) is None
     add_tiny(tmp_path)
 
-    assert isinstance(built(tmp_path), MiniLm)
-    assert isinstance(built(tmp_path, MEMORY_EMBEDDER="minilm"), MiniLm)
+    assert isinstance(built(tmp_path), LocalModel)
+    assert isinstance(built(tmp_path, MEMORY_EMBEDDER="minilm"), LocalModel)
     assert built(tmp_path, MEMORY_EMBEDDER="none") is None
     assert built(tmp_path, MEMORY_ENABLED="off") is None
 

@@ -19,7 +19,8 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.models.install import fetch_files
-from memory_mcp.models.minilm import TOKENIZER, WEIGHTS, Recipe
+from memory_mcp.models.local import TOKENIZER, WEIGHTS
+from memory_mcp.models.recipes import Recipe
 
 
 class Space(NamedTuple):

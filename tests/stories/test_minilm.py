@@ -12,18 +12,18 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs]  # has none
 import pytest
 from numpy.typing import NDArray
 from paths import SUPPORT
-from tiny_model import HIDDEN, TOKEN_BYTES, opened, silent, tiny_minilm, tiny_store
+from tiny_model import HIDDEN, SHAPE, TOKEN_BYTES, opened, silent, tiny_minilm, tiny_store
 from tiny_model import tiny_vendor as vendor_of
 
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.graph import build_graph
-from memory_mcp.models.minilm import (
+from memory_mcp.models.local import (
     GRAPH,
     MANIFEST,
     MEAN,
     TOKENIZER,
     WEIGHTS,
-    MiniLm,
+    LocalModel,
     read_manifest,
 )
 
@@ -33,11 +33,11 @@ TEA = "Ada prefers tea in the morning."
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> MiniLm:
+def tiny(tmp_path: Path) -> LocalModel:
     return tiny_minilm(tmp_path)
 
 
-async def test_nothing_is_loaded_before_the_first_call(tiny: MiniLm) -> None:
+async def test_nothing_is_loaded_before_the_first_call(tiny: LocalModel) -> None:
     """A server that nobody searches pays nothing."""
     assert tiny.identity.startswith("tiny/int8/")
     assert not tiny.loaded
@@ -156,7 +156,7 @@ async def test_a_model_that_was_replaced_does_not_answer_under_the_old_name(tmp_
 
 
 async def test_without_the_libraries_the_message_names_the_extra(
-    tiny: MiniLm, monkeypatch: pytest.MonkeyPatch
+    tiny: LocalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were there when the model was added; environments change."""
     monkeypatch.delitem(sys.modules, "memory_mcp.models.encoder", raising=False)
@@ -174,7 +174,7 @@ def test_the_same_files_make_the_same_model(tmp_path: Path) -> None:
     assert one.identity == other.identity
 
 
-async def test_the_tiny_model_gives_a_bit_for_each_dimension(tiny: MiniLm) -> None:
+async def test_the_tiny_model_gives_a_bit_for_each_dimension(tiny: LocalModel) -> None:
     """What other tests stand on."""
     ((chunk,),) = await tiny.passages(["tea, ada"])
 
@@ -194,8 +194,8 @@ def test_int8_says_the_same_as_float32(tmp_path: Path) -> None:
     """Quantising is allowed to cost a little, not the meaning."""
     vendor_of(tmp_path)
     ids = [2, *range(4, 60), 3]
-    small = _states(build_graph(tmp_path / WEIGHTS), ids)
-    exact = _states(build_graph(tmp_path / WEIGHTS, exact=True), ids)
+    small = _states(build_graph(tmp_path / WEIGHTS, SHAPE), ids)
+    exact = _states(build_graph(tmp_path / WEIGHTS, SHAPE, exact=True), ids)
 
     assert small.shape == exact.shape == (len(ids), HIDDEN)
     lengths = np.linalg.norm(small, axis=1) * np.linalg.norm(exact, axis=1)

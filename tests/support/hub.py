@@ -12,7 +12,7 @@ from tiny_model import silent
 
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.models.install import fetch_files
-from memory_mcp.models.minilm import Recipe
+from memory_mcp.models.recipes import Recipe
 
 
 class Hub:

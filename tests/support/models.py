@@ -14,7 +14,8 @@ from platformdirs import user_cache_path
 from memory_mcp.disk import Disk
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.models.install import ModelStore, fetch_files
-from memory_mcp.models.minilm import MINILM, WEIGHTS
+from memory_mcp.models.local import WEIGHTS
+from memory_mcp.models.recipes import MINILM_RECIPE
 
 _GIVEN: Final = os.environ.get("MEMORY_TEST_MODEL", "")
 
@@ -24,15 +25,17 @@ def minilm_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of MiniLM as `models add` leaves it: `<home>/models/minilm`."""
     home = tmp_path_factory.mktemp("minilm") / "models"
     try:
-        ModelStore(home, Disk()).add(MINILM.name, _GIVEN or _cached(), _silent)
+        ModelStore(home, Disk()).add(MINILM_RECIPE.name, _GIVEN or _cached(), _silent)
     except MemoryMcpError as error:
         pytest.skip(f"the model cannot be had: {error} (or set MEMORY_TEST_MODEL)")
-    return home / MINILM.name
+    return home / MINILM_RECIPE.name
 
 
 def _cached() -> str:
-    cache = user_cache_path("memory-mcp-tests", appauthor=False) / MINILM.sha256[WEIGHTS][:16]
-    folder, _ = fetch_files(MINILM, "", cache, _silent)
+    cache = (
+        user_cache_path("memory-mcp-tests", appauthor=False) / MINILM_RECIPE.sha256[WEIGHTS][:16]
+    )
+    folder, _ = fetch_files(MINILM_RECIPE, "", cache, _silent)
     return str(folder)
 
 

@@ -5,6 +5,7 @@ around them. The whole way from there to vectors is the product's own.
 """
 
 import hashlib
+import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,15 +17,20 @@ from safetensors import numpy as safetensors
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from memory_mcp.disk import Disk
+from memory_mcp.models.forms import CONFIG, DENSE, Shape
 from memory_mcp.models.install import ModelStore
-from memory_mcp.models.minilm import TOKENIZER, WEIGHTS, MiniLm, Recipe, read_manifest
+from memory_mcp.models.local import TOKENIZER, WEIGHTS, LocalModel, read_manifest
+from memory_mcp.models.recipes import Recipe
 
 HIDDEN: Final = 32
 TOKEN_BYTES: Final = HIDDEN // 8
+SHAPE: Final = Shape(heads=1, epsilon=1e-12)
+TURNED: Final = 16
+"""Dimensions behind the layer of a tiny ColBERT."""
 
 _WIDE: Final = 64
 _PLACES: Final = 256
-_MARKS: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+_MARKS: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused0]", "[unused1]")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789.,!?'-"
 _WORDS: Final = ("the", "tea", "ada", "prefers", "morning", "invoice", "march", "what", "does")
 
@@ -39,6 +45,31 @@ def tiny_vendor(folder: Path, *, seed: int = 1) -> Recipe:
     return recipe_of(folder)
 
 
+def tiny_folder(folder: Path, **files: object) -> Path:
+    """A vendor's whole folder, as one downloads it: with its configuration and these JSON files."""
+    tiny_vendor(folder)
+    config = {"model_type": "bert", "hidden_act": "gelu", "num_attention_heads": 2,
+              "layer_norm_eps": 1e-12}  # fmt: skip
+    for name, fields in ({CONFIG: config} | files).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(json.dumps(fields))
+    return folder
+
+
+def add_layer(folder: Path, *, beside: bool) -> None:
+    """Put ColBERT's layer behind the states: among the weights, as its authors do, or beside."""
+    library: Any = safetensors  # as above
+    weights: dict[str, NDArray[np.float32]] = library.load_file(folder / WEIGHTS)
+    random = np.random.default_rng(3)
+    layer = {"linear.weight": random.normal(0, 0.5, (TURNED, HIDDEN)).astype(np.float32)}
+    if beside:
+        (folder / DENSE).parent.mkdir()
+        library.save_file(layer, folder / DENSE)
+    else:
+        named = {f"bert.{name}": values for name, values in weights.items()}
+        library.save_file(named | layer, folder / WEIGHTS)
+
+
 def recipe_of(folder: Path) -> Recipe:
     """The recipe of a model of exactly these files, that can be fetched from nowhere."""
     files = {name: (folder / name).read_bytes() for name in (WEIGHTS, TOKENIZER)}
@@ -48,6 +79,7 @@ def recipe_of(folder: Path) -> Recipe:
         stem="tiny/int8",
         package="no-such-package-anywhere==0.0.0",
         hub="http://127.0.0.1:1",
+        shape=SHAPE,
         sha256={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         sizes={name: len(data) for name, data in files.items()},
     )
@@ -67,18 +99,18 @@ def tiny_store(home: Path, recipe: Recipe, disk: Disk | None = None) -> ModelSto
     return ModelStore(home, disk or Disk(), {recipe.name: recipe})
 
 
-def tiny_minilm(folder: Path, **options: Any) -> MiniLm:
+def tiny_minilm(folder: Path, **options: Any) -> LocalModel:
     """An embedder over the tiny model."""
     recipe = tiny_vendor(folder / "vendor")
     tiny_store(folder / "models", recipe).add("minilm", str(folder / "vendor"), silent)
     return opened(folder / "models" / "minilm", **options)
 
 
-def opened(folder: Path, **options: Any) -> MiniLm:
+def opened(folder: Path, **options: Any) -> LocalModel:
     """An embedder over the model in a folder."""
     manifest = read_manifest(folder)
     assert manifest is not None
-    return MiniLm(folder, manifest, **options)
+    return LocalModel(folder, manifest, **options)
 
 
 def silent(_what: str, _done: int, _size: int) -> None:

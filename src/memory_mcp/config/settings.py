@@ -22,6 +22,7 @@ from memory_mcp.config.values import GivenSetting, Parser
 from memory_mcp.config_files import name_key, name_setting
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
+from memory_mcp.domain.ids import MODEL_NAME
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
@@ -48,7 +49,7 @@ TOOLSETS: Final = ("branches", "session", "hooks")
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
-EmbedderName = Literal["auto", "none", "minilm", "openai", "ollama"]
+EmbedderName = Literal["auto", "none", "minilm", "local", "openai", "ollama"]
 AllGiven = Mapping[str, GivenSetting]
 """What is set, each by the name of its setting."""
 Whose = Literal["user", "project"]
@@ -505,11 +506,14 @@ def _read_embedder(given: AllGiven) -> EmbedderSettings:
         case "none":
             return EmbedderSettings(name)
         case "auto" | "minilm":
-            for setting in ("URL", "MODEL", "API_KEY"):
-                if found := given.get(f"MEMORY_EMBEDDER_{setting}"):
-                    why = f"openai or ollama, because {found.name} is set (or none)"
-                    raise SettingError("MEMORY_EMBEDDER", name, why)
+            _refuse_server_settings(name, given, "URL", "MODEL", "API_KEY")
             return EmbedderSettings(name)
+        case "local":
+            _refuse_server_settings(name, given, "URL", "API_KEY")
+            if not MODEL_NAME.fullmatch(model):
+                what = "the name of a model on this machine (`memory-mcp models`)"
+                raise SettingError("MEMORY_EMBEDDER_MODEL", model, what)
+            return EmbedderSettings(name, model=model)
         case "openai":
             if api_key is None and url is None:
                 raise SettingError("MEMORY_EMBEDDER_API_KEY", "", f"a key for {_OPENAI}")
@@ -521,6 +525,13 @@ def _read_embedder(given: AllGiven) -> EmbedderSettings:
                 raise SettingError("MEMORY_EMBEDDER_MODEL", "", what)
             where = v.parse_endpoint(url, _OLLAMA, private=api_key is None)
             return EmbedderSettings(name, where, model, api_key)
+
+
+def _refuse_server_settings(name: EmbedderName, given: AllGiven, *settings: str) -> None:
+    for setting in settings:
+        if found := given.get(f"MEMORY_EMBEDDER_{setting}"):
+            why = f"openai or ollama, because {found.name} is set (or none)"
+            raise SettingError("MEMORY_EMBEDDER", name, why)
 
 
 def _read_language(given: AllGiven) -> LanguageSettings | None:

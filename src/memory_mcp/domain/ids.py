@@ -29,6 +29,9 @@ the first checkpoint belong together when two clones are merged."""
 
 MAIN: Final = BranchName("main")
 
+MODEL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+"""The name of a model on this machine, which is that of its folder."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MARK_PRIME: Final = 4_294_967_291
 """Cubes modulo it scatter ids over 32 bits; a proper hash takes five times as long."""

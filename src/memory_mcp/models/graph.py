@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
-from memory_mcp.models.minilm import INPUT, OUTPUT
+from memory_mcp.domain.limits import CHUNK_PIECES_MAX
+from memory_mcp.models.forms import Shape
+from memory_mcp.models.local import INPUT, OUTPUT
 
-_HEAD_SIZE: Final = 32
-"""In the MiniLM family; the number of attention heads follows."""
 _LAYER: Final = re.compile(r"encoder\.layer\.(\d+)\.")
-_EPSILON: Final = 1e-12
+_WORDS: Final = "embeddings.word_embeddings.weight"
+_DENSE: Final = "linear.weight"
+"""ColBERT's layer behind the states."""
 _OPSET: Final = 17
 _IR_VERSION: Final = 8
 _RUNTIME: Final = "com.microsoft"
@@ -45,7 +47,8 @@ class _Opened(AbstractContextManager["_Opened"], Protocol):
 class _Builder:
     """Collects the nodes and weights of a graph."""
 
-    def __init__(self, *, exact: bool) -> None:
+    def __init__(self, shape: Shape, *, exact: bool) -> None:
+        self.shape = shape
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
         self._exact = exact
@@ -85,31 +88,57 @@ class _Builder:
         )
 
 
-def build_graph(weights: Path, *, exact: bool = False) -> bytes:
+def build_graph(
+    weights: Path, shape: Shape, *, dense: Path | None = None, exact: bool = False
+) -> bytes:
     """The serialised graph of these weights (safetensors).
 
-    `exact` keeps float32, which the int8 graph is compared with.
+    `dense` is a file with a layer behind the states; it may stand in `weights` as well. `exact`
+    keeps float32, which the int8 graph is compared with.
 
     Raises:
         OSError, KeyError, ValueError: the file is not what it should be.
     """
-    build = _Builder(exact=exact)
-    with cast("_Opened", safe_open(weights, framework="numpy")) as opened:
+    build = _Builder(shape, exact=exact)
+    with _open(weights) as opened:
+        names = set(opened.keys())
+        start = next((name for name in sorted(names) if name.endswith(_WORDS)), _WORDS)
+        start = start.removesuffix(_WORDS)  # "bert." where something stands on the model
 
         def tensor(name: str) -> Array:
-            return opened.get_tensor(name).astype(np.float32)
+            return opened.get_tensor(start + name).astype(np.float32)
 
-        words = tensor("embeddings.word_embeddings.weight")
-        hidden = words.shape[1]
+        words = tensor(_WORDS)
         place = tensor("embeddings.position_embeddings.weight")
         place += tensor("embeddings.token_type_embeddings.weight")[0]
+        hidden = words.shape[1]
+        _require_sizes(build.shape, hidden, len(place))
         state = _add_embedding(build, words, place, tensor)
-        found = (_LAYER.match(name) for name in opened.keys())  # noqa: SIM118  # it is no mapping
-        layers = len({each.group(1) for each in found if each})
-        for layer in range(layers):
-            state = _add_layer(build, state, f"encoder.layer.{layer}", tensor, hidden // _HEAD_SIZE)
+        found = (_LAYER.match(name.removeprefix(start)) for name in names)
+        for layer in range(len({each.group(1) for each in found if each})):
+            state = _add_layer(build, state, f"encoder.layer.{layer}", tensor)
+        last = opened.get_tensor(_DENSE).astype(np.float32) if _DENSE in names else None
+    if last is None and dense is not None:
+        with _open(dense) as opened:
+            last = opened.get_tensor(_DENSE).astype(np.float32)
+    if last is not None:
+        hidden = len(last)
+        state = build.linear(state, last, np.zeros(hidden, np.float32), "turned")
+    if hidden % 8:
+        raise ValueError(f"vectors of {hidden} numbers, which is no multiple of 8")
     build.node("Identity", [state], OUTPUT)
     return _finish(build, hidden).SerializeToString(deterministic=True)
+
+
+def _open(path: Path) -> "_Opened":
+    return cast("_Opened", safe_open(path, framework="numpy"))
+
+
+def _require_sizes(shape: Shape, hidden: int, places: int) -> None:
+    if hidden % shape.heads:
+        raise ValueError(f"{hidden} dimensions cannot be shared by {shape.heads} heads")
+    if places < CHUNK_PIECES_MAX:
+        raise ValueError(f"places for {places} pieces, and {CHUNK_PIECES_MAX} are needed")
 
 
 def _add_embedding(
@@ -126,9 +155,7 @@ def _add_embedding(
     return _add_norm(build, summed, "", "embeddings.LayerNorm", tensor)
 
 
-def _add_layer(
-    build: _Builder, state: str, name: str, tensor: Callable[[str], Array], heads: int
-) -> str:
+def _add_layer(build: _Builder, state: str, name: str, tensor: Callable[[str], Array]) -> str:
     """One layer: attention, then the two dense layers, each added to what came in."""
     own = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
     packed = build.linear(
@@ -138,7 +165,9 @@ def _add_layer(
         f"{name}.packed",
     )
     build.nodes.append(helper.make_node("Split", [packed], own, f"{name}.split", axis=-1))
-    seen = build.node("MultiHeadAttention", own, f"{name}.seen", _RUNTIME, num_heads=heads)
+    seen = build.node(
+        "MultiHeadAttention", own, f"{name}.seen", _RUNTIME, num_heads=build.shape.heads
+    )
     dense = _add_dense(build, seen, f"{name}.attention.output.dense", tensor)
     state = _add_norm(build, dense, state, f"{name}.attention.output.LayerNorm", tensor)
     wide = _add_dense(build, state, f"{name}.intermediate.dense", tensor)
@@ -157,9 +186,11 @@ def _add_norm(
     scale = build.weight(f"{name}.weight", tensor(f"{name}.weight"))
     shift = build.weight(f"{name}.bias", tensor(f"{name}.bias"))
     if not skip:
-        return build.node("LayerNormalization", [values, scale, shift], name, epsilon=_EPSILON)
+        return build.node(
+            "LayerNormalization", [values, scale, shift], name, epsilon=build.shape.epsilon
+        )
     inputs = [values, skip, scale, shift]
-    return build.node("SkipLayerNormalization", inputs, name, _RUNTIME, epsilon=_EPSILON)
+    return build.node("SkipLayerNormalization", inputs, name, _RUNTIME, epsilon=build.shape.epsilon)
 
 
 def _find_scales(weight: Array, axis: int) -> Array:

