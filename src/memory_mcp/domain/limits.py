@@ -29,12 +29,25 @@ TIMELINE_SEGMENTS_MAX: Final = 100_000  # in one head: a checkpoint an hour, for
 CHAIN_SEGMENTS_WARN: Final = 1_000  # a deeper visible chain deserves a warning
 LINEAGE_SEGMENTS_MAX: Final = 200  # abandoned segments that a record names, newest: 8 kB
 PHASE_MAX: Final = 9_999  # keeps checkpoint ids short; no pipeline has more phases
-BRANCH_CHARS_MAX: Final = 64  # a branch's name is typed, and names files
+BRANCH_CHARS_MAX: Final = 200  # an agent's id of a node of its tree, at full length
 HEAD_MOVES_RETRY_MAX: Final = 20  # replans of a move because another session moved first
 HEAD_BYTES_MAX: Final = 16_777_216  # a head of 20,000 checkpoints
 HISTORY_BYTES_MAX: Final = 33_554_432  # 60,000 moves; more cannot be read between two calls
 LOCK_SECONDS_MAX: Final = 10.0  # a move takes milliseconds; this long, a process hangs
 TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older files are litter
+
+# Layers
+
+CORE_KEYS_MAX: Final = 200  # the core of a node is always in view
+CORE_KEY_CHARS_MAX: Final = 200  # a name
+EVENT_SUMMARY_CHARS_MAX: Final = 2_000  # a paragraph; the rest of an event is its text
+EVENT_TAGS_MAX: Final = TAGS_MAX - 2  # phase and kind are tags, too
+META_BYTES_MAX: Final = 4_096  # of JSON: labels and references, no second text
+META_DEPTH_MAX: Final = 16  # nobody nests labels deeper
+RECALL_WINDOW_DEFAULT: Final = 50  # newest events in view (MEMORY_RECALL_WINDOW)
+EVENTS_MAX: Final = 4_096  # that one summary takes the place of, or one search lists
+NODE_DEPTH_MAX: Final = 1_000  # nodes on one chain
+NODES_SHOWN_MAX: Final = 40  # of the tree in a report
 
 # Checkpoints, closeouts, sessions
 
