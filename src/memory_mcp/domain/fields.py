@@ -4,10 +4,11 @@ A file may come from a clone, from a teammate's older program, or from a failing
 of ours would have written makes no `Record`, `Move` or `Timeline`. Nothing here knows the time now.
 """
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import (
@@ -19,8 +20,6 @@ from memory_mcp.domain.ids import (
     SegmentId,
 )
 from memory_mcp.domain.normalise import find_hidden_character, normalise
-
-BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 
 _MESSAGE_CHARS_MAX: Final = 240
 _VALUE_ERROR: Final = "Value error, "
@@ -83,6 +82,37 @@ def require_visible_characters(texts: Mapping[str, str]) -> None:
             raise ValueError(f"{name} holds U+{ord(char):04X} at {at}, which nobody can see")
 
 
+def find_branch_fault(name: str) -> str:
+    """Why no branch can have this name; '' if one can.
+
+    An agent gives the nodes of its tree the ids that it has for them, so any text is a name that a
+    person can tell from another: no control characters, and one spelling of an accent (NFC).
+    """
+    if name.isascii() and name.isprintable() and name.strip():
+        return "" if len(name) <= limits.BRANCH_CHARS_MAX else _describe_length(name)
+    if not name.strip():
+        return "is empty"
+    if len(name) > limits.BRANCH_CHARS_MAX:
+        return _describe_length(name)
+    hidden = find_hidden_character(name)
+    hidden = hidden or next(((at, c) for at, c in enumerate(name) if c in "\n\t"), None)
+    if hidden is not None:
+        at, char = hidden
+        called = unicodedata.name(char, "a control character")
+        return f"holds U+{ord(char):04X} ({called}) at {at}"
+    return "" if unicodedata.is_normalized("NFC", name) else "is not in the form NFC"
+
+
+def _describe_length(name: str) -> str:
+    return f"has {len(name)} characters"
+
+
+def _require_branch(name: str) -> str:
+    if fault := find_branch_fault(name):
+        raise ValueError(f"the name of a branch {fault}")
+    return name
+
+
 def _chars(chars_max: int) -> StringConstraints:
     return StringConstraints(max_length=chars_max)
 
@@ -108,10 +138,7 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{0,64}$")]
 
 RecordIdField = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
 SegmentField = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
-BranchField = Annotated[
-    BranchName,
-    StringConstraints(max_length=limits.BRANCH_CHARS_MAX, pattern=f"^{BRANCH_PATTERN}$"),
-]
+BranchField = Annotated[BranchName, AfterValidator(_require_branch)]
 CheckpointField = Annotated[
     CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_STAMP}$")
 ]

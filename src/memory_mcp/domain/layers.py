@@ -170,7 +170,7 @@ class NodeDiscarded:
     lesson: RecordId | None = None
 
 
-class _Form(BaseModel):
+class LayerForm(BaseModel):
     """Base of the forms: null means absent, and an unknown field is refused by its name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -193,7 +193,7 @@ _Content = Annotated[str, Field(min_length=1, max_length=limits.CONTENT_CHARS_MA
 _Meta = dict[str, JsonValue]
 
 
-class CoreSet(_Form):
+class CoreSet(LayerForm):
     """Give a key of the core a value. `ttl` is a duration ("30m", "2d") or a time (ISO)."""
 
     key: _Key
@@ -204,13 +204,13 @@ class CoreSet(_Form):
     )
 
 
-class CoreDelete(_Form):
+class CoreDelete(LayerForm):
     """Take a key out of the core of this node."""
 
     key: _Key
 
 
-class RecallAppend(_Form):
+class RecallAppend(LayerForm):
     """Add an event. Fields that are unknown are kept in its meta.
 
     Without a summary the first paragraph of the text is it.
@@ -233,7 +233,7 @@ class RecallAppend(_Form):
     write_archival: bool = False
 
 
-class RecallEvict(_Form):
+class RecallEvict(LayerForm):
     """Take events out of the window: those of `ids`, or all that fit every other field.
 
     `keep` spares the newest; `older_than` is a duration ("30m", "2d") or a time (ISO).
@@ -245,7 +245,7 @@ class RecallEvict(_Form):
     keep: int | None = Field(default=None, ge=0)
 
 
-class ArchivalWrite(_Form):
+class ArchivalWrite(LayerForm):
     """Store a text in the archive."""
 
     text: _Content
@@ -253,7 +253,7 @@ class ArchivalWrite(_Form):
     meta: _Meta = Field(default_factory=_Meta)
 
 
-class ArchivalUpdate(_Form):
+class ArchivalUpdate(LayerForm):
     """Replace a text of the archive; what is left out stays."""
 
     id: str
@@ -262,7 +262,7 @@ class ArchivalUpdate(_Form):
     meta: _Meta | None = None
 
 
-class Consolidate(_Form):
+class Consolidate(LayerForm):
     """Put a summary in the place of events: of `ids`, else of all that the node inherits."""
 
     summary: Annotated[str, Field(min_length=1, max_length=limits.CONTENT_CHARS_MAX)]
@@ -274,7 +274,7 @@ Write = (
 )
 
 
-class RecallSearch(_Form):
+class RecallSearch(LayerForm):
     """Find events; `*` means the newest, and `k` null means all."""
 
     _nulls = frozenset({"k"})
@@ -283,7 +283,7 @@ class RecallSearch(_Form):
     k: int | None = Field(default=20, ge=1)
 
 
-class ArchivalSearch(_Form):
+class ArchivalSearch(LayerForm):
     """Find texts of the archive that have all of these tags."""
 
     query: str
@@ -322,7 +322,7 @@ def _list_texts(name: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-class MemoryUpdates(_Form):
+class MemoryUpdates(LayerForm):
     """A document of updates, as a model writes it: what to change, and what to look up.
 
     Everything that it writes is written, or nothing; what it asks is answered as of after that.
