@@ -121,7 +121,7 @@ _CONTENT_CHARS_MAX: Final[dict[Kind, int]] = {
 
 _MOVE_ACTS: Final[dict[Kind, frozenset[str]]] = {
     "checkpoint": frozenset({"checkpoint", "decide"}),
-    "move": frozenset({"fork", "backtrack", "restore"}),
+    "move": frozenset({"fork", "join", "backtrack", "restore"}),
 }
 """How each kind may move the head."""
 
@@ -179,7 +179,7 @@ class Move(FrozenModel):
     - `carries`: the records written with it in one step.
     """
 
-    act: Literal["checkpoint", "decide", "fork", "backtrack", "restore"]
+    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore"]
     branch: BranchField
     opens: dict[BranchField, SegmentField] = Field(
         default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX

@@ -10,7 +10,12 @@ from memory_mcp.layers.reading import (
     search_events,
 )
 from memory_mcp.layers.tree import discard_node, join_node
-from memory_mcp.layers.updates import apply_updates
+from memory_mcp.layers.updates import (
+    apply_updates,
+    memory_operation_instructions,
+    parse_form,
+    parse_node_write,
+)
 
 __all__ = [
     "apply_updates",
@@ -21,6 +26,9 @@ __all__ = [
     "list_core_history",
     "load_core",
     "load_events",
+    "memory_operation_instructions",
+    "parse_form",
+    "parse_node_write",
     "read_node",
     "search_archival",
     "search_events",
