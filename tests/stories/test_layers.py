@@ -290,5 +290,5 @@ async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) 
     lines = render_log(log, ascii_only=False, narrow=True)
     drawn = ["".join(text for text, _ in line) for line in lines]
     assert any("branch a 2  below a" in line for line in drawn)
-    few = [*render_tree(report.parents, "deep", 4)]
+    few = [*render_tree(report.parents, BranchName("deep"), 4)]
     assert few == ["main", "├ a", "│ ├ a 1", "│ │ ├ deep @", "and 2 more"]

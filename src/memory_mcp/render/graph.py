@@ -12,6 +12,7 @@ a node down to the row of its parent; side lines join the column that awaits the
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from memory_mcp.domain.ids import BranchName
 from memory_mcp.frozen import frozen
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -112,19 +113,21 @@ def _draw_join(
     return drawn.rstrip()
 
 
-def render_tree(parents: Mapping[str, str], here: str, limit: int) -> Iterator[str]:
+def render_tree(
+    parents: Mapping[BranchName, BranchName], here: BranchName, limit: int
+) -> Iterator[str]:
     """The lines of a tree, at most so many nodes of it, with a mark at `here`.
 
     Those on the way from `here` to the root are shown first of all, then the others in order.
     """
-    children: dict[str, list[str]] = {}
+    children: dict[BranchName, list[BranchName]] = {}
     for node, parent in parents.items():
         children.setdefault(parent, []).append(node)
     way = [here]
     while (above := parents.get(way[-1])) is not None and above not in way:
         way.append(above)
     roots = sorted(children.keys() - parents.keys())
-    ordered: list[tuple[str, int]] = []
+    ordered: list[tuple[BranchName, int]] = []
     waiting = [(root, 0) for root in reversed(roots)]
     while waiting:
         node, level = waiting.pop()
