@@ -12,6 +12,7 @@ the user's own memories, so `watched` names the user: no other user's hook print
 import json
 import os
 import time
+from binascii import crc32
 from typing import Any, Final, TypedDict, cast
 
 _FOLDER: Final = "rendered"
@@ -19,6 +20,8 @@ _RESERVED: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
 )
 """Devices on Windows, with any extension: no file can have these names."""
+_NAME_CHARS_MAX: Final = 200
+"""Of a file's name: with checksum and ending below the 255 bytes that file systems take."""
 _MONTH_CHARS: Final = len("2026-01")
 
 
@@ -48,10 +51,20 @@ class Rendered(TypedDict):
 
 
 def bootstrap_path(state_folder: str, branch: str) -> str:
-    """The file of a branch's bootstrap."""
-    name = branch.replace("/", "%2F")
+    """The file of a branch's bootstrap. A long name is cut, and told from others by a checksum."""
+    name = "".join(map(_encode_character, branch))
+    if name.startswith("."):  # nobody lists a hidden file
+        name = f"%2E{name[1:]}"
+    if len(name) > _NAME_CHARS_MAX:
+        name = f"{name[:_NAME_CHARS_MAX]}%{crc32(branch.encode(errors='surrogatepass')):08x}"
     device = name.partition(".")[0].lower() in _RESERVED
     return os.path.join(state_folder, _FOLDER, f"{'%' if device else ''}{name}.json")
+
+
+def _encode_character(char: str) -> str:
+    if char.isascii() and (char.isalnum() or char in "-._"):
+        return char
+    return "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogatepass"))
 
 
 def snapshot_sources(

@@ -528,7 +528,7 @@ _UNSTORABLE: tuple[dict[str, Any], ...] = (
     {"tags": ("x",) * 1_000},
     {"tags": ("a\u200bb",)},
     {"key": "k" * 10_000},
-    {"branch": BranchName("../../x")},
+    {"branch": BranchName("x\u202ey")},
     {"segment": SegmentId("x")},
     {"erases": (RecordId("../../../etc/passwd"),), "kind": "tombstone"},
     {"erases": (fresh_id(),)},

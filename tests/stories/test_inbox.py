@@ -132,7 +132,7 @@ async def test_a_summary_is_cleaned_and_no_longer_than_a_memory() -> None:
     ("more", "note"),
     [
         ({"transcript_path": "/gone.jsonl"}, "no transcript of the session at '/gone.jsonl'"),
-        ({"branch": "../x y"}, "cannot be a name"),
+        ({"branch": "x\ny"}, "cannot be a name"),
         ({"branch": "gone"}, "gone"),
         ({"at": (START - timedelta(days=31)).isoformat()}, "it is too old"),
     ],

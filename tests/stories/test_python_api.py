@@ -89,8 +89,8 @@ async def test_bad_input_names_the_value(folder: Path, settings: dict[str, str])
     async with Memory.open(folder, settings) as memory:
         with pytest.raises(UnknownTargetError, match="experiment"):
             await memory.at("experiment").add_memory("Nobody began this branch.")
-        with pytest.raises(InvalidRequestError, match="two words"):
-            memory.at("two words")
+        with pytest.raises(InvalidRequestError, match="U\\+0007 \\(a control character\\) at 5"):
+            memory.at("bell \a")
 
 
 async def test_a_choice_that_is_none_changes_nothing(

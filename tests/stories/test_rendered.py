@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from binascii import crc32
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -526,10 +527,14 @@ def test_what_is_read_is_what_was_written_for_that_branch(tmp_path: Path) -> Non
 
 def test_no_branch_gives_a_file_that_windows_keeps_for_a_device() -> None:
     """A device swallows what is written to it, whatever follows behind a dot."""
-    names = ["CON", "nul", "com1", "aux.fixes", "PRN", "lpt9", "console", "main", "a/con"]
+    long = "\u8282" * 40
+    names = ["CON", "nul", "com1", "aux.fixes", "PRN", "lpt9", "console", "main", "a/con",
+             ".", "node 3", "é:%", long]  # fmt: skip
     files = [os.path.basename(bootstrap_path("state", name)) for name in names]  # noqa: PTH119
 
     assert files == [
         "%CON.json", "%nul.json", "%com1.json", "%aux.fixes.json", "%PRN.json", "%lpt9.json",
         "console.json", "main.json", "a%2Fcon.json",
+        "%2E.json", "node%203.json", "%C3%A9%3A%25.json",
+        f"{('%E8%8A%82' * 40)[:200]}%{crc32(long.encode()):08x}.json",
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from memory_mcp.domain.fields import escape_unprintable
 from memory_mcp.domain.hosts import is_loopback, is_private
-from memory_mcp.domain.limits import NAME_CHARS_MAX
+from memory_mcp.domain.limits import BRANCH_CHARS_MAX, NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
 from memory_mcp.frozen import frozen
@@ -178,7 +178,7 @@ def parse_branch(variable: GivenSetting) -> str:
     try:
         return check_branch(variable.value)
     except InvalidRequestError as error:
-        what = "a name of letters, digits and . _ / -, beginning with a letter or a digit"
+        what = f"a name of 1 to {BRANCH_CHARS_MAX} visible characters"
         raise variable.error(what) from error
 
 

@@ -4,10 +4,12 @@ A file may come from a clone, from a teammate's older program, or from a failing
 of ours would have written makes no `Record`, `Move` or `Timeline`. Nothing here knows the time now.
 """
 
+import json
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import (
@@ -19,8 +21,6 @@ from memory_mcp.domain.ids import (
     SegmentId,
 )
 from memory_mcp.domain.normalise import find_hidden_character, normalise
-
-BRANCH_PATTERN: Final = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 
 _MESSAGE_CHARS_MAX: Final = 240
 _VALUE_ERROR: Final = "Value error, "
@@ -83,6 +83,68 @@ def require_visible_characters(texts: Mapping[str, str]) -> None:
             raise ValueError(f"{name} holds U+{ord(char):04X} at {at}, which nobody can see")
 
 
+def find_branch_fault(name: str) -> str:
+    """Why no branch can have this name; '' if one can.
+
+    An agent gives the nodes of its tree the ids that it has for them, so any text is a name that a
+    person can tell from another: no control characters, and one spelling of an accent (NFC).
+    """
+    if name.isascii() and name.isprintable() and name.strip():
+        return "" if len(name) <= limits.BRANCH_CHARS_MAX else _describe_length(name)
+    if not name.strip():
+        return "is empty"
+    if len(name) > limits.BRANCH_CHARS_MAX:
+        return _describe_length(name)
+    hidden = find_hidden_character(name)
+    hidden = hidden or next(((at, c) for at, c in enumerate(name) if c in "\n\t"), None)
+    if hidden is not None:
+        at, char = hidden
+        called = unicodedata.name(char, "a control character")
+        return f"holds U+{ord(char):04X} ({called}) at {at}"
+    return "" if unicodedata.is_normalized("NFC", name) else "is not in the form NFC"
+
+
+def _describe_length(name: str) -> str:
+    return f"has {len(name)} characters"
+
+
+def _require_branch(name: str) -> str:
+    if fault := find_branch_fault(name):
+        raise ValueError(f"the name of a branch {fault}")
+    return name
+
+
+def dump_meta(meta: Mapping[str, JsonValue]) -> str:
+    """The labels of a record as compact JSON, as they count against their limit."""
+    return json.dumps(meta, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def find_meta_fault(meta: Mapping[str, JsonValue]) -> str:
+    """Why a record cannot have these labels; '' if it can."""
+    if _measure_depth(meta) > limits.META_DEPTH_MAX:
+        return f"is nested more than {limits.META_DEPTH_MAX} deep"
+    try:
+        size = len(dump_meta(meta).encode())
+    except (TypeError, ValueError):
+        return "holds what is no JSON"
+    if size > limits.META_BYTES_MAX:
+        return f"has {size:,} bytes as JSON; the limit is {limits.META_BYTES_MAX:,}"
+    return ""
+
+
+def _measure_depth(value: JsonValue | Mapping[str, JsonValue], most: int = 64) -> int:
+    inner = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping | list) or most == 0:
+        return 0
+    return 1 + max((_measure_depth(each, most - 1) for each in inner), default=0)  # type: ignore[union-attr]
+
+
+def _require_meta(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if meta and (fault := find_meta_fault(meta)):
+        raise ValueError(fault)
+    return meta
+
+
 def _chars(chars_max: int) -> StringConstraints:
     return StringConstraints(max_length=chars_max)
 
@@ -108,10 +170,7 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{0,64}$")]
 
 RecordIdField = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
 SegmentField = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
-BranchField = Annotated[
-    BranchName,
-    StringConstraints(max_length=limits.BRANCH_CHARS_MAX, pattern=f"^{BRANCH_PATTERN}$"),
-]
+BranchField = Annotated[BranchName, AfterValidator(_require_branch)]
 CheckpointField = Annotated[
     CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_STAMP}$")
 ]
@@ -120,6 +179,8 @@ LineField = Annotated[LineId, StringConstraints(pattern=f"^line{_STAMP}$")]
 SourceIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.SOURCES_MAX)]
 RecordIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.REFERENCES_MAX)]
 SegmentIds = Annotated[tuple[SegmentField, ...], Field(max_length=limits.REFERENCES_MAX)]
+
+MetaField = Annotated[dict[str, JsonValue], AfterValidator(_require_meta)]
 
 StrictInt = Annotated[int, Field(strict=True)]
 Phase = Annotated[int, Field(strict=True, ge=0, le=limits.PHASE_MAX)]

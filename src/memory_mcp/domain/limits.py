@@ -11,7 +11,8 @@ KEY_CHARS_MAX: Final = 512  # ours hold a project, a session and a time
 TAG_CHARS_MAX: Final = 64  # one word, or a few
 TAGS_MAX: Final = 32  # more of them tell no memories apart
 LINKS_MAX: Final = 32  # memories that one memory may supersede or be derived from
-SOURCES_MAX: Final = 256  # sources of one record, of a merge too: far more than ever meet
+SOURCES_MAX: Final = 4_096  # sources of one record, 43 bytes each: below 200 kB
+REPLACED_MAX: Final = 256  # that one memory takes the place of: far more than ever meet
 REFERENCES_MAX: Final = 100_000  # records that one step may erase or hide: a whole project
 NAME_CHARS_MAX: Final = 500  # a client, session, git branch, user or project is cut here
 IMPORTANCE_MIN: Final = 1  # a scale of five
@@ -29,12 +30,25 @@ TIMELINE_SEGMENTS_MAX: Final = 100_000  # in one head: a checkpoint an hour, for
 CHAIN_SEGMENTS_WARN: Final = 1_000  # a deeper visible chain deserves a warning
 LINEAGE_SEGMENTS_MAX: Final = 200  # abandoned segments that a record names, newest: 8 kB
 PHASE_MAX: Final = 9_999  # keeps checkpoint ids short; no pipeline has more phases
-BRANCH_CHARS_MAX: Final = 64  # a branch's name is typed, and names files
+BRANCH_CHARS_MAX: Final = 200  # an agent's id of a node of its tree, at full length
 HEAD_MOVES_RETRY_MAX: Final = 20  # replans of a move because another session moved first
 HEAD_BYTES_MAX: Final = 16_777_216  # a head of 20,000 checkpoints
 HISTORY_BYTES_MAX: Final = 33_554_432  # 60,000 moves; more cannot be read between two calls
 LOCK_SECONDS_MAX: Final = 10.0  # a move takes milliseconds; this long, a process hangs
 TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older files are litter
+
+# Layers
+
+CORE_KEYS_MAX: Final = 200  # the core of a node is always in view
+CORE_KEY_CHARS_MAX: Final = 200  # a name
+EVENT_SUMMARY_CHARS_MAX: Final = 2_000  # a paragraph; the rest of an event is its text
+EVENT_TAGS_MAX: Final = TAGS_MAX - 2  # phase and kind are tags, too
+META_BYTES_MAX: Final = 4_096  # of JSON: labels and references, no second text
+META_DEPTH_MAX: Final = 16  # nobody nests labels deeper
+RECALL_WINDOW_DEFAULT: Final = 50  # newest events in view (MEMORY_RECALL_WINDOW)
+EVENTS_MAX: Final = SOURCES_MAX  # that one summary takes the place of, or one search lists
+NODE_DEPTH_MAX: Final = 1_000  # nodes on one chain
+NODES_SHOWN_MAX: Final = 40  # of the tree in a report
 
 # Checkpoints, closeouts, sessions
 

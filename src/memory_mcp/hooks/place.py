@@ -6,7 +6,6 @@ hook asks for, so only the user's is read.
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +25,7 @@ _YES: Final = ("", "1", "true", "yes", "on")
 """Any other word counts as no, for a misspelt one may mean it."""
 _IN_FILE: Final = ("MEMORY_ENABLED", "MEMORY_MODE", "MEMORY_USER", "MEMORY_CHECKPOINT_INTERVAL")
 """Of what a hook asks for, what the user's file may set."""
-_BRANCH: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
+_BRANCH_CHARS_MAX: Final = 200
 
 
 class Place(NamedTuple):
@@ -53,7 +52,7 @@ class Place(NamedTuple):
 
     def on(self, branch: object) -> "Place":
         """The place on the branch that a session noted, if that is a valid one."""
-        known = isinstance(branch, str) and _BRANCH.fullmatch(branch)
+        known = isinstance(branch, str) and _is_name(branch)
         return self._replace(branch=branch) if known else self
 
 
@@ -86,7 +85,7 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         machine=find_machine_folder(find_state_home(environment, home), state, project)
         if state
         else "",
-        branch=branch if _BRANCH.fullmatch(branch) else "main",
+        branch=branch if _is_name(branch) else "main",
         interval=_parse_interval(get("MEMORY_CHECKPOINT_INTERVAL")),
         user=_make_printable(get("MEMORY_USER") or _find_user(environment)),
         home=_make_printable(home),
@@ -94,6 +93,10 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         project=project,
         client=_full_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
     )
+
+
+def _is_name(branch: str) -> bool:
+    return 0 < len(branch) <= _BRANCH_CHARS_MAX and branch.isprintable()
 
 
 def _read_user_file(environment: Mapping[str, str]) -> Mapping[str, str]:

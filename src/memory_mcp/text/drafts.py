@@ -4,12 +4,16 @@ The text is stored as it came. Everything refused here is refused before a byte 
 """
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
+from pydantic import JsonValue
+
 from memory_mcp.domain import limits
-from memory_mcp.domain.fields import BRANCH_PATTERN
+from memory_mcp.domain.fields import escape_unprintable, find_branch_fault
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import (
     DURABLE_KINDS,
@@ -32,7 +36,6 @@ WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
 """The kinds that a caller may choose; use cases write the others."""
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
-_BRANCH: Final = re.compile(BRANCH_PATTERN)
 
 
 def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
@@ -114,17 +117,18 @@ def check_phase(phase: int | None) -> None:
 
 
 def check_branch(name: str) -> BranchName:
-    """A branch name, if it can be one.
+    """The name of a branch in Unicode's form NFC, if it can be one. Case counts.
 
     Raises:
-        InvalidRequestError: with what a name may hold.
+        InvalidRequestError: with what is wrong with it.
     """
-    if len(name) > limits.BRANCH_CHARS_MAX or not _BRANCH.fullmatch(name):
+    normal = unicodedata.normalize("NFC", name)
+    if fault := find_branch_fault(normal):
         raise InvalidRequestError(
-            f"branch {name!r} cannot be a name: use 1 to {limits.BRANCH_CHARS_MAX} letters, "
-            "digits and . _ - /, beginning with a letter or digit."
+            f"branch '{escape_unprintable(name, limits.BRANCH_CHARS_MAX)}' cannot be a name: it "
+            f"{fault}. Any text of 1 to {limits.BRANCH_CHARS_MAX} visible characters can."
         )
-    return BranchName(name)
+    return BranchName(normal)
 
 
 def is_durable(draft: Draft) -> bool:
@@ -168,10 +172,13 @@ def build_on_timeline(
     key: str = "",
     title: str = "",
     category: str = "",
+    tags: tuple[str, ...] = (),
     importance: int = limits.IMPORTANCE_DEFAULT,
+    expires_at: datetime | None = None,
     phase: int | None = None,
     supersedes: tuple[RecordId, ...] = (),
     derived_from: tuple[RecordId, ...] = (),
+    meta: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> Record:
     """A record on the line where it is written."""
     return Record(
@@ -182,13 +189,16 @@ def build_on_timeline(
         content=content,
         title=title,
         category=category,
+        tags=tags,
         importance=importance,
+        expires_at=expires_at,
         phase=phase,
         segment=writing.segment,
         branch=writing.branch,
         lineage=writing.lineage,
         supersedes=supersedes,
         derived_from=derived_from,
+        meta=dict(meta),
         scope=writing.scope,
         origin=writing.origin,
         created_at=writing.at,

@@ -101,7 +101,7 @@ class LocalViews:
 
     @in_thread
     def branches(self) -> list[str]:
-        return sorted(map(_branch_of, _list_bootstraps(self._machine)))
+        return sorted(filter(None, map(_load_branch, _list_bootstraps(self._machine))))
 
     @in_thread
     def are_current(self, *branches: str) -> bool:
@@ -121,7 +121,7 @@ class LocalViews:
                         foreign.append(str(path))
         kept: set[Path] = set()
         for bootstrap in rendering.bootstraps:
-            path = Path(rendered.bootstrap_path(str(self._machine), bootstrap["branch"]))
+            path = self._bootstrap_path(bootstrap["branch"])
             data = json.dumps(bootstrap, ensure_ascii=False, indent=1) + "\n"
             kept.add(path)
             with _collect(errors):
@@ -160,11 +160,13 @@ class LocalViews:
             with _collect(errors):
                 if not self._is_tracked(path):
                     self._replace_present(path, page)
+        rendered_path = self._bootstrap_path(branch) if branch is not None else None
         for path in _list_bootstraps(self._machine):
             with _collect(errors):
-                if branch is None:  # its name stays, so that it is rendered again
-                    self._replace(path, b"", mark=b"")
-                elif _branch_of(path) == branch:
+                if branch is None:  # its branch stays, so that it is rendered again
+                    named = json.dumps({"branch": _load_branch(path)}, ensure_ascii=False)
+                    self._replace(path, named.encode(), mark=b"")
+                elif path == rendered_path:
                     self._disk.remove(path)
         if errors:
             raise errors[0]
@@ -183,7 +185,7 @@ class LocalViews:
                 ours = not text or text.startswith(PAGE_MARK)
                 found.append(RenderedFile(str(path), text, ours=ours))
         for path in _list_bootstraps(self._machine):
-            bootstrap = rendered.load_bootstrap(str(path.parent.parent), _branch_of(path))
+            bootstrap = rendered.load_bootstrap(str(path.parent.parent), _load_branch(path))
             try:
                 text = bootstrap["text"] if bootstrap else (self._load_text(path) or "")
             except StoreUnavailableError as error:
@@ -193,6 +195,9 @@ class LocalViews:
                 RenderedFile(str(path), text, branch=bootstrap["branch"] if bootstrap else "")
             )
         return found
+
+    def _bootstrap_path(self, branch: str) -> Path:
+        return Path(rendered.bootstrap_path(str(self._machine), branch))
 
     def _acquire(self, path: Path) -> "FileLock":
         try:
@@ -280,8 +285,13 @@ def _list_bootstraps(machine: Path) -> list[Path]:
     return sorted(Path(rendered.bootstrap_path(str(machine), "main")).parent.glob("*.json"))
 
 
-def _branch_of(path: Path) -> str:
-    return path.stem.replace("%2F", "/")
+def _load_branch(path: Path) -> str:
+    """The branch that a bootstrap is of; '' if it does not say."""
+    try:
+        branch = json.loads(path.read_bytes())["branch"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return branch if isinstance(branch, str) else ""
 
 
 @contextmanager
