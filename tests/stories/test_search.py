@@ -343,6 +343,37 @@ def test_a_person_is_told_how_to_read_the_whole_of_a_long_memory(run: Run) -> No
     assert FROZEN in run("show", memory_id)[1]
 
 
+def test_a_person_is_told_why(run: Run) -> None:
+    """In words, and as a table of what the scores are made of."""
+    old = as_json(run, "add", "Refresh tokens live 30 days.")["memoryId"]
+    new = as_json(run, "add", "Refresh tokens live 60 days now, no longer 30 days.")["memoryId"]
+
+    lines = run("search", "how long does a refresh token live", "--why")[1].splitlines()
+    whys = [line.strip() for line in lines if line.strip().startswith("why: ")]
+    assert "same words: refresh, token, live" in whys[0]
+    assert whys[0].endswith(f"newer than {old}")
+    assert whys[1].endswith(f"though outdated by {new}")
+    head = next(n for n, line in enumerate(lines) if line.startswith("score "))
+    assert [line.split()[-1] for line in lines[head:]] == ["memory", new, old]
+
+
+def test_a_person_is_told_where_a_memory_is_from(run: Run) -> None:
+    """Whoever doubts a memory asks who said so, what it replaced, and what contradicts it."""
+    old = as_json(run, "add", "Refresh tokens live 20 days.")["memoryId"]
+    new = as_json(run, "update", old, "Refresh tokens live 30 days.")["memoryId"]
+    other = as_json(run, "add", "Refresh tokens live 60 days now, no longer 30 days.")["memoryId"]
+
+    told = as_json(run, "show", new, "--why")["why"]
+    assert told["by"] == "user"
+    assert told["replaced"] == [{"memoryId": old, "content": "Refresh tokens live 20 days."}]
+    assert [each["memoryId"] for each in told["outdatedBy"]] == [other]
+    text = run("show", new, "--why")[1]
+    assert f"replaced:\n- Refresh tokens live 20 days. [{old}]" in text
+    assert f"outdated by:\n- Refresh tokens live 60 days now, no longer 30 days. [{other}]" in text
+    assert "No memory that holds here contradicts it." in run("show", other, "--why")[1]
+    assert "why" not in as_json(run, "show", new)
+
+
 async def test_why_shows_what_a_score_is_made_of(settings: Settings, era: Era) -> None:
     """Whoever doubts an answer can look; whoever does not, pays nothing for it."""
     async with agent(settings, era) as client:
@@ -351,8 +382,9 @@ async def test_why_shows_what_a_score_is_made_of(settings: Settings, era: Era) -
         (told,) = (await call(client, "search_memories", query="deploys", why=True))["results"]
 
     assert "why" not in plain
-    assert told["why"].keys() >= {"words", "importance", "pinned"}
-    logit = sum(told["why"].values())
+    assert told["why"] == "same words: deploys; near in meaning; important; pinned"
+    assert told["parts"].keys() >= {"words", "importance", "pinned"}
+    logit = sum(told["parts"].values())
     assert told["score"] == pytest.approx(1 / (1 + math.exp(-logit)), abs=0.001)
 
 

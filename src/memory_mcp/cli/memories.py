@@ -21,6 +21,7 @@ from memory_mcp.render.outcomes import (
     render_record,
     render_text,
 )
+from memory_mcp.render.reasons import render_provenance, render_provenance_text
 from memory_mcp.text.drafts import WRITABLE_KINDS
 
 _ID_CHARS: Final = 8
@@ -98,7 +99,7 @@ def _add_search_options(parser: ArgumentParser) -> None:
         "--min-score", type=float, default=0.0, metavar="SCORE", help="0 to 1; 0.5: likely relevant"
     )
     parser.add_argument("--diverse", action="store_true", help="leave out near twins")
-    parser.add_argument("--why", action="store_true", help="show what each score is made of")
+    parser.add_argument("--why", action="store_true", help="say what spoke for each result")
 
 
 def _add_filter_options(parser: ArgumentParser) -> None:
@@ -141,7 +142,9 @@ def _add_list_options(parser: ArgumentParser) -> None:
 async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show a memory or a checkpoint with all that is known of it."""
     from memory_mcp.branches.get import get_checkpoint, get_memory
+    from memory_mcp.search import explain_memory
 
+    why = ""
     found: Record | CheckpointDetails | Skipped
     try:
         found = await get_memory(workspace, args.id)
@@ -155,13 +158,22 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             return found
         case Record():
             fields = render_record(found)
+            if args.why:
+                known = await explain_memory(workspace, found)
+                fields["why"] = render_provenance(known)
+                why = f"\n\n{render_provenance_text(known)}"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
-    return Output({"success": True, **fields}, lambda _: render_text(found))
+    return Output({"success": True, **fields}, lambda _: render_text(found) + why)
 
 
 def _add_show_options(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="of a memory or checkpoint, or a phase")
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="where it is from, what it replaced and what contradicts it",
+    )
 
 
 async def update(workspace: Workspace, args: Namespace) -> Output:

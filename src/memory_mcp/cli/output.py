@@ -254,7 +254,20 @@ def results_text(fields: Fields) -> str:
         return str(fields["message"])
     lines = [_result_text(result) for result in fields["results"]]
     notes = [fields[name] for name in ("message", "degraded") if fields[name]]
-    return "\n".join([*lines, *notes, f"({fields['mode']})"])
+    table = _parts_table([each for each in fields["results"] if each.get("parts")])
+    return "\n".join([*lines, *notes, f"({fields['mode']})", *table])
+
+
+def _parts_table(results: Sequence[Fields]) -> list[str]:
+    """What each score is made of: a row for each result, a column for each part that any has."""
+    names = dict.fromkeys(name for result in results for name in result["parts"])
+    rows = [["score", *names, "memory"]]
+    for result in results:
+        values = [f"{result['parts'].get(name, 0.0):+.2f}" for name in names]
+        rows.append([f"{result['score']:.2f}", *values, result["memoryId"]])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
+    return ["", *lines] if results else []
 
 
 def _result_text(result: Fields) -> str:
@@ -264,7 +277,7 @@ def _result_text(result: Fields) -> str:
     places = [about[name] for name in ("key", "place") if name in about]
     where = ", ".join([*names, *about.get("tags", ()), *places])
     content = result["content"].replace("\n", "\n     ")
-    why = "".join(f"\n     {value:+.3f} {name}" for name, value in result.get("why", {}).items())
+    why = f"\n     why: {result['why']}" if "why" in result else ""
     score = f"{result['score']:.2f}" if "score" in result else "-"
     passage = f"\n     {result['passage']}" if "passage" in result else ""
     return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{passage}{why}"

@@ -401,6 +401,18 @@ class TrustReport:
 
 
 @frozen
+class MemoryProvenance:
+    """Where a memory is from, and which others it stands against."""
+
+    record: Record
+    sources: Sequence[Record]
+    replaced: Sequence[Record]
+    newer_than: Sequence[Record]
+    outdated_by: Sequence[Record]
+    disputed_with: Sequence[Record]
+
+
+@frozen
 class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from memory_mcp.domain import limits
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters
+from memory_mcp.domain.search import Filters, SearchFields
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.dates import find_dates
 from memory_mcp.ranking.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
@@ -114,6 +114,18 @@ _FRAMES: Final = frozenset(
 )
 """Words that people put around what they ask. They count, but little: only the store's words say
 what is meant by "how do deployments work?"."""
+
+
+def list_same_words(text: str, query: Query, fields: SearchFields) -> tuple[str, ...]:
+    """The words of a query that a memory holds, as the query spells them."""
+    every = f" {fields.body} {fields.names} {fields.dates} {fields.extra} "
+    return tuple(
+        dict.fromkeys(
+            text[slice(*term.spans[0])] if term.spans else term.text
+            for term in query.terms
+            if any(f" {each} " in every for each in (term.text, *term.alternatives))
+        )
+    )
 
 
 def parse_query(text: str, now: datetime) -> Query:

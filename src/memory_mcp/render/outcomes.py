@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.captures import CaptureReport, SuggestionsDecided
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.ids import MAIN
+from memory_mcp.domain.ids import MAIN, RecordId
 from memory_mcp.domain.limits import (
     HISTORY_PAGE_CHARS_MAX,
     IMPORTANCE_DEFAULT,
@@ -58,6 +58,7 @@ from memory_mcp.render.block import Block, render_context, render_line
 from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
+from memory_mcp.render.reasons import describe_reasons
 
 Fields = dict[str, Any]
 Receipt = (
@@ -393,10 +394,14 @@ def _render_latest(latest: Consolidation) -> Fields:
 def render_hits(
     outcome: SearchResults | Skipped, *, why: bool = False, keys: bool = False
 ) -> Fields:
-    """The answer of a search. `why` adds what each score is made of, `keys` the keys."""
+    """The answer of a search. `why` adds what spoke for each result, `keys` the keys."""
     if isinstance(outcome, Skipped):
         return _answer(outcome.reason, success=False)
     messages = list(outcome.notes)
+    newer_than: dict[RecordId, list[RecordId]] = {}
+    for hit in outcome.hits:
+        if hit.outdated_by:
+            newer_than.setdefault(hit.outdated_by, []).append(hit.record.id)
     if outcome.unreadable:
         messages.insert(0, describe_unreadable(len(outcome.unreadable)))
     elif not outcome.hits:
@@ -404,13 +409,24 @@ def render_hits(
         messages.insert(0, f"No visible memory matches{limited}.")
     return _answer(
         " ".join(messages),
-        results=[_render_hit(hit, why=why, key=keys) for hit in outcome.hits],
+        results=[
+            _render_hit(hit, key=keys)
+            | (_render_why(hit, newer_than.get(hit.record.id, ())) if why else {})
+            for hit in outcome.hits
+        ],
         mode=outcome.mode,
         degraded=outcome.degraded or None,
     )
 
 
-def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
+def _render_why(hit: Hit, newer_than: Sequence[RecordId]) -> Fields:
+    """What spoke for a result, in words and as the parts of its score."""
+    if hit.score is None:
+        return {}
+    return {"why": describe_reasons(hit, newer_than), "parts": dict(hit.parts) or None}
+
+
+def _render_hit(hit: Hit, *, key: bool) -> Fields:
     fields = hit.record.as_json()
     if hit.record.importance == IMPORTANCE_DEFAULT:
         del fields["importance"]
@@ -425,7 +441,6 @@ def _render_hit(hit: Hit, *, why: bool, key: bool) -> Fields:
         "createdAt": fields["created_at"],
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
         **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
-        **({"why": dict(hit.parts)} if why and hit.parts else {}),
     }
 
 

@@ -23,7 +23,7 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
-from memory_mcp.ranking.query import matches_filters
+from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
@@ -64,7 +64,13 @@ async def load_by_truth(
     if any(hit.outdated_by for hit in found):  # their places are free
         hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
         found = order_by_truth(query, hits, more, limit, taking)
+    found = [replace(hit, same_words=_list_same_words(query, hit, matches)) for hit in found]
     return add_passages(found, matches, view), unreadable
+
+
+def _list_same_words(query: str, hit: Hit, matches: Matches) -> tuple[str, ...]:
+    fields = matches.fields.get(hit.record.id)
+    return list_same_words(query, matches.question, fields) if fields else ()
 
 
 async def _find_rivals(

@@ -141,7 +141,7 @@ async def search_memories(
     until: datetime | None = None,
     min_score: Annotated[float, about("0.5: more likely relevant than not")] = 0.0,
     diverse: Annotated[bool, about("leave out near twins")] = False,
-    why: Annotated[bool, about("show each score's parts")] = False,
+    why: Annotated[bool, about("what spoke for each")] = False,
 ) -> CallToolResult:
     """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
 
