@@ -110,6 +110,12 @@ def _read_hints(hints: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 @cache
+def _list_hints() -> frozenset[str]:
+    """The hints of all rules; several rules share most of them."""
+    return frozenset(hint for rule in load_rules() for hint in rule.hints)
+
+
+@cache
 def _compile(pattern: str) -> re.Pattern[str]:
     """Compiled with the first text that needs it, to keep the start quick.
 
@@ -128,8 +134,9 @@ def _find_all(text: str) -> Iterator[_Span]:
 
 def _find_by_rules(text: str) -> Iterator[_Span]:
     lowered = text.lower()
-    for rank, rule in enumerate(load_rules()):
-        if not any(hint in lowered for hint in rule.hints):
+    present = {hint for hint in _list_hints() if hint in lowered}
+    for rank, rule in enumerate(load_rules() if present else ()):
+        if present.isdisjoint(rule.hints):
             continue
         done = 0
         for match in _compile(rule.pattern).finditer(text):
