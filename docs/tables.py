@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+from memory_mcp.cli.catalog import GROUPS, LISTED
 from memory_mcp.cli.main import make_parser
 from memory_mcp.config import settings
 from memory_mcp.config.descriptions import load_descriptions
@@ -28,8 +29,6 @@ FOLDER: Final = Path(__file__).parent
 _TABLE: Final = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
 )
-_LISTED: Final = re.compile(r"^    ([a-z][a-z-]*)(?= |$)", re.MULTILINE)
-"""A command in `--help`: those that only programs call are parsed and not listed."""
 _COMMON: Final = frozenset({"help", "json", "project", "branch", "version"})
 """Options that every command takes; the page says so once."""
 
@@ -46,19 +45,23 @@ def make_settings_table() -> Iterator[str]:
 
 
 def make_commands_table() -> Iterator[str]:
-    """Every command that is listed, with its summary."""
+    """Every command that is listed, by what one wants, with its summary."""
     rows = [
-        (f"[`{name}`](options.md#{name})", _make_sentence(help_)) for name, help_ in list_commands()
-    ]
-    yield from _make_table(("command", "what it does"), rows)
+        ("" if number else group, f"[`{each.name}`](options.md#{each.name})",
+         _make_sentence(each.summary))
+        for group, entries in GROUPS.items()
+        for number, each in enumerate(entries)
+    ]  # fmt: skip
+    yield from _make_table(("about", "command", "what it does"), rows)
 
 
 def make_options_table() -> Iterator[str]:
     """The arguments and options of every command and of its actions, command by command."""
-    for name, summary in list_commands():
+    for entry in LISTED:
+        name = entry.name
         (commands,) = _find_choices(make_parser([name]))
         yield f"## {name}\n"
-        yield f"`{_make_usage(commands[name])}`: {summary}.\n"
+        yield f"`{_make_usage(commands[name])}`: {entry.summary}.\n"
         rows = list(_list_options(commands[name]))
         for actions in _find_choices(commands[name]):
             for action, parser in actions.items():
@@ -107,14 +110,6 @@ TABLES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
     "arguments": make_arguments_table,
     "resources": make_resources_table,
 }
-
-
-def list_commands() -> Iterator[tuple[str, str]]:
-    """Every command that `--help` lists, with its summary."""
-    root = make_parser()
-    (commands,) = _find_choices(root)
-    for name in _LISTED.findall(root.format_help()):
-        yield name, commands[name].description or ""
 
 
 def list_tools() -> Iterator[tuple[str, MemoryTool]]:
@@ -188,7 +183,7 @@ def _list_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
     usual = parser.formatter_class
     parser.formatter_class = Collector
-    parser.format_help()
+    argparse.ArgumentParser.format_help(parser)  # the page of all commands is our own
     parser.formatter_class = usual
     return actions
 

@@ -163,6 +163,7 @@ def build_workspace(
 def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource) -> Policy:
     return Policy(
         enabled=settings.enabled,
+        off=settings.off,
         meta=settings.meta or bool(places.lost),
         lost=bool(places.lost) or settings.lost,
         approval=settings.approval,

@@ -24,12 +24,15 @@ Anything else that escapes is a bug.
 """
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from memory_mcp.hints import name_step
 
 _NAMED_MAX: Final = 12
 """Names listed in a message: it is to be read, not searched."""
+_NEAR_MIN: Final = 0.9
+"""So much of an id is the same in one that may be meant: beginnings are times, and alike."""
 _ECHO_CHARS_MAX: Final = 80
 """How much of a wrong value a message repeats."""
 
@@ -71,13 +74,12 @@ class UnknownMemoryError(InvalidRequestError):
         if why:
             super().__init__(f"Memory {_shorten(memory_id)!r} {why}.")
             return
-        choices = ", ".join(nearest) or "none yet"
+        near = get_close_matches(memory_id, [*nearest], n=3, cutoff=_NEAR_MIN)
+        meant = f" Nearest: {', '.join(near)}." if near else ""
         what = f"No memory {_shorten(memory_id)!r} here."
         if needed:
             what = f"{_shorten(memory_id)!r} is too little of an id: give {needed}."
-        super().__init__(
-            f"{what} Nearest known: {choices}. Take the id from {name_step('search_memories')}."
-        )
+        super().__init__(f"{what}{meant} Take the id from {name_step('search_memories')}.")
 
 
 class UnknownTargetError(InvalidRequestError):

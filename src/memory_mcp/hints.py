@@ -56,6 +56,15 @@ def name_decision(checkpoint_id: str) -> str:
     return name_step("checkpoint", pending=checkpoint_id, decision=...)
 
 
+def address(to_model: str, to_person: str) -> str:
+    """The words for a model, which talks with the user, or those for the user at a shell."""
+    match _DOOR.get():
+        case "call":
+            return to_model
+        case "command":
+            return to_person
+
+
 def name_argument(name: str, value: Value = ...) -> str:
     """An argument to add to the call that was just made: `supersedes=['x']`, `--supersedes x`."""
     match _DOOR.get():

@@ -53,5 +53,5 @@ def test_a_meta_session_is_told_why(run: Run, monkeypatch: pytest.MonkeyPatch) -
     """It reads, and keeps nothing."""
     monkeypatch.setenv("MEMORY_MODE", "meta")
 
-    assert "meta session" in run("suggestions")[1]
-    assert "meta session" in run("capture", TURNS)[1]
+    assert "meta session" in run("suggestions")[2]
+    assert "meta session" in run("capture", TURNS)[2]

@@ -67,7 +67,7 @@ def test_text_that_is_no_utf_8_is_refused_rather_than_altered(run: Run, project:
     status, _, error = run("add", "-", stdin="Größe".encode("latin-1"))
 
     assert status == 1
-    assert "content holds half a surrogate pair at position 2" in error
+    assert "stdin is no UTF-8 (byte 0xf6 at character 2)" in error
     assert records(project) == []
 
 
@@ -175,7 +175,6 @@ def test_the_timeline_as_a_graph(run: Run, project: Path) -> None:
     names = ["branch:spike", "branch:main", f"line:{gone}"]
     assert parents == {**{name: ["older"] for name in names}, "older": []}
     assert (shown["nodes"][0]["key"], shown["older"]) == ("branch:spike", 1)
-    assert "limit -1 is negative" in complaint(run, "log", "--limit", "-1")
     assert "No branch 'none'" in complaint(run, "log", "--branch", "none")
 
 
@@ -186,8 +185,8 @@ def test_a_graph_is_not_drawn_where_memory_is_off(
     monkeypatch.setenv("MEMORY_ENABLED", "false")
     status, out, error = run("log")
 
-    assert (status, error) == (1, "")
-    assert out.startswith("Memory is off")
+    assert (status, out) == (1, "")
+    assert error.startswith("memory-mcp: Memory is off")
 
 
 def test_without_a_mode_a_pipe_is_told_what_it_would_do(run: Run) -> None:
@@ -200,9 +199,9 @@ def test_without_a_mode_a_pipe_is_told_what_it_would_do(run: Run) -> None:
     assert run("backtrack", "1")[0] == 1
     assert json.loads(run("backtrack", "1", "--mode", "abort", "--json")[1])["status"] == "aborted"
     run("add", "Redis needs three nodes.")
-    status, out, _ = run("backtrack", "1", "--mode", "forget", "--confirm", shown["confirm"])
+    status, _, error = run("backtrack", "1", "--mode", "forget", "--confirm", shown["confirm"])
     assert status == 1
-    assert out.startswith("The memory changed since you were asked.")
+    assert error.startswith("memory-mcp: The memory changed since you were asked.")
     said = as_json(run, "backtrack", "1", "--mode", "forget")
     assert said["erased"] == 2
 
@@ -217,8 +216,8 @@ def test_a_pending_checkpoint_is_decided_here_too(run: Run, project: Path) -> No
     assert (edited["checkpointId"], edited["status"]) == (name, "approved")
     assert "Storage chosen" in run("status")[1]
     skipped = _left_pending(project, 2)
-    status, out, _ = run("checkpoint", "--pending", skipped, "--decision", "skip")
-    assert (status, out) == (1, f"Skipped: no checkpoint was made.\n{skipped}\n")
+    status, _, error = run("checkpoint", "--pending", skipped, "--decision", "skip")
+    assert (status, error) == (1, f"memory-mcp: Skipped: no checkpoint was made.\n{skipped}\n")
     assert "No pending checkpoint" in complaint(run, "checkpoint", "--pending", skipped)
 
 
@@ -247,9 +246,9 @@ def _left_pending(project: Path, phase: int = 1) -> str:
 def test_a_phase_sealed_before_is_refused_unless_it_is_meant(run: Run) -> None:
     """The same rule as for agents."""
     run("checkpoint", "One", "--phase", "1")
-    status, out, _ = run("checkpoint", "One", "--phase", "1")
+    status, _, error = run("checkpoint", "One", "--phase", "1")
     assert status == 1
-    assert out.startswith("Phase 1 is sealed already by phase1-")
+    assert error.startswith("memory-mcp: Phase 1 is sealed already by phase1-")
     assert run("checkpoint", "One", "--phase", "1", "--again")[0] == 0
 
 
@@ -288,7 +287,6 @@ def test_context_prints_what_a_session_would_get(run: Run) -> None:
     assert "- Tabs. [" in text
     assert said["tokens"] == -(-len(said["context"]) // 4) <= 100
     assert said["shown"] == 1
-    assert "budget_tokens is 5" in complaint(run, "context", "--budget-tokens", "5")
 
 
 def test_reindex_takes_in_what_another_clone_brought(run: Run, project: Path) -> None:
@@ -362,7 +360,7 @@ _WRONG = {
 
 @pytest.mark.parametrize("arguments", _WRONG.values(), ids=_WRONG)
 def test_wrong_usage_is_json_too(run: Run, arguments: tuple[str, ...]) -> None:
-    """A program that made the mistake reads stdout; a person sees the usage on stderr."""
+    """A program that made the mistake reads stdout; a person stderr."""
     status, out, error = run("--json", *arguments)
     said = json.loads(out)
     assert (status, error) == (2, "")
@@ -370,8 +368,7 @@ def test_wrong_usage_is_json_too(run: Run, arguments: tuple[str, ...]) -> None:
 
     status, out, error = run(*arguments)
     assert (status, out) == (2, "")
-    assert error.startswith("usage: memory-mcp")
-    assert said["error"] in error
+    assert error == f"memory-mcp: {said['error']}\n"
 
 
 def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
@@ -390,7 +387,6 @@ def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
     only = as_json(run, "list", "--tag", "carts")
     assert ([m["memoryId"] for m in only["memories"]], only["total"]) == ([new], 1)
     assert run("list", "--kind", "lesson")[1] == "No visible memory matches.\n"
-    assert "limit must be 1 to 1,000, not 0" in complaint(run, "list", "--limit", "0")
 
     run("backtrack", "1", "--mode", "continue")
     assert "Redis" not in run("list")[1]
@@ -408,7 +404,9 @@ def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
     assert (fields["memoryId"], fields["content"]) == (added, "Carts live in Redis.")
     assert f"# Checkpoint {sealed}" in run("show", "1")[1]
     assert as_json(run, "show", sealed)["checkpointId"] == sealed
-    assert f"Nearest known: {added}" in complaint(run, "show", "ffffffff")
+    typo = f"{added[:-1]}{'0' if added[-1] != '0' else '1'}"
+    assert f"Nearest: {added}." in complaint(run, "show", typo)
+    assert "Nearest" not in complaint(run, "show", "ffffffff"), "none is near"
 
     run("backtrack", "start", "--mode", "continue")
     assert f"`memory-mcp backtrack {sealed}` would restore" in complaint(run, "show", sealed)
@@ -442,8 +440,11 @@ def test_what_to_do_next_is_a_command(run: Run, project: Path) -> None:
     assert "with `--supersedes " in known
     assert "\n- The API listens on port 9090.\n" in known
     run("checkpoint", "One", "--phase", "1")
-    assert "repeat with `--again`" in run("checkpoint", "One", "--phase", "1")[1]
-    assert "then `memory-mcp backtrack start --mode MODE --confirm " in run("backtrack", "start")[1]
+    assert "repeat with `--again`" in run("checkpoint", "One", "--phase", "1")[2]
+    assert (
+        "Choose with `memory-mcp backtrack start --mode MODE --confirm "
+        in run("backtrack", "start")[2]
+    )
     _left_pending(project, 2)
     run("backtrack", "start", "--mode", "continue")
     assert "with `memory-mcp backtrack TO`" in run("status")[1]

@@ -109,10 +109,10 @@ def test_a_lost_folder_comes_back(mirror: Run, project: Path) -> None:
 
 def test_without_a_cloud_there_is_nothing_to_sync(run: Run) -> None:
     """Said in a sentence, with the command that says why."""
-    status, out, _ = run("cloud", "sync")
+    status, _, error = run("cloud", "sync")
 
     assert status == 1
-    assert "memory-mcp cloud status" in out
+    assert "memory-mcp cloud status" in error
 
 
 def test_the_ways_to_sync_exclude_one_another(run: Run) -> None:

@@ -12,19 +12,42 @@ from command_line import Run, complaint
 from doors import names_in, records
 
 from memory_mcp import __version__
+from memory_mcp.cli.catalog import LISTED
 from memory_mcp.cli.main import main
 
+_NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
+    (("add", "x", "--kind", "idea"), "--kind: 'idea' is unknown; choose one of fact, preference"),
+    (("add", "x", "--kind", "checkpoint"), "'checkpoint' is unknown; choose one of fact"),
+    (("add", "x", "--expires", "soon"), "--expires: 'soon' is no time; write it like 2026-12-31"),
+    (("add", "x", "--importance", "9"), "--importance: 9 is out of range; choose 1 to 5."),
+    (("search", "--limit", "11"), "--limit: 11 is out of range; choose 1 to 10."),
+    (("search", "--min-score", "2"), "--min-score: 2 is out of range; choose 0 to 1."),
+    (("log", "--limit", "-1"), "--limit: -1 is out of range; choose 0 or more."),
+    (("context", "--budget-tokens", "3"), "--budget-tokens: 3 is out of range; choose 60 to 8000"),
+    (("phase", "10000"), "argument N: 10000 is out of range; choose 0 to 9999."),
+    (("serve", "--toolsets", "nope"), "--toolsets: 'nope' is unknown; choose some of branches"),
+    (("models", "--branch", "x"), "models takes no --branch."),
+    (("--branch", "x", "models"), "models takes no --branch."),
+    (("checkpoint", "x", "--decision", "save"), "--decision save is about a checkpoint"),
+    (("export", "--format", "markdown"), "Markdown is a folder of files"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), _NEVER_RIGHT, ids=[" ".join(words) for words, _ in _NEVER_RIGHT]
+)
+def test_what_could_never_work_is_wrong_usage(
+    run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    """Told in the words of the command line; nothing else of it is carried out."""
+    assert said in complaint(run, *arguments, expected=2)
+
+
 _WRONG: list[tuple[tuple[str, ...], str]] = [
-    (("add", "x", "--kind", "idea"), "--kind 'idea': choose one of fact, preference"),
-    (("add", "x", "--kind", "checkpoint"), "--kind 'checkpoint': choose one of fact"),
-    (("add", "x", "--expires", "soon"), "--expires 'soon' is no time. Write it like 2026-12-31"),
-    (("add", "x", "--importance", "9"), "importance is 9"),
     (("add", "x" * 8_001), "content has 8,001 characters; the limit is 8,000"),
     (("add", " "), "content is empty"),
     (("add", "\udcff"), "content holds half a surrogate pair at position 0"),
-    (("search", "--limit", "11"), "limit is 11; choose 1 to 10."),
     (("backtrack", "nowhere"), "No checkpoint, phase or line 'nowhere'."),
-    (("serve", "--toolsets", "nope"), "toolsets is 'nope'; it must be some of branches"),
 ]
 
 
@@ -52,8 +75,8 @@ def test_memory_that_is_off_touches_nothing(
     monkeypatch.setenv("MEMORY_ENABLED", "false")
     status, out, error = run(*command.split(), *_EVERY[command])
 
-    assert (status, error) == (1, "")
-    assert out == "Memory is off (MEMORY_ENABLED=false): go on without it.\n"
+    assert (status, out) == (1, "")
+    assert error == "memory-mcp: Memory is off (MEMORY_ENABLED=false): go on without it.\n"
     assert names_in(tmp_path) == [".git", "shop"]
 
 
@@ -65,10 +88,10 @@ def test_a_meta_session_writes_nothing_from_the_command_line_either(
 ) -> None:
     """The mode is the session's, whichever door is used."""
     monkeypatch.setenv("MEMORY_MODE", "meta")
-    status, out, _ = run(*command.split(), *_EVERY[command])
+    status, out, error = run(*command.split(), *_EVERY[command])
 
-    assert status == 1
-    assert "meta session (MEMORY_MODE=meta)" in out
+    assert (status, out) == (1, "")
+    assert "meta session (MEMORY_MODE=meta)" in error
     assert records(project) == []
 
 
@@ -79,10 +102,10 @@ def test_a_work_tree_that_lost_its_main_one_is_named_by_every_command(
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path}/gone/.git/worktrees/tree\n")
     for command, status in (("add", 1), ("search", 0), ("status", 0), ("context", 0)):
-        found, out, error = run("--project", str(tmp_path / "tree"), command, *_EVERY[command])
+        found, _, error = run("--project", str(tmp_path / "tree"), command, *_EVERY[command])
         assert found == status
         assert "git worktree repair" in error
-        assert ("Nothing was stored" in out) == (command == "add")
+        assert ("Nothing was stored" in error) == (command == "add")
     assert names_in(tmp_path / "tree") == [".git"]
 
 
@@ -164,17 +187,18 @@ def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:
 
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing anybody types."""
-    with pytest.raises(SystemExit, match="0"):
-        main(["--version"])
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"memory-mcp {__version__}\n"
+    assert main(["--version", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"success": True, "version": __version__}
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = capsys.readouterr().out
-    for command in ("serve", "demo", *(name.split()[0] for name in _EVERY)):
-        assert re.search(rf"^ +{command} ", shown, re.MULTILINE), command
-    assert not re.search(r"^ +(hook|episode|capture)\b", shown, re.MULTILINE), (
-        "only programs call these"
-    )
+    for entry in LISTED:
+        assert re.search(rf" {entry.name} +{re.escape(entry.short)}( |$)", shown, re.MULTILINE)
+    assert not re.search(r"\b(hook|episode|capture)\b", shown), "only programs call these"
+    assert len(shown.splitlines()) <= 24
+    assert max(map(len, shown.splitlines())) < 80
 
 
 def demo(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -276,7 +300,7 @@ def test_a_closed_stream_costs_no_traceback(run: Run, project: Path) -> None:
     silent = in_shell("forget nothing 2>&-")
     assert (silent.returncode, silent.stdout) == (1, ""), "an error is no answer"
     assert "content is empty" in in_shell("add - <&-").stderr
-    assert "Nothing was done yet" in in_shell("backtrack start <&-").stdout
+    assert "Nothing was done yet" in in_shell("backtrack start <&-").stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to a whole console there")

@@ -162,7 +162,7 @@ def test_opencode_is_told_in_the_file_that_it_has(run: Run, home: Path) -> None:
 
     assert as_json(run, "install", "opencode")["file"] == str(path)
     asked = ("install", "opencode", "--toolsets", "session")
-    assert "command is" in run(*asked)[1]
+    assert "command is" in run(*asked)[2]
     as_json(run, *asked, "--force")
     own = str(Path(sys.executable).with_name("memory-mcp"))
     assert servers(path, "mcp", "memory", "command") == [own, "serve", "--toolsets", "session"]
@@ -287,10 +287,10 @@ def test_an_older_entry_of_ours_keeps_what_its_owner_added(run: Run, home: Path)
     given(path, mine.encode())
     old = path.read_bytes()
 
-    status, out, _ = run("install", "claude-code")
+    status, _, error = run("install", "claude-code")
     assert status == 1
-    assert "command is '/old/memory-mcp' there and" in out
-    assert "--force puts that right and keeps the rest" in out
+    assert "command is '/old/memory-mcp' there and" in error
+    assert "--force puts that right and keeps the rest" in error
 
     as_json(run, "install", "claude-code", "--force")
     own = Path(sys.executable).with_name("memory-mcp")
@@ -382,13 +382,13 @@ def test_another_server_of_that_name_is_not_touched_unless_told_to(run: Run, hom
     theirs = b'{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}'
     given(path, theirs)
 
-    status, out, _ = run("install", "claude-code")
+    status, _, error = run("install", "claude-code")
     assert (status, path.read_bytes()) == (1, theirs)
-    assert "it starts 'npx', which is not memory-mcp" in out
-    assert "--name" in out
-    status, out, _ = run("uninstall", "claude-code")
+    assert "it starts 'npx', which is not memory-mcp" in error
+    assert "--name" in error
+    status, _, error = run("uninstall", "claude-code")
     assert (status, path.read_bytes()) == (1, theirs)
-    assert "does not start memory-mcp" in out
+    assert "does not start memory-mcp" in error
 
     as_json(run, "install", "claude-code", "--force")
     assert "npx" not in path.read_text("utf-8")
@@ -658,20 +658,22 @@ def test_nothing_is_local_to_a_work_tree_that_lost_its_main_one(
 def test_what_cannot_be_meant_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with what to do instead."""
     assert "no scope 'project'; choose user" in complaint(
-        run, "install", "claude-desktop", "--scope", "project"
+        run, "install", "claude-desktop", "--scope", "project", expected=2
     )
     assert "no scope 'local'; choose project or user" in complaint(
-        run, "install", "cursor", "--scope", "local"
+        run, "install", "cursor", "--scope", "local", expected=2
     )
     assert "no scope 'project'; choose user" in complaint(
-        run, "install", "windsurf", "--scope", "project"
+        run, "install", "windsurf", "--scope", "project", expected=2
     )
     assert "no hooks for Cursor, only for claude-code" in complaint(
-        run, "install", "cursor", "--hooks"
+        run, "install", "cursor", "--hooks", expected=2
     )
     assert "--name 'a b' cannot be used" in complaint(run, "install", "cursor", "--name", "a b")
-    assert "toolsets is 'nope'" in complaint(run, "install", "cursor", "--toolsets", "nope")
-    pinned = complaint(run, "--project", "/", "install", "claude-code")
+    assert "'nope' is unknown; choose some of" in complaint(
+        run, "install", "cursor", "--toolsets", "nope", expected=2
+    )
+    pinned = complaint(run, "--project", "/", "install", "claude-code", expected=2)
     assert "every project would get the memories of /" in pinned
     assert "--scope local or --scope project" in pinned
     monkeypatch.chdir("/")

@@ -156,10 +156,10 @@ def test_hooks_of_an_older_command_are_put_right_with_force(run: Run, home: Path
     given(path, json.dumps({"hooks": old}).encode())
     before = path.read_bytes()
 
-    status, out, _ = run("install", "claude-code", "--hooks")
+    status, _, error = run("install", "claude-code", "--hooks")
     assert (status, path.read_bytes()) == (1, before)
-    assert f"The hooks in {path} are others: command of SessionStart is '/old/bin/memory" in out
-    assert "--force puts that right" in out
+    assert f"The hooks in {path} are others: command of SessionStart is '/old/bin/memory" in error
+    assert "--force puts that right" in error
     assert not (home / ".claude.json").exists(), "nothing is half done"
 
     as_json(run, "install", "claude-code", "--hooks", "--force")
@@ -188,9 +188,9 @@ def test_hooks_go_where_no_entry_is(run: Run, home: Path) -> None:
     for left in (b"{}", b'{"mcpServers": {"memory": {"command": "npx"}}}'):
         as_json(run, "install", "claude-code", "--hooks")
         given(home / ".claude.json", left)
-        status, out, _ = run("uninstall", "claude-code")
+        status, out, error = run("uninstall", "claude-code")
         assert status == (1 if b"npx" in left else 0)
-        assert "The hooks are out of" in out
+        assert "The hooks are out of" in out + error
         assert not path.exists()
         (home / ".claude.json").unlink()
 

@@ -143,15 +143,15 @@ def test_what_cannot_be_a_nudge_is_refused_with_what_would_do(run: Run, folder: 
     )
     assert "half a surrogate pair at position 1" in complaint(run, "nudge", "add", "x\ud800")
     for priority in ("0", "11"):
-        assert complaint(run, "nudge", "add", "x", "--priority", priority) == (
-            f"priority is {priority}; choose 1 to 10 (10 comes first)."
+        assert f"--priority: {priority} is out of range; choose 1 to 10." in complaint(
+            run, "nudge", "add", "x", "--priority", priority, expected=2
         )
     said = complaint(run, "nudge", "add", "x", "--expires", "2020-01-01")
     assert said.startswith("expires is 2020-01-01T00:00:00+00:00, which is past")
     said = complaint(run, "nudge", "add", "x", "--expires", "0001-01-01T00:00+14:00")
     assert "beyond the calendar" in said
-    assert "--expires 'soon' is no time." in complaint(
-        run, "nudge", "add", "x", "--expires", "soon"
+    assert "--expires: 'soon' is no time;" in complaint(
+        run, "nudge", "add", "x", "--expires", "soon", expected=2
     )
     status, _, error = run("nudge", "sing")
     assert status == 2
@@ -186,7 +186,7 @@ def test_a_meta_session_and_memory_that_is_off_leave_none(
 
     monkeypatch.setenv("MEMORY_ENABLED", "off")
     for command in (("add", "Tea?"), ("clear",), ("list",)):
-        status, out, _ = run("nudge", *command)
+        status, _, error = run("nudge", *command)
         assert status == 1
-        assert "Memory is off" in out
+        assert "Memory is off" in error
     assert not folder.exists()

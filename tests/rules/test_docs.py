@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from paths import ROOT
 
-from memory_mcp.cli.main import make_parser
+from memory_mcp.cli.catalog import LISTED
 from memory_mcp.config.descriptions import load_descriptions
 from memory_mcp.config.settings import SETTINGS, TOOLSETS, parse_settings, read_settings
 from memory_mcp.server.prompts import PROMPTS
@@ -73,11 +73,11 @@ def test_every_setting_has_its_row() -> None:
 
 def test_every_command_has_its_row_and_its_options() -> None:
     """The pages stand for `--help`."""
-    known = re.findall(r"^    ([a-z]+) ", make_parser().format_help(), re.MULTILINE)
+    known = [entry.name for entry in LISTED]
     listed = _read("commands.md").split("<!-- table: commands -->")[1].split("<!-- end -->")[0]
     options = _read("options.md").split("<!-- table: options -->")[1]
 
-    assert _first_cells(listed) == known
+    assert re.findall(r"\(options.md#(\S+)\)", listed) == known
     assert re.findall(r"^## (\S+)$", options, re.MULTILINE) == known
 
 

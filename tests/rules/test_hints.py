@@ -51,7 +51,7 @@ def test_each_step_is_one_of_the_tool_and_of_the_command(tool: str, arguments: l
 
     with use_words_of("command"):
         typed = name_step(tool, **dict.fromkeys(arguments, ...)).strip("`").split()[1:]
-    chosen = {"MODE": "continue", "DECISION": "save", "SCOPE": "user"}
+    chosen = {"MODE": "continue", "DECISION": "save", "SCOPE": "user", "KIND": "fact"}
     words = [chosen.get(word, word) for word in typed if word != "AGAIN"]
     if words[0] == "update":  # the rest is said in words
         words += ["x", "x"][len(words) - 1 :]

@@ -7,7 +7,7 @@ import pytest
 from command_line import Run
 from paths import ROOT
 
-from memory_mcp.cli.main import make_parser
+from memory_mcp.cli.catalog import LISTED
 from memory_mcp.config import settings
 from memory_mcp.server.tools import load_default_tools
 
@@ -39,8 +39,7 @@ def test_the_settings_listed_are_ten_of_those_that_are_read() -> None:
 
 def test_the_commands_named_are_commands() -> None:
     """Somebody types them."""
-    usage = make_parser().format_help()
-    known = re.findall(r"^    ([a-z]+) ", usage, re.MULTILINE)
+    known = [entry.name for entry in LISTED]
     named = re.findall(r"memory-mcp ([a-z]+)", README)
 
     assert len(named) > 10

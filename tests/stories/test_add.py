@@ -214,7 +214,7 @@ _REFUSED = {
     ),
     "unknown memory": (
         {"content": "x", "supersedes": ["nope"]},
-        "No memory 'nope' here. Nearest known: none yet",
+        "No memory 'nope' here. Take the id from",
     ),
     "kind": ({"content": "x", "kind": "checkpoint"}, "kind"),
     "metadata": ({"content": "x", "metadata": {"colour": "red"}}, "colour"),

@@ -214,8 +214,8 @@ def test_a_record_that_cannot_be_read_is_named(run: Run, project: Path) -> None:
     damaged = next((project / ".claude" / "memory").glob("*/*.json"))
     damaged.write_text("{", "utf-8")
     status, out, error = run("export", "all.json")
-    assert (status, error) == (1, "")
-    assert f"1 could not be read and are missing in it: {damaged.stem}" in out
+    assert (status, out) == (1, "")
+    assert f"1 could not be read and are missing in it: {damaged.stem}" in error
 
     status, out, error = run("export")
     assert (status, json.loads(out)["count"]) == (1, 1)

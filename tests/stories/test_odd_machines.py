@@ -273,7 +273,7 @@ def test_a_folder_that_is_gone_is_said_to_be_gone(
     monkeypatch.delenv("MEMORY_DIR")
     as_json(run, "--project", str(project), "search", "x")
     monkeypatch.setenv("MEMORY_ENABLED", "false")
-    assert run("search", "x")[1].startswith("Memory is off")
+    assert run("search", "x")[2].startswith("memory-mcp: Memory is off")
     monkeypatch.chdir(tmp_path)
 
 

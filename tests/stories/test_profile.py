@@ -834,7 +834,7 @@ def _fact(run: Run, field: str) -> str:
 def test_the_command_says_when_memory_is_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing known and nothing asked are two things."""
     monkeypatch.setenv("MEMORY_ENABLED", "false")
-    status, out, _ = run("profile")
+    status, _, error = run("profile")
 
     assert status == 1
-    assert "Memory is off" in out
+    assert "Memory is off" in error

@@ -507,8 +507,8 @@ def test_a_person_is_asked_and_may_say_no(
     """At a terminal, after the titles."""
     typed(run, eve, project)
     monkeypatch.setattr("memory_mcp.cli.output.can_ask", lambda: True)
-    status, out, _ = run("trust", stdin="no\n")
-    assert (status, "Nothing was changed." in out) == (1, True)
+    status, out, error = run("trust", stdin="no\n")
+    assert (status, "Nothing was changed." in error) == (1, True)
     assert THEIRS in out
     assert run("trust", "--list")[1] == "No project is trusted.\n"
     status, out, _ = run("trust", stdin="yes\n")

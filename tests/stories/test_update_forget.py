@@ -89,7 +89,7 @@ async def test_erasing_leaves_no_byte_of_it(
         gone = await refused(client, "forget_memory", memory_id=doomed)
 
     assert said == {"success": True, "memoryId": doomed, "message": "Erased for good."}
-    assert f"No memory {doomed!r} here. Nearest known:" in gone
+    assert f"No memory {doomed!r} here. " in gone
     assert files_with(tmp_path, "zebra-42") == []
 
 
@@ -153,7 +153,7 @@ async def test_an_id_that_does_not_exist_names_the_nearest(settings: Settings, e
         ids = [await add(client, f"Note {n}.") for n in range(6)]
         typo = ids[3][:-1] + ("0" if ids[3][-1] != "0" else "1")
         said = await refused(client, "update_memory", memory_id=typo, content="x")
-        nearest = said.split("Nearest known: ")[1].split(".")[0].split(", ")
+        nearest = said.split("Nearest: ")[1].split(".")[0].split(", ")
         assert nearest[0] == ids[3]
         assert set(nearest) <= {mine, *ids}
         for odd in ("", "..", "../../etc/passwd", "x" * 9_000, "🦩", "%", "' OR 1=1 --"):
@@ -172,12 +172,11 @@ async def test_what_a_backtrack_hid_can_not_be_corrected_or_hidden(
     async with agent(settings, "auto") as client:
         await seal(client, "One", phase=1)
         hidden = await add(client, "Sessions live in Redis.")
-        seen = await add(client, "Tabs.", kind="preference")
+        await add(client, "Tabs.", kind="preference")
         await call(client, "backtrack", to=1, mode="continue")
         said = await refused(client, tool, memory_id=hidden, **more)
 
-    assert hidden not in said.split("Nearest known")[1]
-    assert seen in said
+    assert said.count(hidden) == 1, "as it was named, and not as the nearest"
 
 
 async def test_limits_hold_for_corrections_too(settings: Settings) -> None:

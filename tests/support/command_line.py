@@ -18,14 +18,14 @@ def as_json(run: Run, *arguments: str) -> Json:
     return said
 
 
-def complaint(run: Run, *arguments: str) -> str:
+def complaint(run: Run, *arguments: str, expected: int = 1) -> str:
     """What a person reads when a command fails; a program gets the same."""
     status, out, error = run(*arguments)
-    assert status == 1
+    assert status == expected
     assert out == ""
     assert error.startswith("memory-mcp: ")
     said = error.removeprefix("memory-mcp: ").rstrip("\n")
     status, out, error = run("--json", *arguments)
-    assert (status, error) == (1, "")
+    assert (status, error) == (expected, "")
     assert json.loads(out) == {"success": False, "error": said}
     return said

@@ -229,7 +229,8 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady |
         timeline = head.timeline
         if branch in timeline.branches:
             raise InvalidRequestError(
-                f"branch {name!r} exists already. Switch to it, or choose another name."
+                f"branch {name!r} exists already{', and you are on it' if branch == here else ''}. "
+                f"Choose another name{'' if branch == here else ', or switch to it'}."
             )
         start = require_checkpoint(timeline, here, at) if at.strip() else None
         opens = {branch: SegmentId(workspace.ids.new(now))}

@@ -110,6 +110,8 @@ def _list_warnings(
     workspace: Workspace, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
 ) -> tuple[str, ...]:
     warnings: list[str] = []
+    if workspace.policy.meta and not workspace.policy.lost:
+        warnings.append("This is a meta session (MEMORY_MODE=meta): it reads, and writes nothing.")
     if again := find_phase_repetition(timeline, workspace.caller.branch, phase):
         warnings.append(again.said)
     for what, known in (

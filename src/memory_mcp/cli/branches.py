@@ -5,8 +5,9 @@ from typing import Final, Literal
 
 from memory_mcp import branches
 from memory_mcp.cli import output
+from memory_mcp.cli.arguments import PHASE, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.inputs import read_form
+from memory_mcp.cli.inputs import UsageError, read_form
 from memory_mcp.cli.output import Output, ask_choice
 from memory_mcp.domain.outcomes import (
     BranchReady,
@@ -16,7 +17,6 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
 from memory_mcp.render.outcomes import (
     render_effect,
@@ -57,14 +57,14 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_log_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=_LOG_LIMIT, metavar="N",
+    parser.add_argument("--limit", type=whole_within(0), default=_LOG_LIMIT, metavar="N",
                         help=f"rows at most (default {_LOG_LIMIT}); 0 shows all")  # fmt: skip
 
 
 async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
     """Seal a restore point, or decide a pending one. Whoever types the command approves it."""
     if args.decision and not args.pending:
-        raise InvalidRequestError(
+        raise UsageError(
             f"--decision {args.decision} is about a checkpoint that is pending: name it with "
             "--pending ID (memory-mcp status lists them), or leave --decision out to seal a new "
             "one."
@@ -102,7 +102,7 @@ def _read_closeout(args: Namespace) -> Closeout:
 
 def _add_checkpoint_options(parser: ArgumentParser) -> None:
     parser.add_argument("summary", nargs="?", default="", help="what was reached and decided")
-    parser.add_argument("--phase", type=int, help="the phase that it seals")
+    parser.add_argument("--phase", type=PHASE, metavar="N", help="the phase that it seals")
     parser.add_argument("--again", action="store_true", help="seal a phase that is sealed already")
     parser.add_argument("--pending", default="", metavar="ID", help="decide this one instead")
     parser.add_argument(
@@ -113,7 +113,9 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--decided", action="append", default=[], metavar="'TEXT :: WHY'",
                         help="a decision and its reason; may be repeated")  # fmt: skip
-    parser.add_argument("--artifact", action="append", default=[], help="a file or result made")
+    parser.add_argument(
+        "--artifact", action="append", default=[], metavar="NAME", help="a file or result made"
+    )
     parser.add_argument("--issue", action="append", default=[], help="what is still open")
     parser.add_argument("--agent", action="append", default=[], help="who took part")
     parser.add_argument("--closeout", default="", metavar="JSON",
@@ -134,7 +136,7 @@ async def backtrack(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_backtrack_options(parser: ArgumentParser) -> None:
-    parser.add_argument("to", help="checkpoint id, phase, left line, or start")
+    parser.add_argument("to", metavar="TO", help="checkpoint id, phase, left line, or start")
     parser.add_argument("--mode", choices=_CHOICES, default="",
                         help="without it you are asked")  # fmt: skip
     parser.add_argument("--lesson", default="", help="what was tried and why it failed")
@@ -178,8 +180,8 @@ async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_fork_options(parser: ArgumentParser) -> None:
-    parser.add_argument("name", help="of the new branch")
-    parser.add_argument("--at", default="", help="checkpoint or phase (else: here)")
+    parser.add_argument("name", metavar="NEW", help="name of the new branch")
+    parser.add_argument("--at", default="", metavar="TO", help="checkpoint or phase (else: here)")
 
 
 COMMANDS: Final = {

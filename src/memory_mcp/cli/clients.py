@@ -11,8 +11,10 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
+from memory_mcp.cli.arguments import some_of
 from memory_mcp.cli.client_files import ClientFile, open_client_file
 from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.clients import jsonc, plans
 from memory_mcp.clients.hooks import Hooks, make_hooks, plan_hooks, plan_hooks_removal
@@ -32,7 +34,7 @@ from memory_mcp.clients.tables import (
 from memory_mcp.clients.toml import NotEditableError, NotTomlError
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.places import find_current_folder
-from memory_mcp.config.settings import Settings, add_toolsets, read_client_variables
+from memory_mcp.config.settings import TOOLSETS, Settings, read_client_variables
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
@@ -57,7 +59,7 @@ class _ClientEntry:
         self.client: Client = CLIENTS[self.key]
         self.scope: Scope = args.scope or self.client.scopes[0]
         if self.scope not in self.client.scopes:
-            raise InvalidRequestError(
+            raise UsageError(
                 f"{self.client.title} has no scope {self.scope!r}; choose "
                 f"{' or '.join(self.client.scopes)}."
             )
@@ -123,10 +125,9 @@ def install(loaded: LoadedSettings, args: Namespace) -> Output:
     if args.hooks:
         _require_hooks(entry)
         toolsets = ",".join(dict.fromkeys([*filter(None, toolsets.split(",")), *HOOK_TOOLSETS]))
-    add_toolsets(settings, toolsets)
     folder = str(settings.project_dir) if args.project else ""
     if folder and entry.client.names_project and entry.scope == "user":
-        raise InvalidRequestError(
+        raise UsageError(
             f"In scope 'user' every project would get the memories of {folder}. Leave --project "
             f"out, {entry.client.title} names the project; or take --scope local or --scope "
             "project."
@@ -208,7 +209,7 @@ def _plan_install(
 def _require_hooks(entry: _ClientEntry) -> None:
     if not entry.has_hooks:
         able = [name for name in CLIENTS if any(it.hooks for it in CLIENTS[name].places.values())]
-        raise InvalidRequestError(
+        raise UsageError(
             f"memory-mcp has no hooks for {entry.client.title}, only for {', '.join(able)}. Leave "
             "--hooks out."
         )
@@ -221,7 +222,8 @@ def _require_hooks(entry: _ClientEntry) -> None:
 
 def _add_install_options(parser: ArgumentParser) -> None:
     _add_entry_options(parser)
-    parser.add_argument("--toolsets", default="", help="further tools, e.g. branches,session")
+    parser.add_argument("--toolsets", type=some_of(TOOLSETS), default="", metavar="NAMES",
+                        help="further tools, e.g. branches,session")  # fmt: skip
     parser.add_argument("--hooks", action="store_true", help="the plugin's hooks too (claude-code)")
     parser.add_argument("--force", action="store_true", help="put right an entry of that name")
 
@@ -293,7 +295,9 @@ def _add_entry_options(parser: ArgumentParser) -> None:
         help="user: every project of yours; project: a file in the project, for all who work on it;"
         " local: yours, in this project (Claude Code). Default: user, for editors project",
     )
-    parser.add_argument("--name", default="memory", help="of the entry (default memory)")
+    parser.add_argument(
+        "--name", default="memory", metavar="NAME", help="of the entry (default memory)"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
 
 

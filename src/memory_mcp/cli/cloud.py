@@ -39,7 +39,7 @@ def cloud(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     if args.action == "sync":
         return in_workspace(_run_sync)(loaded, args)
     if not settings.enabled:
-        return Skipped(MEMORY_OFF)
+        return Skipped(settings.off or MEMORY_OFF)
     match args.action:
         case "login":
             return _log_in(settings)
@@ -186,7 +186,7 @@ async def _run_sync(workspace: Workspace, args: Namespace) -> Output | Skipped:
             done = await sync.sync(workspace, advance, push_all=args.push_all, pull_all=args.pull)
     # a pull that was kept out is no success: what was asked for did not happen
     success = not done.stopped and not (args.pull and done.kept_out)
-    return Output({"success": success, **_sync_fields(done)}, _sync_text)
+    return Output({"success": success, **_sync_fields(done)}, _sync_text, report=True)
 
 
 def _sync_fields(done: sync.SyncReport) -> Fields:

@@ -9,7 +9,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from memory_mcp.cli.output import LostOutputError, Output, print_error, print_note, print_output
+from memory_mcp.cli.inputs import UsageError
+from memory_mcp.cli.output import (
+    USAGE,
+    LostOutputError,
+    Output,
+    print_error,
+    print_note,
+    print_output,
+)
 from memory_mcp.config.load import LoadedSettings, load_settings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import resolve_folder
@@ -80,6 +88,8 @@ def _run(args: Namespace) -> int:
         if lost := _find_lost_output(group):
             raise lost from group
         raise
+    except UsageError as error:
+        return print_error(str(error), as_json=args.json, status=USAGE)
     except MemoryMcpError as error:
         return print_error(str(error), as_json=args.json)
     except KeyboardInterrupt:

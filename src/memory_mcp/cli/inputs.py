@@ -1,28 +1,46 @@
-"""Read what is typed or piped in: texts, times and JSON.
+"""Read what is typed or piped in: texts and JSON.
 
 Every error names what was given and says how to write it.
 """
 
+import re
 import sys
-from datetime import datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from memory_mcp.domain.record import assume_utc
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.shutdown import interruptible
 
 Form = TypeVar("Form", bound=BaseModel)
 Value = TypeVar("Value")
 
+_BYTE_ESCAPED: Final = 0xDC00
+"""What Python adds to a byte that is no UTF-8, to keep it in a text (`surrogateescape`)."""
+_NO_UTF_8: Final = re.compile("[\udc80-\udcff]")
+
+
+class UsageError(InvalidRequestError):
+    """What was typed does not fit together: no state of the memory would make it work."""
+
 
 def read_text(argument: str) -> str:
-    """The argument itself, or for a dash what is piped in or typed to the end of input."""
+    """The argument itself, or for a dash what is piped in or typed to the end of input.
+
+    Raises:
+        InvalidRequestError: what is piped in is no UTF-8.
+    """
     if argument != "-":
         return argument
     with interruptible():
-        return sys.stdin.read()
+        text = sys.stdin.read()
+    if lost := _NO_UTF_8.search(text):
+        byte = ord(lost.group()) - _BYTE_ESCAPED
+        raise InvalidRequestError(
+            f"stdin is no UTF-8 (byte 0x{byte:02x} at character {lost.start()}), and nothing was "
+            "done. Convert it first, as in: iconv -f LATIN1 -t UTF-8 FILE | memory-mcp …"
+        )
+    return text
 
 
 def read_form(form: type[Form], argument: str) -> Form:
@@ -49,20 +67,4 @@ def read_json(adapter: TypeAdapter[Value], argument: str, what: str, expected: s
         where = ".".join(map(str, first["loc"]))
         raise InvalidRequestError(
             f"{what} cannot be read{f' at {where}' if where else ''}: {first['msg']}. {expected}"
-        ) from error
-
-
-def parse_time(option: str, text: str) -> datetime | None:
-    """Read the time given to an option; without a zone it is UTC, without a text there is none.
-
-    Raises:
-        InvalidRequestError: it is no time.
-    """
-    if not text:
-        return None
-    try:
-        return assume_utc(datetime.fromisoformat(text))
-    except ValueError as error:
-        raise InvalidRequestError(
-            f"{option} {text!r} is no time. Write it like 2026-12-31 or 2026-12-31T18:00+01:00."
         ) from error

@@ -6,67 +6,32 @@ command holds its options and its handler. It is imported once its command is na
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
+from memory_mcp.cli.arguments import parse_number, parse_whole
+from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, format_page
 from memory_mcp.cli.output import (
+    USAGE,
     LostOutputError,
     prepare_streams,
+    print_error,
     print_json,
     print_line,
-    print_note,
 )
 from memory_mcp.shutdown import import_whole
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-_COMMANDS: Final = (
-    ("add", "memories", "remember one thing"),
-    ("search", "memories", "find what holds"),
-    ("list", "memories", "what holds, newest first"),
-    ("show", "memories", "one memory or checkpoint, whole"),
-    ("update", "memories", "replace what a memory says"),
-    ("forget", "memories", "erase one memory for good, or hide it from here on"),
-    ("status", "branches", "where the project stands: checkpoints, pending approvals, left lines"),
-    ("log", "branches", "the timeline as a graph: checkpoints, branches, left lines"),
-    ("checkpoint", "branches", "seal a restore point, or decide a pending one"),
-    ("backtrack", "branches", "go back to a checkpoint, or restore what was left"),
-    ("undo", "branches", "undo the last move: what a backtrack or a restore left is back"),
-    ("fork", "branches", "begin a branch, here or at a checkpoint"),
-    ("context", "sessions", "the block that opens a session or goes with a task"),
-    ("profile", "sessions", "what is known of the user, and which memories it rests on"),
-    ("identity", "sessions", "what the project is, or say it anew"),
-    ("phase", "sessions", "in which phase the project is, or move it to another"),
-    ("consolidate", "sessions", "hand on what a later session needs"),
-    ("suggestions", "sessions", "what the user said and may be kept: list, keep, drop"),
-    ("nudge", "nudges", "what a session brings up once: add, list, clear"),
-    ("import", "transfer", "take in what another program remembers, or an export"),
-    ("export", "transfer", "write what holds to a file or folder; all with --history"),
-    ("trust", "maintenance", "let what came with this repository count, or no longer"),
-    ("doctor", "maintenance", "check every invariant of files and index, mend or rebuild them"),
-    ("config", "config", "what is set, by whom, and what each setting is for"),
-    ("models", "models", "the models for recall by meaning: list, add, remove"),
-    ("cloud", "cloud", "the provider of memories: status, login, logout, sync"),
-    ("install", "clients", "tell a client of it, in the client's own configuration"),
-    ("uninstall", "clients", "take it out of there again"),
-    ("serve", "serve", "serve MCP clients"),
-    ("demo", "demo", "see it work: a real server, a real client, a small project"),
-    ("episode", "sessions", ""),
-    ("capture", "sessions", ""),
-    ("hook", "", ""),
-)  # fmt: skip
-"""Each command, the module with its `COMMANDS` entry, and what it does.
-
-Those that only programs call say nothing of themselves, and are not listed.
-"""
-
-_EPILOG: Final = (
-    "Settings are environment variables or stand in a file: `memory-mcp config` lists them."
-)
+_PLACES: Final = {
+    "project": ("DIR", "the project's folder (default: the git work tree around you)"),
+    "branch": ("NAME", "the branch of the memory to work on (default: main)"),
+}
+"""Options that say whose memory it is, for the commands that take them."""
 
 
 class _WrongUsageError(Exception):
@@ -77,27 +42,9 @@ class _WrongUsageError(Exception):
         self._parser = parser
 
     def report(self, *, as_json: bool) -> int:
-        """Print it: as JSON to stdout for a program, with the usage to stderr for a person."""
-        if as_json:
-            print_json({"success": False, "error": str(self)})
-        else:
-            self._parser.print_usage(sys.stderr)
-            print_note(f"{self}. `{self._parser.prog} --help` shows the choices.")
-        return 2
-
-
-def _parse_whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
-
-
-def _parse_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        """Print it as every error is printed; returns the exit status."""
+        message = f"{self}. `{self._parser.prog} --help` shows how it is used."
+        return print_error(message, as_json=as_json, status=USAGE)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -105,8 +52,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.register("type", int, _parse_whole)
-        self.register("type", float, _parse_number)
+        self.register("type", int, parse_whole)
+        self.register("type", float, parse_number)
 
     def error(self, message: str) -> NoReturn:
         raise _WrongUsageError(self, message)
@@ -128,6 +75,13 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
+class _RootParser(_Parser):
+    """Shows the page of all commands in place of argparse's own list of them."""
+
+    def format_help(self) -> str:
+        return format_page()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (done), 1 (not done, and why) or 2 (wrong usage)."""
     words = sys.argv[1:] if arguments is None else [*arguments]
@@ -142,6 +96,8 @@ def _run_command(words: Sequence[str]) -> int:
     try:
         with import_whole():
             args = _parse(words)
+            if args.version:
+                return _print_version(as_json=args.json)
             if args.command is None:
                 args = _parse([*words, "serve"])
     except _WrongUsageError as error:
@@ -156,9 +112,29 @@ def _run_command(words: Sequence[str]) -> int:
     return run(args)
 
 
+def _print_version(*, as_json: bool) -> int:
+    if as_json:
+        print_json({"success": True, "version": __version__})
+    else:
+        print_line(f"memory-mcp {__version__}")
+    return 0
+
+
 def _parse(words: Sequence[str]) -> argparse.Namespace:
-    absent = argparse.Namespace(json=False, project=None, branch=None)
-    return make_parser(words).parse_args(words, absent)
+    absent = argparse.Namespace(json=False, project=None, branch=None, version=False)
+    parser = make_parser(words)
+    args = parser.parse_args(words, absent)
+    if args.command:
+        _refuse_strange_options(parser, args)
+    return args
+
+
+def _refuse_strange_options(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuse an option that means nothing to this command."""
+    takes = find_entry(args.command).takes
+    for name in _PLACES:
+        if getattr(args, name) is not None and name not in takes:
+            raise _WrongUsageError(parser, f"{args.command} takes no --{name}")
 
 
 def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -166,41 +142,42 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     To make the parser of every command takes longer than most commands.
     """
-    common = _Parser(add_help=False)
+    parser = _RootParser(prog="memory-mcp", parents=[_make_options(tuple(_PLACES))])
+    parser.add_argument("--version", action="store_true")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    known = (*LISTED, *(each for each in FOR_PROGRAMS if each.name in words))
+    asked = [each for each in known if [each.name] == [*words[:1]]]
+    for entry in asked or known:
+        _add_command(commands.add_parser, entry, named=entry.name in words)
+    return parser
+
+
+def _make_options(takes: Sequence[str]) -> argparse.ArgumentParser:
+    """The options of more than one command."""
+    options = _Parser(add_help=False)
     # suppressed, so that an option before the command is not undone by its default after it
     unless = argparse.SUPPRESS
-    common.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
-    common.add_argument(
-        "--project",
-        metavar="DIR",
-        default=unless,
-        help="its folder; default: the enclosing git work tree",
+    options.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
+    for name, (metavar, what) in _PLACES.items():
+        shown = what if name in takes else unless  # one that is not taken is refused by name
+        options.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown)
+    return options
+
+
+def _add_command(
+    add_parser: Callable[..., argparse.ArgumentParser], entry: Entry, *, named: bool
+) -> None:
+    command = add_parser(
+        entry.name, description=_make_sentence(entry.summary), parents=[_make_options(entry.takes)]
     )
-    common.add_argument(
-        "--branch", metavar="NAME", default=unless, help="of the memory; default: main"
-    )
-    parser = _Parser(
-        prog="memory-mcp",
-        description="A memory for agents that stays coherent. Without a command: serve over stdio.",
-        epilog=_EPILOG,
-        parents=[common],
-    )
-    parser.add_argument("--version", action="version", version=f"memory-mcp {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    asked = [each for each in _COMMANDS if [each[0]] == [*words[:1]]]
-    for name, module, summary in asked or _COMMANDS:
-        if not summary and name not in words:
-            continue
-        command = (
-            commands.add_parser(name, help=summary, description=summary, parents=[common])
-            if summary
-            else commands.add_parser(name, parents=[common])
-        )
-        if name == "hook":
-            _add_hook_options(command)
-        elif name in words:
-            import_module(f"memory_mcp.cli.{module}").COMMANDS[name].add_to(command)
-    return parser
+    if entry.name == "hook":
+        _add_hook_options(command)
+    elif named:
+        import_module(f"memory_mcp.cli.{entry.module}").COMMANDS[entry.name].add_to(command)
+
+
+def _make_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _add_hook_options(parser: argparse.ArgumentParser) -> None:

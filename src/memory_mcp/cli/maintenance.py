@@ -67,8 +67,9 @@ async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
             if findings
             else "Everything is as it must be."
         ),
+        "meta": workspace.policy.meta,
     }
-    return Output(fields, _findings_text)
+    return Output(fields, _findings_text, report=True)
 
 
 def _findings_text(fields: Fields) -> str:
@@ -79,7 +80,8 @@ def _findings_text(fields: Fields) -> str:
         for finding in fields["findings"]
     ]
     proof = f"Search: {fields['search']}. {fields['proof']}".strip()
-    return "\n".join([*lines, proof, str(fields["message"])])
+    meta = ["This is a meta session: nothing is written."] if fields["meta"] else []
+    return "\n".join([*lines, proof, *meta, str(fields["message"])])
 
 
 def _add_doctor_options(parser: ArgumentParser) -> None:
@@ -107,7 +109,9 @@ def _list_trusted(settings: Settings) -> Output:
     lines += [f"the cloud at {address}" for address in clouds]
     fields = {
         "success": True,
-        "projects": [{"records": folder, "name": name} for folder, name in projects.items()],
+        "projects": [
+            {"records": folder, "name": name or None} for folder, name in projects.items()
+        ],
         "clouds": clouds,
         "message": "\n".join(lines) or "No project is trusted.",
     }

@@ -1,19 +1,20 @@
 """`memory-mcp add`, `search`, `list`, `show`, `update` and `forget`."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection
-from typing import Final, cast, get_args
+from typing import Final, get_args
 
+from memory_mcp.cli.arguments import PHASE, number_within, parse_time, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.inputs import parse_time, read_text
+from memory_mcp.cli.inputs import read_text
 from memory_mcp.cli.output import Fields, Output, results_text
+from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
 from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError, UnknownMemoryError, UnknownTargetError
+from memory_mcp.errors import UnknownMemoryError, UnknownTargetError
 from memory_mcp.render.outcomes import (
     render_hits,
     render_list,
@@ -27,6 +28,9 @@ from memory_mcp.text.drafts import WRITABLE_KINDS
 _ID_CHARS: Final = 8
 """The end of an id, which names it: beginnings are times, and alike."""
 _LINE_CHARS_MAX: Final = 100
+_LISTED: Final = whole_within(1, limits.LISTED_MEMORIES_MAX)
+_KINDS: Final = tuple(kind for kind in get_args(Kind) if kind in SEARCHABLE_KINDS)
+_IMPORTANCE: Final = whole_within(limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
 
 
 async def add(workspace: Workspace, args: Namespace) -> Output:
@@ -35,13 +39,13 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
     draft = Draft(
         content=read_text(args.content),
-        kind=_parse_kind(args.kind, WRITABLE_KINDS),
+        kind=args.kind,
         title=args.title,
         category=args.category,
         tags=tuple(args.tags),
         importance=args.importance,
         pinned=args.pinned,
-        expires_at=parse_time("--expires", args.expires),
+        expires_at=args.expires,
         phase=args.phase,
         supersedes=tuple(args.supersedes),
         reach=args.scope,
@@ -51,13 +55,16 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
 def _add_add_options(parser: ArgumentParser) -> None:
     parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
-    parser.add_argument("--kind", default="fact", help="fact (default), decision, preference, …")
+    parser.add_argument("--kind", choices=WRITABLE_KINDS, default="fact", metavar="KIND",
+                        help=f"{', '.join(WRITABLE_KINDS)} (default fact)")  # fmt: skip
     parser.add_argument("--title", default="", help="a line of its own, above the text")
     parser.add_argument("--scope", choices=("project", "user"), default="project",
                         help="user: holds in every project")  # fmt: skip
-    parser.add_argument("--importance", type=int, default=3, help="1 to 5 (default 3)")
+    parser.add_argument("--importance", type=_IMPORTANCE, default=3, metavar="N",
+                        help="1 to 5 (default 3)")  # fmt: skip
     parser.add_argument("--pinned", action="store_true", help="first in the context")
-    parser.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
+    parser.add_argument("--expires", type=parse_time, metavar="TIME",
+                        help="ISO 8601, e.g. 2026-12-31")  # fmt: skip
     parser.add_argument("--supersedes", action="append", default=[], metavar="ID",
                         help="a memory that this one replaces; may be repeated")  # fmt: skip
     parser.add_argument("--gate", action="store_true", help="store it only if it is worth keeping")
@@ -72,12 +79,12 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
         category=args.category,
         key=args.key.strip(),
         tags=tuple(args.tags),
-        kinds=frozenset({_parse_kind(args.kind)} if args.kind else ()),
+        kinds=frozenset({args.kind} if args.kind else ()),
         phase=args.phase,
         branch=BranchName(args.on_branch) if args.on_branch else None,
         reach=args.scope,
-        since=parse_time("--since", args.since),
-        until=parse_time("--until", args.until),
+        since=args.since,
+        until=args.until,
     )
     wish = SelectionOptions(min_score=args.min_score, diverse=args.diverse)
     found = await search_memories(workspace, args.query, filters, args.limit, wish)
@@ -86,26 +93,36 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
 
 def _add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
-    parser.add_argument("--limit", type=int, default=5, help="1 to 10 (default 5)")
-    parser.add_argument("--kind", default="", help="fact, decision, preference, …")
+    parser.add_argument("--limit", type=whole_within(1, limits.RESULTS_MAX), default=5,
+                        metavar="N", help=f"1 to {limits.RESULTS_MAX} (default 5)")  # fmt: skip
+    _add_kind_option(parser)
     parser.add_argument("--key", default="", metavar="KEY",
                         help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
     _add_filter_options(parser)
     parser.add_argument("--scope", choices=("project", "user"), help="default: both")
     parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
-    parser.add_argument("--since", default="", metavar="TIME", help="written then or later")
-    parser.add_argument("--until", default="", metavar="TIME", help="written before that")
+    parser.add_argument("--since", type=parse_time, metavar="TIME",
+                        help="written then or later")  # fmt: skip
+    parser.add_argument("--until", type=parse_time, metavar="TIME",
+                        help="written before that")  # fmt: skip
     parser.add_argument(
-        "--min-score", type=float, default=0.0, metavar="SCORE", help="0 to 1; 0.5: likely relevant"
-    )
+        "--min-score", type=number_within(0, 1), default=0.0, metavar="SCORE",
+        help="0 to 1; 0.5: likely relevant",
+    )  # fmt: skip
     parser.add_argument("--diverse", action="store_true", help="leave out near twins")
     parser.add_argument("--why", action="store_true", help="say what spoke for each result")
 
 
+def _add_kind_option(parser: ArgumentParser) -> None:
+    parser.add_argument("--kind", choices=_KINDS, default="", metavar="KIND",
+                        help="fact, decision, preference, …")  # fmt: skip
+
+
 def _add_filter_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--category", default="", help="one word, or a few")
-    parser.add_argument("--tag", action="append", default=[], dest="tags", help="may be repeated")
-    parser.add_argument("--phase", type=int, help="the pipeline phase, a number")
+    parser.add_argument("--category", default="", metavar="WORDS", help="one word, or a few")
+    parser.add_argument("--tag", action="append", default=[], dest="tags", metavar="TAG",
+                        help="may be repeated")  # fmt: skip
+    parser.add_argument("--phase", type=PHASE, metavar="N", help="the pipeline phase, a number")
 
 
 async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -115,7 +132,7 @@ async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped
     filters = Filters(
         category=args.category,
         tags=tuple(args.tags),
-        kinds=frozenset({_parse_kind(args.kind)} if args.kind else ()),
+        kinds=frozenset({args.kind} if args.kind else ()),
         phase=args.phase,
         reach=args.scope,
     )
@@ -133,8 +150,8 @@ def _list_text(fields: Fields) -> str:
 
 
 def _add_list_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=20, help="default 20")
-    parser.add_argument("--kind", default="", help="fact, decision, preference, …")
+    parser.add_argument("--limit", type=_LISTED, default=20, metavar="N", help="default 20")
+    _add_kind_option(parser)
     parser.add_argument("--scope", choices=("project", "user"), help="default: both")
     _add_filter_options(parser)
 
@@ -206,13 +223,6 @@ def _add_forget_options(parser: ArgumentParser) -> None:
     parser.add_argument("memory_id", metavar="ID", help="of the memory")
     parser.add_argument("--hide", action="store_true", help="hide it here, keep it restorable")
     parser.add_argument("--reason", default="", help="why it is wrong: it is remembered")
-
-
-def _parse_kind(text: str, known: Collection[Kind] = SEARCHABLE_KINDS) -> Kind:
-    if text not in known:
-        choices = [kind for kind in get_args(Kind) if kind in known]
-        raise InvalidRequestError(f"--kind {text!r}: choose one of {', '.join(choices)}.")
-    return cast("Kind", text)
 
 
 COMMANDS: Final = {

@@ -33,7 +33,7 @@ def models(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Carry out the action after `models`; without one: list."""
     settings = loaded.settings
     if not settings.enabled:  # where the models are is a setting too, and was not read
-        return Skipped(MEMORY_OFF)
+        return Skipped(settings.off or MEMORY_OFF)
     match args.action:
         case "add":
             return _add_model(settings, args)

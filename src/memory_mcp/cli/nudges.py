@@ -4,15 +4,18 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from memory_mcp import sessions
+from memory_mcp.cli.arguments import parse_time, whole_within
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
-from memory_mcp.cli.inputs import parse_time, read_text
+from memory_mcp.cli.inputs import read_text
 from memory_mcp.cli.output import Fields, Output
+from memory_mcp.domain.limits import NUDGE_PRIORITY_MAX, NUDGE_PRIORITY_MIN
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.nudges import Nudge, NudgeReceipt, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import format_time
 from memory_mcp.engine.workspace import Workspace
 
+_PRIORITY: Final = whole_within(NUDGE_PRIORITY_MIN, NUDGE_PRIORITY_MAX)
 _UNREAD_NAMED_MAX: Final = 20
 """A folder full of something else is known by its first files."""
 
@@ -29,8 +32,8 @@ async def nudge(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 async def _add_nudge(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    text, expires = read_text(args.text), parse_time("--expires", args.expires)
-    match await sessions.add_nudge(workspace, text, args.priority, expires):
+    text = read_text(args.text)
+    match await sessions.add_nudge(workspace, text, args.priority, args.expires):
         case NudgeReceipt(left, notes):
             message = " ".join(("It waits for the next session that begins.", *notes))
             return Output({"success": True, **_nudge_fields(left), "message": message})
@@ -100,9 +103,10 @@ def _add_nudge_options(parser: ArgumentParser) -> None:
     action("list", "what waits, best first, and where programs leave it (the default)")
     add = action("add", "leave a sentence that the next session brings up with the user")
     add.add_argument("text", help="one or two sentences; - reads them from stdin")
-    add.add_argument("--priority", type=int, default=5, metavar="N",
+    add.add_argument("--priority", type=_PRIORITY, default=5, metavar="N",
                      help="1 to 10, the highest comes first (default 5)")  # fmt: skip
-    add.add_argument("--expires", default="", metavar="TIME", help="ISO 8601, e.g. 2026-12-31")
+    add.add_argument("--expires", type=parse_time, metavar="TIME",
+                     help="ISO 8601, e.g. 2026-12-31")  # fmt: skip
     clear = action("clear", "remove what waits, unseen")
     clear.add_argument("--all", action="store_true", help="what is no nudge as well")
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
 
+USAGE: Final = 2
+"""The exit status of a command line that follows no grammar."""
 _READER_LEFT: Final = 141
 """The exit status of `memory-mcp … | head`: what the signal SIGPIPE gives to other commands."""
 
@@ -219,11 +221,16 @@ def _message_text(fields: Fields) -> str:
 
 @frozen
 class Output:
-    """An outcome as fields, and how a person reads it. A silent one has been printed already."""
+    """An outcome as fields, and how a person reads it.
+
+    A `silent` one has been printed already. A `report` is the answer also where what it reports is
+    bad; of anything else that failed a person is told on stderr.
+    """
 
     fields: Fields
     as_text: Callable[[Fields], str] = _message_text
     silent: bool = False
+    report: bool = False
 
 
 def print_output(output: Output, *, as_json: bool) -> int:
@@ -234,18 +241,20 @@ def print_output(output: Output, *, as_json: bool) -> int:
         from memory_mcp.domain.json_input import drop_nulls  # imports pydantic
 
         print_json(drop_nulls(output.fields))
-    else:
+    elif output.fields["success"] or output.report:
         print_line(output.as_text(output.fields))
+    else:
+        print_note(output.as_text(output.fields))
     return 0 if output.fields["success"] else 1
 
 
-def print_error(message: str, *, as_json: bool) -> int:
+def print_error(message: str, *, as_json: bool, status: int = 1) -> int:
     """Print what went wrong: as JSON to stdout for a program, to stderr for a person."""
     if as_json:
         print_json({"success": False, "error": message})
     else:
         print_note(message)
-    return 1
+    return status
 
 
 def results_text(fields: Fields) -> str:

@@ -4,10 +4,11 @@ import gc
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
+from memory_mcp.cli.arguments import some_of
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output
 from memory_mcp.config.load import LoadedSettings
-from memory_mcp.config.settings import add_toolsets
+from memory_mcp.config.settings import TOOLSETS, add_toolsets
 from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import import_whole
 
@@ -33,9 +34,20 @@ def _add_serve_options(parser: ArgumentParser) -> None:
         default="stdio",
         help="stdio (default); streamable-http is the HTTP one to choose, sse is the older one",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="this machine only (default 127.0.0.1)")
-    parser.add_argument("--port", type=_parse_port, default=8000, help="default 8000")
-    parser.add_argument("--toolsets", default="", help="further tools, e.g. branches")
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="this machine only (default 127.0.0.1)",
+    )
+    parser.add_argument("--port", metavar="N", type=_parse_port, default=8000, help="default 8000")
+    parser.add_argument(
+        "--toolsets",
+        type=some_of(TOOLSETS),
+        default="",
+        metavar="NAMES",
+        help="further tools, e.g. branches",
+    )
 
 
 def _parse_port(text: str) -> int:

@@ -7,11 +7,13 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
 from memory_mcp import engine, memories, sessions
+from memory_mcp.cli.arguments import PHASE, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import read_form, read_json, read_text
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.values import escape_name
 from memory_mcp.domain.json_input import InputForm, drop_nulls, keep_spoken_messages
+from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import LABELS, Profile
 from memory_mcp.domain.record import assume_utc
@@ -25,6 +27,7 @@ from memory_mcp.render.outcomes import (
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.server.forms import make_consolidation
 
+_BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
 _TURNS: Final = TypeAdapter(
     Annotated[list[Turn], BeforeValidator(lambda turns: keep_spoken_messages(drop_nulls(turns)))]
 )
@@ -42,7 +45,9 @@ async def context(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 def _add_context_options(parser: ArgumentParser) -> None:
     parser.add_argument("--task", default="", help="what you are about to do")
-    parser.add_argument("--budget-tokens", type=int, help="default: MEMORY_BOOTSTRAP_TOKENS (500)")
+    parser.add_argument(
+        "--budget-tokens", type=_BUDGET, metavar="N", help="default: MEMORY_BOOTSTRAP_TOKENS (500)"
+    )
     parser.add_argument(
         "--since",
         default="",
@@ -151,8 +156,9 @@ def _add_turns_options(parser: ArgumentParser) -> None:
 
 def _add_episode_options(parser: ArgumentParser) -> None:
     _add_turns_options(parser)
-    parser.add_argument("--turn", type=int, help="number of the last one in the session; without "
-                        "it, those that were told are known again by their words")  # fmt: skip
+    parser.add_argument("--turn", type=int, metavar="N",
+                        help="number of the last one in the session; without it, those that "
+                        "were told are known again by their words")  # fmt: skip
     parser.add_argument("--final", action="store_true", help="the session ends: wait for nothing")
 
 
@@ -224,12 +230,13 @@ async def phase(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_phase_options(parser: ArgumentParser) -> None:
-    parser.add_argument("number", nargs="?", type=int, metavar="N", help="the phase to move to")
+    parser.add_argument("number", nargs="?", type=PHASE, metavar="N", help="the phase to move to")
 
 
 async def identity(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what the project is, or say it anew."""
-    if text := read_text(args.text):
+    if args.text is not None:
+        text = read_text(args.text)
         return Output(render_receipt(await memories.set_identity(workspace, text)))
     known = await memories.load_identity(workspace)
     if isinstance(known, Skipped):
@@ -244,7 +251,7 @@ async def identity(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 def _add_identity_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "text", nargs="?", default="", help="what the project is, in a sentence; - reads it"
+        "text", nargs="?", metavar="TEXT", help="what the project is, in a sentence; - reads it"
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from memory_mcp import engine, transfer
 from memory_mcp.cli.commands import Subcommand, in_workspace
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId
@@ -114,7 +115,13 @@ def _find_path(target: str) -> Path | None:
     """The absolute path, without `..`, which behind a link leads elsewhere than it says."""
     if target == _STDOUT:
         return None
-    return Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
+    path = Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
+    if not os.path.lexists(path.parent):
+        raise InvalidRequestError(
+            f"{target!r} is not written: there is no folder {str(path.parent)!r}. Correct the "
+            "name, or make the folder first."
+        )
+    return path
 
 
 async def _write_export(
@@ -192,7 +199,7 @@ def _choose_format(target: str, wanted: ExportFormat | None) -> ExportFormat:
     folder = target != _STDOUT and (target.endswith(("/", "\\")) or Path(target).is_dir())
     form: ExportFormat = wanted or ("markdown" if folder else "json")
     if form == "markdown" and target == _STDOUT:
-        raise InvalidRequestError(
+        raise UsageError(
             "Markdown is a folder of files: name one, as in `export --format markdown notes`."
         )
     if form == "json" and folder:

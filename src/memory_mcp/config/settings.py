@@ -107,6 +107,7 @@ class RefusedSetting:
 class Settings:
     """The settings of this process. Folders that are None follow from the project or the system.
 
+    - `off`: why memory is off, if that was not asked for.
     - `lost`: a wrong setting leaves open where the memory is, so it is only read.
     - `project_missing`: the project was named and is not there; no other takes its place.
     - `untrusted`: keys of a settings file that came with a project which the user does not trust.
@@ -116,6 +117,7 @@ class Settings:
     """
 
     enabled: bool = True
+    off: str = ""
     meta: bool = False
     lost: bool = False
     phase: int | None = None
@@ -350,6 +352,8 @@ def read_settings(
             fields |= fallback.fields or {}
             if fallback.cloud_off:
                 fields["cloud_off"] = wrong[0]
+            if fallback is _OFF:
+                fields["off"] = f"Memory is off until this is corrected: {error}"
             refused += [RefusedSetting(name, fallback.in_force, warnings[-1]) for name in wrong]
             skip.update(wrong)
         else:
@@ -359,6 +363,8 @@ def read_settings(
             fallback = _OFF if file.whose == "user" else _IGNORED
             warnings.append(f"{file.path} cannot be read: {file.error}. {fallback.message}")
             fields |= fallback.fields or {}
+            if fallback is _OFF:
+                fields["off"] = f"Memory is off until {file.path} can be read: {file.error}."
     settings = replace(settings, warnings=tuple(warnings), refused=tuple(refused), **fields)
     if not settings.enabled and not warnings:
         return settings

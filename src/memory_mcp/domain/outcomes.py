@@ -416,13 +416,14 @@ class MemoryProvenance:
 class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 
-    `degraded` says what could not be looked at.
+    `degraded` says what could not be looked at, `notes` what is not in the list.
     """
 
     records: tuple[Record, ...]
     total: int
     unreadable: int
     degraded: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @frozen

@@ -142,11 +142,13 @@ class Prompts:
 class Policy:
     """The settings of this session.
 
-    `lost`: the project's memory cannot be located. `warnings` name settings that cannot be
-    honoured. `reminds`: receipts remind to consolidate, because no hook does.
+    `off` says why memory is off, if the settings did not ask for it. `lost`: the project's memory
+    cannot be located. `warnings` name settings that cannot be honoured. `reminds`: receipts remind
+    to consolidate, because no hook does.
     """
 
     enabled: bool = True
+    off: str = ""
     meta: bool = False
     lost: bool = False
     approval: Literal["ask", "auto"] = "ask"
@@ -428,7 +430,7 @@ class Workspace:
 def refuse_reads(workspace: Workspace) -> Skipped | None:
     """The outcome to return if this session may not read."""
     if not workspace.policy.enabled:
-        return Skipped(MEMORY_OFF)
+        return Skipped(workspace.policy.off or MEMORY_OFF)
     return None
 
 

@@ -53,7 +53,7 @@ from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
-from memory_mcp.hints import name_argument, name_decision, name_memory, name_step
+from memory_mcp.hints import address, name_argument, name_decision, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
 from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
@@ -82,7 +82,6 @@ _SHOWN_CHARS_MAX: Final = 400
 _EXAMPLES_MAX: Final = 3
 """Items named for each reason to leave some out."""
 
-_APPROVE: Final = "Pending: ask the user [save] / [edit] / [skip], then {}."
 _JUDGE: Final = (
     "It resembles the memories listed as similar, and nothing here could tell whether it is the "
     "same fact. If it is one of them, give exactly this text to {}: it then takes the place of "
@@ -94,8 +93,8 @@ _RIVALS: Final = {
         "holds, give the text that holds now to {2}."
     ),
     "disputed": (
-        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. Ask the "
-        "user, then correct the wrong one, this one or that, with {2} or its like."
+        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {3} "
+        "the wrong one, this one or that, with {2} or its like."
     ),
 }
 _KNOWN: Final = (
@@ -103,8 +102,8 @@ _KNOWN: Final = (
     "words, or with {} to replace that one."
 )
 _CONTRADICTS: Final = (
-    "It contradicts what held until now, which was replaced: tell the user if that may surprise "
-    "them. If the old text is right, give it to {}."
+    "It contradicts what held until now, which was replaced{}. If the old text is right, give it "
+    "to {}."
 )
 _SEALED: Final = (
     "Either go back to before it ({}) and do the phase anew, or give the next phase's number, or "
@@ -215,10 +214,11 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
                 redactions=_render_redactions(redactions),
             )
         case MemoryRejected(tombstone):
+            changed = address("If the user has changed their mind", "If you changed your mind")
             message = (
                 f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
-                f"({_shorten(tombstone.content)}). If the user has changed their mind, repeat "
-                f"with {name_argument('supersedes', [tombstone.id])}."
+                f"({_shorten(tombstone.content)}). "
+                f"{changed}, repeat with {name_argument('supersedes', [tombstone.id])}."
             )
             return _answer(message, success=False, outcome="rejected")
         case MemoryDeclined(reason):
@@ -232,11 +232,15 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
         rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
         yield f"Taken out before anything was written: {rules}."
     if added.contradictions:
-        yield _CONTRADICTS.format(name_step("update_memory", memory_id=added.record.id))
+        yield _CONTRADICTS.format(
+            address(": tell the user if that may surprise them", ""),
+            name_step("update_memory", memory_id=added.record.id),
+        )
+    correct = address("Ask the user, then correct", "Correct")
     for each in added.similar:
         if each.relation != "similar":
             step = name_step("update_memory", memory_id=each.record.id)
-            yield _RIVALS[each.relation].format(each.record.id, each.reason, step)
+            yield _RIVALS[each.relation].format(each.record.id, each.reason, step, correct)
     if any(each.relation == "similar" for each in added.similar):
         yield _JUDGE.format(name_step("update_memory", memory_id=...))
 
@@ -253,9 +257,7 @@ def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -
     match outcome:
         case CheckpointSaved(checkpoint, notes, written, known):
             pending = checkpoint.approval == "pending"
-            messages = [
-                _APPROVE.format(name_decision(checkpoint.id)) if pending else "Checkpoint saved."
-            ]
+            messages = [_describe_approval(checkpoint.id) if pending else "Checkpoint saved."]
             if written:
                 messages.append(f"With it: {pluralise(len(written))}.")
             if known:
@@ -289,6 +291,14 @@ def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -
             return _answer(f"{message} {_SEALED.format(*ways)}", success=False, status="refused")
 
 
+def _describe_approval(checkpoint_id: str) -> str:
+    ask = address(
+        "Pending: ask the user [save] / [edit] / [skip], then",
+        "Pending: save, edit or skip it with",
+    )
+    return f"{ask} {name_decision(checkpoint_id)}."
+
+
 def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Fields:
     match outcome:
         case Backtracked(preview, line, erased, lesson, notes):
@@ -307,9 +317,9 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
             )
         case MovePreview(token=token):
             step = name_step("backtrack", to=outcome.to, mode=..., confirm=token)
+            choose = address("Ask the user [continue] / [forget] / [abort], then", "Choose with")
             return _answer(
-                f"{render_preview(outcome)}\nNothing was done yet. Ask the user [continue] / "
-                f"[forget] / [abort], then {step}.",
+                f"{render_preview(outcome)}\nNothing was done yet. {choose} {step}.",
                 success=False,
                 status="changed" if outcome.changed else "undecided",
                 hidden=outcome.hides,
@@ -459,7 +469,7 @@ def render_list(listed: MemoryList) -> Fields:
     elif listed.total > len(listed.records):
         notes.append(f"{len(listed.records)} of {listed.total:,}, newest first.")
     return _answer(
-        " ".join(notes) or f"{pluralise(listed.total)}.",
+        " ".join([*(notes or [f"{pluralise(listed.total)}."]), *listed.notes]),
         memories=[render_record(record) for record in listed.records],
         total=listed.total,
     )
@@ -695,7 +705,8 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
         yield f"- and {report.earlier_checkpoints} earlier ones"
     if report.pending:
         decide = name_step("checkpoint", pending=..., decision=...)
-        yield f"Pending approval (ask the user, then {decide}):"
+        ask = address("ask the user, then ", "decide with ")
+        yield f"Pending approval ({ask}{decide}):"
         yield from (f"- {c.id}: {_shorten_summary(c.summary)}" for c in report.pending)
     restore = name_step("backtrack", to=...)
     if report.invalidated:
@@ -781,7 +792,10 @@ def render_checkpoint(whole: CheckpointDetails) -> str:
     lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {format_time(sealed.at)}"]
     lines += [f"branch {sealed.branch}", "", sealed.summary]
     if pending:
-        lines += ["", f"Ask the user, then {name_decision(sealed.id)}."]
+        lines += [
+            "",
+            f"{address('Ask the user, then', 'Decide it with')} {name_decision(sealed.id)}.",
+        ]
     if preview := whole.preview:
         lines += ["", f"A backtrack to it would hide {pluralise(preview.hides)}."]
         lines += render_titles(preview.titles, preview.hides)

@@ -8,6 +8,7 @@ from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import describe_unindexed, gather_all, load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.trust.strangers import describe_strangers_once
 
 
 @takes_partial_answers
@@ -27,4 +28,5 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
     banks = workspace.banks_of(filters.reach)
     total = sum(await gather_all(bank.index.count(view, filters) for bank in banks))
     unindexed = unindexed or describe_unindexed(workspace)
-    return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed)
+    notes = await describe_strangers_once(workspace)
+    return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed, notes)

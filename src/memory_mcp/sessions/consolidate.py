@@ -23,6 +23,7 @@ from memory_mcp.engine.records import describe_line, find_moves_back, load_recor
 from memory_mcp.engine.redaction import prepare_field
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
+from memory_mcp.hints import address
 from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.ranking.dates import find_leading_date
 from memory_mcp.text.closeouts import (
@@ -39,10 +40,6 @@ _LOOKED_AT: Final = 20
 
 _ALL: Final = 200
 """Summaries of all sessions that are read: many may be insights alone."""
-
-_NOT_FINAL: Final = (
-    "This session never said what is true now (memory_update), so there is nothing to make final."
-)
 
 COMPACTED_BY: Final = "claude-code/hook"
 """The client that writes what hooks left in the inbox."""
@@ -101,9 +98,11 @@ async def consolidate(
         with suppress(MemoryMcpError):  # then the next reminder comes early
             await workspace.inbox.note_consolidated(given.session)
     if given.empty and not ended:
-        return ConsolidationReceipt(session=given.session, notes=(_NOT_FINAL,), nothing=True)
+        return ConsolidationReceipt(
+            session=given.session, notes=(_describe_no_final(),), nothing=True
+        )
     if given.final and not ended:
-        notes += (_NOT_FINAL,)
+        notes += (_describe_no_final(),)
     if written:
         notes += await describe_line(workspace, written[0], frozenset(r.id for r in written))
     return ConsolidationReceipt(
@@ -244,3 +243,8 @@ def _shorten(text: str) -> str:
     cut = text[: CONTENT_CHARS_MAX - 1]
     end = max(cut.rfind("\n\n"), cut.rfind("\n", CONTENT_CHARS_MAX // 2))
     return f"{(cut[:end] if end > 0 else cut).rstrip()}…"
+
+
+def _describe_no_final() -> str:
+    given = address("memory_update", "--update")
+    return f"This session never said what is true now ({given}), so there is nothing to make final."

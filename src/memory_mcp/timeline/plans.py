@@ -19,7 +19,7 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
-from memory_mcp.hints import name_argument, name_decision, name_step
+from memory_mcp.hints import address, name_argument, name_decision, name_step
 
 START: Final = "start"
 """The target before the first checkpoint: it leaves everything on the timeline."""
@@ -78,9 +78,10 @@ class PhaseRepetition:
     @property
     def said(self) -> str:
         """The choices, in one sentence."""
+        choose = address("ask the user whether", "choose whether")
         return (
             f"Phase {self.phase} is being worked on, but {self.sealed.id} has sealed phase "
-            f"{self.sealed.phase} already: if it is being redone, ask the user whether to hide the "
+            f"{self.sealed.phase} already: if it is being redone, {choose} to hide the "
             f"first attempt ({name_step('backtrack', to=self.redo_from, mode='continue')}), to "
             f"erase it ({name_argument('mode', 'forget')}), to go on as it is "
             f"({name_argument('mode', 'abort')}), or to seal the phase again beside it "
