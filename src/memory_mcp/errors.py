@@ -31,7 +31,7 @@ from memory_mcp.hints import name_step
 
 _NAMED_MAX: Final = 12
 """Names listed in a message: it is to be read, not searched."""
-_NEAR_MIN: Final = 0.9
+_NEAR_MIN: Final = 0.8
 """So much of an id is the same in one that may be meant: beginnings are times, and alike."""
 _ECHO_CHARS_MAX: Final = 80
 """How much of a wrong value a message repeats."""
@@ -74,7 +74,10 @@ class UnknownMemoryError(InvalidRequestError):
         if why:
             super().__init__(f"Memory {_shorten(memory_id)!r} {why}.")
             return
-        near = get_close_matches(memory_id, [*nearest], n=3, cutoff=_NEAR_MIN)
+        known = [*nearest]
+        part = memory_id.lower()
+        near = [id_ for id_ in known if part and (id_.startswith(part) or id_.endswith(part))][:3]
+        near = near or get_close_matches(part, known, n=3, cutoff=_NEAR_MIN)
         meant = f" Nearest: {', '.join(near)}." if near else ""
         what = f"No memory {_shorten(memory_id)!r} here."
         if needed:

@@ -250,7 +250,7 @@ async def test_the_python_api_obeys_them(project: Path, own_file: Path) -> None:
     async with Memory.open(project) as memory:
         assert "meta" in str(vars(await memory.add_memory("Orders live in PostgreSQL.")))
     async with Memory.open(project, {"MEMORY_MODE": "normal"}) as memory:
-        assert "meta" not in str(vars(await memory.add_memory("Orders live in PostgreSQL.")))
+        assert "record" in vars(await memory.add_memory("Orders live in PostgreSQL."))
 
 
 def test_config_shows_what_is_set_and_by_whom(
@@ -276,7 +276,7 @@ def test_config_shows_what_is_set_and_by_whom(
         ("MEMORY_CONTEXT_TOPN", "8", str(theirs)),
         ("MEMORY_LLM_MODEL", "qwen3", str(own_file)),
         ("MEMORY_LLM_API_KEY", "set, and not shown", str(own_file)),
-        ("47 other settings have the default: memory-mcp config --all",),
+        ("48 other settings have the default: memory-mcp config --all",),
     ]
     assert "zebra" not in str([run("config", "--all"), run("config", "--json")])
 

@@ -30,7 +30,8 @@ FOUND = {
                 "tags": ["redis"],
                 "place": "project",
             },
-            "why": {"words": 0.5},
+            "why": "same words: cart; near in meaning",
+            "parts": {"words": 0.5, "level": -1.25},
         }
     ],
 }

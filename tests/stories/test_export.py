@@ -223,18 +223,18 @@ def test_a_record_that_cannot_be_read_is_named(run: Run, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "words", "status"),
     [
-        (("--format", "markdown"), "Markdown is a folder of files: name one"),
-        (("there", "--format", "json"), "'there' is a folder, and JSON is one file"),
+        (("--format", "markdown"), "Markdown is a folder of files: name one", 2),
+        (("there", "--format", "json"), "'there' is a folder, and JSON is one file", 1),
     ],
 )
 def test_a_target_that_cannot_be_is_said(
-    run: Run, project: Path, arguments: tuple[str, ...], words: str
+    run: Run, project: Path, arguments: tuple[str, ...], words: str, status: int
 ) -> None:
     """Before anything is read or written."""
     (project / "there").mkdir()
-    assert words in complaint(run, "export", *arguments)
+    assert words in complaint(run, "export", *arguments, expected=status)
 
 
 @pytest.mark.sampled(3)

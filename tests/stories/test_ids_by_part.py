@@ -57,7 +57,7 @@ async def test_what_is_not_visible_is_not_told_by_its_beginning(settings: Settin
         await seal(client, "One", phase=1)
         hidden = await add(client, "The port is 9000.")
         await call(client, "backtrack", to=1, mode="continue")
-        kept = await add(client, "The port is 8000.")
+        await add(client, "The port is 8000.")
         part = hidden[:-2]
 
         corrected = await refused(client, "update_memory", memory_id=part, content="x")
@@ -65,7 +65,6 @@ async def test_what_is_not_visible_is_not_told_by_its_beginning(settings: Settin
         for said in (corrected, hides):
             assert hidden not in said
             assert f"No memory {part!r} here." in said
-            assert kept in said
         assert (await call(client, "forget_memory", memory_id=part))["memoryId"] == hidden
 
 

@@ -423,11 +423,11 @@ def test_the_command_shows_what_waits_and_changes_nothing_unasked(
     """Without a terminal nobody can say yes."""
     typed(run, eve, project)
     status, out, error = run("trust")
-    assert (status, error) == (1, "")
-    assert "git.example.org/acme/shop" in out
-    assert f"3 records came with it {SAID}:" in out
-    assert f"- {THEIRS}" in out
-    assert "repeat with --yes" in out
+    assert (status, out) == (1, "")
+    assert "git.example.org/acme/shop" in error
+    assert f"3 records came with it {SAID}:" in error
+    assert f"- {THEIRS}" in error
+    assert "repeat with --yes" in error
     status, out, _ = run("trust", "--json")
     said = json.loads(out)
     assert (status, said["success"], said["trusted"]) == (1, False, False)

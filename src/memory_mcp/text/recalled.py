@@ -24,8 +24,10 @@ _RESULT_END: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re
 _SCORED: Final = re.compile(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
 _INDENTED: Final = re.compile(rf"{_QUOTED}\s")
 _SENTENCE_END: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
-_SCORE_PARTS: Final = re.compile(rf"{_QUOTED}[+-]\d\.\d{{3}} \w")
-"""The parts of a score, below that."""
+_EXPLAINS: Final = re.compile(rf"{_QUOTED}(?:why: |characters [\d,]+ to )")
+"""Stands below that: why it was found, or which passage of it is shown."""
+_SCORE_PARTS: Final = re.compile(rf"{_QUOTED}(?:score  .*  memory|[01]\.\d\d  .*{_UUID})\W*$")
+"""A row of the table below the results, which says what each score is made of."""
 _JSON_ID: Final = re.compile(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
 _JSON_LINE: Final = re.compile(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
 _JSON_TEXT: Final = re.compile(
@@ -149,14 +151,16 @@ def _split_fences(text: str) -> Iterator[tuple[str, bool]]:
 def _find_entries(lines: Sequence[str], *, in_json: bool) -> Iterator[tuple[int, int]]:
     """The first line and the end of each returned memory."""
     free = 0  # the first line that belongs to none so far
-    explained = -1  # the line that may say what a score is made of
+    explained = -1  # the line that may say why the one above was found
     for place, line in enumerate(lines):
         if _ID.search(line):
             begin = _find_line_start(lines, place, max(free, place - _BROKEN_LINES_MAX))
+        elif _SCORE_PARTS.match(line):
+            begin = place
         elif _RESULT_END.match(line):
             begin = _find_result_start(lines, place, max(free, place - _FOUND_LINES_MAX))
             explained = place + 1
-        elif place == explained and _SCORE_PARTS.match(line):
+        elif place == explained and _EXPLAINS.match(line):
             begin, explained = place, place + 1
         elif (in_json and _JSON_LINE.match(line)) or _JSON_ID.search(line):
             begin = place
