@@ -17,7 +17,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import get_args
 
-from memory_mcp import bootstrap, branches, memories, search, sessions
+from memory_mcp import bootstrap, branches, layers, memories, search, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import SETTINGS, parse_settings
@@ -213,6 +213,29 @@ class Memory:
     async def fork(self, branch: str, at: str = "") -> BranchReady | Skipped:
         """Begin a branch at a checkpoint, or here. Use `at(branch)` to work on it."""
         return await branches.fork_branch(self._workspace, branch, at)
+
+    # What a node gives to prompts and reports
+
+    async def compress(  # the names that such programs use
+        self,
+        text: str,
+        max_chars: int,
+        context_hint: str = "",
+        prompt_template: str | None = None,
+        *,
+        use_cache: bool = True,
+        max_iterations: int = 5,
+    ) -> str:
+        """The text in at most `max_chars` characters; one that fits is not changed.
+
+        The language model (MEMORY_LLM_MODEL) shortens it, at most `max_iterations` times. Without
+        one, or where it fails, the text is cut at a sentence or a word. `prompt_template` replaces
+        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
+        """
+        request = layers.CompressionRequest(
+            max_chars, context_hint, prompt_template or "", max_iterations
+        )
+        return await layers.compress(self._workspace, text, request, use_cache=use_cache)
 
 
 def _require_one_of(name: str, value: str, choices: Iterable[str]) -> None:

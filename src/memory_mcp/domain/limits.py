@@ -175,6 +175,7 @@ EMBED_DIMENSIONS_MAX: Final = 8_192  # no known model gives more
 
 LANGUAGE_SECONDS_MAX: Final = 10.0  # for one question with its retries: a write waits
 LANGUAGE_ANSWER_BYTES_MAX: Final = 1_000_000  # an escaped memory is 50 kB; models think aloud
+COMPRESS_PIECES_MAX: Final = 8  # of a text to shorten, of 24,000 characters: asked for at once
 LANGUAGE_TURNS_CHARS_MAX: Final = 24_000  # of the turns to sum up, newest: a dozen long ones
 
 MODEL_RETRY_SECONDS: Final = 1.0  # before the only second try

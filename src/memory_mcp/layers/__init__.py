@@ -1,5 +1,6 @@
 """The layers of a node in a search tree: core, recall and archival, and how the tree ends."""
 
+from memory_mcp.layers.compression import CompressionRequest, compress
 from memory_mcp.layers.nodes import fork_node, read_node, write_node
 from memory_mcp.layers.reading import (
     get_archival,
@@ -13,7 +14,9 @@ from memory_mcp.layers.tree import discard_node, join_node
 from memory_mcp.layers.updates import apply_updates
 
 __all__ = [
+    "CompressionRequest",
     "apply_updates",
+    "compress",
     "discard_node",
     "fork_node",
     "get_archival",
