@@ -15,15 +15,17 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from difflib import get_close_matches
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 
 from memory_mcp import bootstrap, branches, layers, memories, search, sessions
-from memory_mcp.build import open_workspace
+from memory_mcp.build import build_resource_files, open_workspace
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import SETTINGS, parse_settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.captures import Capture, CaptureReport, SuggestionsDecided
-from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.layers import LayerReceipt
+from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
@@ -36,11 +38,13 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.domain.record import Draft, Kind, Reach, assume_utc
+from memory_mcp.domain.resources import ResourceSnapshot, UsageType
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
+from memory_mcp.render.node import RenderLog
 from memory_mcp.text.drafts import check_branch
 
 _NO_FILTERS = Filters()
@@ -50,9 +54,10 @@ _NO_OPTIONS = SelectionOptions()
 class Memory:
     """The memory of one project, as one branch sees it. Get it from `Memory.open`."""
 
-    def __init__(self, workspace: Workspace, closed: asyncio.Event) -> None:
+    def __init__(self, workspace: Workspace, closed: asyncio.Event, folder: Path) -> None:
         self._open_workspace = workspace
         self._closed = closed
+        self._folder = folder
 
     @property
     def _workspace(self) -> Workspace:
@@ -89,7 +94,7 @@ class Memory:
             closed = asyncio.Event()
             rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, closed))
             try:
-                yield cls(built.workspace, closed)
+                yield cls(built.workspace, closed, project)
             finally:
                 closed.set()
                 await rendering
@@ -105,7 +110,7 @@ class Memory:
         Raises:
             InvalidRequestError: no branch can have this name.
         """
-        return Memory(self._workspace.at(check_branch(branch)), self._closed)
+        return Memory(self._workspace.at(check_branch(branch)), self._closed, self._folder)
 
     async def add_memory(  # the fields of a memory
         self,
@@ -236,6 +241,73 @@ class Memory:
             max_chars, context_hint, prompt_template or "", max_iterations
         )
         return await layers.compress(self._workspace, text, request, use_cache=use_cache)
+
+    async def render_for_prompt(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> str:
+        """What the node sees, for a prompt: resource index, core, recall, archival.
+
+        Never a character over the budget, and the same for the same node. With a task the archive
+        is searched for it; else its newest texts are shown.
+        """
+        text, _ = await self.render_for_prompt_with_log(
+            branch_id, task_hint, budget_chars, no_limit=no_limit
+        )
+        return text
+
+    async def render_for_prompt_with_log(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> tuple[str, RenderLog]:
+        """The same, and in numbers what went in, what was cut and why."""
+        prompt = await layers.render_for_prompt(
+            self._on(branch_id), task_hint, None if no_limit else budget_chars
+        )
+        return prompt.text, prompt.log
+
+    async def build_resource_snapshot(
+        self,
+        file: str | os.PathLike[str],
+        config: Mapping[str, Any] | None = None,
+        *,
+        resolve_paths: bool = True,
+    ) -> ResourceSnapshot:
+        """What there is of the resources that a JSON file lists. The network is not asked.
+
+        Files are read below the project's folder and the folders that `config` names as `roots`;
+        no link is followed. `max_files` and `max_chars` say how much of each is shown. Put `index`
+        into the core under `resource_index` to have it in prompts.
+        """
+        config = config or {}
+        roots = [self._folder, *(self._folder / each for each in config.get("roots", ()))]
+        files = build_resource_files(roots)
+        return await layers.take_snapshot(
+            files, os.fspath(file), config, resolve_paths=resolve_paths
+        )
+
+    async def track_resource_usage(
+        self,
+        resource_id: str,
+        usage_type: UsageType,
+        usage_context: str = "",
+        branch_id: str | None = None,
+    ) -> LayerReceipt | Skipped:
+        """An event of the node: it read, referenced or included this resource."""
+        _require_one_of("usage_type", usage_type, get_args(UsageType))
+        return await layers.track_usage(self._on(branch_id), resource_id, usage_type, usage_context)
+
+    def _on(self, branch_id: str | None) -> Workspace:
+        """The workspace as this node sees it."""
+        return self._workspace.at(check_branch(branch_id)) if branch_id else self._workspace
 
 
 def _require_one_of(name: str, value: str, choices: Iterable[str]) -> None:

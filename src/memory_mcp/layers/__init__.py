@@ -2,6 +2,7 @@
 
 from memory_mcp.layers.compression import CompressionRequest, compress
 from memory_mcp.layers.nodes import fork_node, read_node, write_node
+from memory_mcp.layers.prompt import render_for_prompt
 from memory_mcp.layers.reading import (
     get_archival,
     list_core_history,
@@ -10,6 +11,7 @@ from memory_mcp.layers.reading import (
     search_archival,
     search_events,
 )
+from memory_mcp.layers.resources import take_snapshot, track_usage
 from memory_mcp.layers.tree import discard_node, join_node
 from memory_mcp.layers.updates import apply_updates
 
@@ -25,7 +27,10 @@ __all__ = [
     "load_core",
     "load_events",
     "read_node",
+    "render_for_prompt",
     "search_archival",
     "search_events",
+    "take_snapshot",
+    "track_usage",
     "write_node",
 ]
