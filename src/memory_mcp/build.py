@@ -168,6 +168,7 @@ def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource)
         episode_settings=settings.episode_settings,
         capture=settings.capture,
         opening=settings.opening,
+        recall_window=settings.recall_window,
     )
 
 

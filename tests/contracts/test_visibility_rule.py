@@ -18,7 +18,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.ports import SearchIndex
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.timeline.visibility import select_visible
+from memory_mcp.timeline.visibility import select_reachable, select_visible
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,12 @@ async def compare(
         await index.mark_complete()
     ids = {record.id for record in written}
     for view in views:
-        seen = [r for r in select_visible(written, view) if r.recalled or filters.statement]
+        select = select_reachable if filters.history else select_visible
+        seen = [
+            r
+            for r in select(written, view)
+            if r.recalled or filters.statement or (filters.history and r.kind == "tombstone")
+        ]
         wanted = {r.id for r in seen if matches_filters(r, filters)}
         kinds = Filters(kinds=filters.kinds, durable=filters.durable)
         assert set(await real.find(view, filters, 99)) == wanted

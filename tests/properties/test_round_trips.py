@@ -35,6 +35,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).map(normal
 
 NAME = TEXT.filter(bool)
 BRANCH = st.text(min_size=1, max_size=60).filter(lambda name: not find_branch_fault(name))
+META = st.dictionaries(TEXT, st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False,
+    allow_infinity=False) | TEXT, lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(TEXT, inner, max_size=3), max_leaves=8), max_size=3)  # fmt: skip
+"""Labels, null and empty ones included."""
 CHECKPOINTS = st.builds(make_checkpoint_id, st.none() | st.integers(0, 9_999), st.just(START))
 LINES = st.just(make_line_id(START))
 WRITTEN = st.datetimes(datetime(1, 1, 2), datetime(2099, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
@@ -75,6 +80,7 @@ def records(draw: st.DrawFn) -> Record:
         supersedes=draw(st.lists(IDS, max_size=2)),
         derived_from=draw(st.lists(IDS, max_size=2)),
         erases=draw(st.lists(IDS, max_size=2)) if moves else (),
+        meta=draw(META),
         expires_at=draw(st.none() | TIMES),
         created_at=START if moves else draw(WRITTEN),
         move=step,

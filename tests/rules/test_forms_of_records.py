@@ -38,6 +38,12 @@ TEXTS: Final = {
 OTHER: Final = "019c1476-4898-7000-8000-00000000000f"
 LATE: Final = "7fffffff-ffff-7000-8000-000000000000"
 
+
+def nested(depth: int) -> dict[str, Any]:
+    """Labels within labels."""
+    return {"k": nested(depth - 1)} if depth else {}
+
+
 BAD: Final[dict[str, list[Any]]] = {
     "schema_version": [0, -1, True, "1", None],
     "id": ["", "x", OTHER.upper(), "../evil", LATE, 7, None],
@@ -50,9 +56,10 @@ BAD: Final[dict[str, list[Any]]] = {
     "expires_at": ["soon", "2026-01-01", "9999-12-31T23:59:59-12:00"],
     "phase": [-1, 10_000, "2", True, 1.5],
     "segment": ["../evil", "here", "ROOT", LATE, 7],
-    "branch": ["a b", "-x", "\x1b[31m", "b" * 65, ""],
+    "branch": ["a\nb", "e\u0301", "\x1b[31m", "b" * 201, "", " ", "a\u202eb"],
+    "meta": [[], "x", {"k": "v" * 4_096}, {"k": "a\u202eb"}, nested(20)],
     "supersedes": [["x"], [OTHER] * 257, "abc"],
-    "derived_from": [["x"], [OTHER] * 257],
+    "derived_from": [["x"], [OTHER] * 4_097],
     "erases": [[OTHER]],
     "move": [{"act": "backtrack", "branch": "main"}, {}, [], "back"],
     "scope": [{}, None, "ann", {"user": 7}],

@@ -45,6 +45,7 @@ _EVERY = {
     "MEMORY_BOOTSTRAP_TOKENS": "900",
     "MEMORY_CONTEXT_TOPK": "30",
     "MEMORY_CONTEXT_TOPN": "6",
+    "MEMORY_RECALL_WINDOW": "7",
     "MEMORY_CHECKPOINT_INTERVAL": "0",
     "MEMORY_EMBEDDER": "OpenAI",
     "MEMORY_EMBEDDER_URL": "https://Models.Example/V1/",
@@ -138,6 +139,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
             novelty_min=1.0,
         ),
         nudge_queue="https://sqs.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
+        recall_window=7,
     )
 
 
@@ -201,8 +203,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("ATOMIC_MEMORY_HOME", "~no-such-user/x", "a folder; nobody here has that home"),
         ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
         ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
-        ("MEMORY_TOOLSETS", "nope", "some of branches, session, hooks"),
-        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session, hooks"),
+        ("MEMORY_TOOLSETS", "nope", "some of branches, session, layers, hooks"),
+        ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session, layers, hooks"),
         ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
         *(
             ("SUPERMEMORY_TIMEOUT", seconds, "seconds, more than 0 and at most 20")
@@ -325,7 +327,7 @@ def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
         ("MEMORY_SECRETS", "refuze", {"secrets": "refuse"}),
         ("MEMORY_APPROVAL", "aouto", {"approval": "ask"}),
         ("MEMORY_PROJECT_DIR", "/nowhere/at/all", {"meta": True, "project_missing": True}),
-        ("MEMORY_BRANCH", "../x", {"meta": True, "branch": "main"}),
+        ("MEMORY_BRANCH", "x\ty", {"meta": True, "branch": "main"}),
         ("MEMORY_HOME", "~nobody-of-that-name/x", {"meta": True, "home": None}),
         ("MEMORY_PROVIDER", "locla", {"cloud_off": "MEMORY_PROVIDER"}),
         ("SUPERMEMORY_BASE_URL", "http://example.com", {"cloud_off": "SUPERMEMORY_BASE_URL"}),

@@ -14,9 +14,20 @@ from memory_mcp.domain.search import Filters, View
 
 SEGMENTS = [SegmentId(name) for name in ("s0", "s1", "s2", "s3")]
 BRANCHES = [MAIN, BranchName("side")]
-KINDS = ["fact", "fact", "decision", "lesson", "checkpoint", "tombstone", "tombstone", "move"]
+KINDS = [
+    "fact",
+    "fact",
+    "decision",
+    "lesson",
+    "checkpoint",
+    "tombstone",
+    "tombstone",
+    "move",
+    "exclusion",
+]
 WORDS = ["apple", "pear", "plum"]
 KEYS = [*(f"{REJECTED_PREFIX}{digest(word)}" for word in WORDS), make_profile_key("city")]
+LAYERS = ["archival", "core", "recall"]
 RECORDS_MAX = 12
 
 
@@ -42,6 +53,7 @@ def records(draw: st.DrawFn) -> list[Record]:
                 " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))),
                 id=id_,
                 kind=kind,
+                layer=draw(st.sampled_from(LAYERS)),
                 key=draw(st.sampled_from(KEYS)),
                 segment=draw(st.none() | st.sampled_from(SEGMENTS)),
                 branch=draw(st.none() | st.sampled_from(BRANCHES)),
@@ -74,6 +86,8 @@ FILTERS = st.builds(
     since=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
     until=maybe(st.integers(0, RECORDS_MAX).map(lambda n: START + n * MILLISECOND), None),
     statement=maybe(st.sampled_from(WORDS).map(digest), ""),
+    layer=maybe(st.sampled_from(LAYERS), None),
+    history=maybe(st.booleans(), nothing=False),
 )
 VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
 QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)

@@ -33,7 +33,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
 from memory_mcp.ranking import analysis
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.timeline.visibility import select_visible
+from memory_mcp.timeline.visibility import select_reachable, select_visible
 
 _NEAREST: Final = 4
 _STEPS: Final = 2
@@ -226,17 +226,19 @@ class MemoryIndex:
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
-        worth = {r.id: (best and (r.pinned, r.importance), r.id) for r in self.seen(view, filters)}
+        worth = {
+            r.id: (best and (r.pinned, r.importance), r.id) for r in self.listed(view, filters)
+        }
         return sorted(worth, key=lambda id_: worth[id_], reverse=True)[:limit]
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         return [await self.find(view, w.filters, w.limit, best=w.best) for w in wanted]
 
     async def count(self, view: View, filters: Filters) -> int:
-        return len(self.seen(view, filters))
+        return len(self.listed(view, filters))
 
     async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
-        return dict(Counter(record.segment for record in self.seen(view, filters)))
+        return dict(Counter(record.segment for record in self.listed(view, filters)))
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         return {r.id for r in self.seen(view)}.intersection(record_ids)
@@ -332,6 +334,13 @@ class MemoryIndex:
         if filters is None:
             return [r for r in there if r.recalled]
         wanted = [r for r in there if r.recalled or filters.by_statement]
+        return [record for record in wanted if matches_filters(record, filters)]
+
+    def listed(self, view: View, filters: Filters) -> list[Record]:
+        if not filters.history:
+            return self.seen(view, filters)
+        there = select_reachable(self.every(), view)
+        wanted = [r for r in there if r.recalled or r.kind == "tombstone"]
         return [record for record in wanted if matches_filters(record, filters)]
 
 

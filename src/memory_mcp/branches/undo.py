@@ -83,7 +83,7 @@ async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
 
 
 async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
-    """The newest move of the caller's branch that is no fork."""
+    """The newest move of the caller's branch that left or sealed something."""
     ids = sorted(head.timeline.moves, reverse=True)
     for start in range(0, len(ids), _AT_ONCE):
         found = await load_records(workspace.project, ids[start : start + _AT_ONCE])
@@ -91,6 +91,6 @@ async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
             found = [head.last, *found]
         for record in sorted(found, key=lambda record: record.id, reverse=True):
             move = record.move
-            if move and move.act != "fork" and move.branch == workspace.caller.branch:
+            if move and move.act not in ("fork", "join") and move.branch == workspace.caller.branch:
                 return record
     return None

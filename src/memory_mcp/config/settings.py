@@ -26,8 +26,10 @@ from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
     CONTEXT_TOKENS_MIN,
+    EVENTS_MAX,
     IMPORTANCE_MAX,
     IMPORTANCE_MIN,
+    RECALL_WINDOW_DEFAULT,
     REMOTE_SEARCH_SECONDS_DEFAULT,
     REMOTE_SEARCH_SECONDS_MAX,
     RESULTS_MAX,
@@ -44,7 +46,7 @@ CLIENT_VARIABLES: Final = (
 )  # fmt: skip
 """Variables that say where clients keep their configuration; they are no settings."""
 
-TOOLSETS: Final = ("branches", "session", "hooks")
+TOOLSETS: Final = ("branches", "session", "layers", "hooks")
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Provider = Literal["auto", "local", "supermemory"]
@@ -125,6 +127,7 @@ class Settings:
     home: Path | None = None
     user: str = "default"
     toolsets: tuple[str, ...] = ()
+    recall_window: int = RECALL_WINDOW_DEFAULT
     log_level: LogLevel = "WARNING"
     session: str = ""
     provider: Provider = "auto"
@@ -252,6 +255,7 @@ _TABLE: Final = (
     Setting("MEMORY_BOOTSTRAP_TOKENS", "opening.bootstrap_tokens",
             v.parse_integer(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)),
     Setting("MEMORY_CONTEXT_TOPK", "opening.topk", v.parse_integer(1, CANDIDATES_MAX)),
+    Setting("MEMORY_RECALL_WINDOW", "recall_window", v.parse_integer(1, EVENTS_MAX)),
     Setting("MEMORY_CONTEXT_TOPN", "opening.topn", v.parse_integer(1, CANDIDATES_MAX)),
     Setting("MEMORY_CHECKPOINT_INTERVAL", "opening.interval", v.parse_integer(0, _TURNS_MAX)),
     Setting("MEMORY_EMBEDDER", "embedder", None),
@@ -300,7 +304,7 @@ _NOT_IN_FILES: Final = (
 
 _IN_PROJECT_FILES: Final = (
     "MEMORY_TOOLSETS", "MEMORY_RERANK_WEIGHTS", "MEMORY_BOOTSTRAP_TOKENS", "MEMORY_CONTEXT_",
-    "MEMORY_MERGE_", "MEMORY_SEMANTIC_MIN_IMPORTANCE", "EPISODIC_",
+    "MEMORY_RECALL_WINDOW", "MEMORY_MERGE_", "MEMORY_SEMANTIC_MIN_IMPORTANCE", "EPISODIC_",
 )  # fmt: skip
 """What others who work on a project may set (names, or how they begin).
 

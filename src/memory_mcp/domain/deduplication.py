@@ -8,7 +8,7 @@ from memory_mcp.domain.limits import IMPORTANCE_MIN
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.profile import find_profile_field
-from memory_mcp.domain.record import REASON_PREFIX, REJECTED_PREFIX, Kind, Record
+from memory_mcp.domain.record import CORE_PREFIX, REASON_PREFIX, REJECTED_PREFIX, Kind, Record
 from memory_mcp.frozen import frozen
 
 MergeMode = Literal["recreate", "update"]
@@ -196,12 +196,18 @@ def makes_superfluous(known: Record, new: Record) -> bool:
     )
     titled = known.title and new.title
     named = not titled or fold(known.title) == fold(new.title)
-    return known.recalled and outlives and lasts and named and not _is_derived(known)
+    stands = known.recalled and not _is_derived(known) and not _is_core(known)
+    return stands and outlives and lasts and named
 
 
 def _is_derived(record: Record) -> bool:
     """Whether it was only drawn from another memory, and falls with it."""
     return bool(record.derived_from) and not set(record.derived_from) & set(record.supersedes)
+
+
+def _is_core(record: Record) -> bool:
+    """Whether it is the value of a key, which changes with the key and with nothing else."""
+    return record.key.startswith(CORE_PREFIX)
 
 
 def states_truth(record: Record) -> bool:
@@ -210,6 +216,7 @@ def states_truth(record: Record) -> bool:
         record.kind not in _HAPPENED | _HANDED
         and record.move is None
         and find_profile_field(record) is None
+        and not _is_core(record)
     )
 
 

@@ -4,11 +4,12 @@ A file may come from a clone, from a teammate's older program, or from a failing
 of ours would have written makes no `Record`, `Move` or `Timeline`. Nothing here knows the time now.
 """
 
+import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import (
@@ -113,6 +114,37 @@ def _require_branch(name: str) -> str:
     return name
 
 
+def dump_meta(meta: Mapping[str, JsonValue]) -> str:
+    """The labels of a record as compact JSON, as they count against their limit."""
+    return json.dumps(meta, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def find_meta_fault(meta: Mapping[str, JsonValue]) -> str:
+    """Why a record cannot have these labels; '' if it can."""
+    if _measure_depth(meta) > limits.META_DEPTH_MAX:
+        return f"is nested more than {limits.META_DEPTH_MAX} deep"
+    try:
+        size = len(dump_meta(meta).encode())
+    except (TypeError, ValueError):
+        return "holds what is no JSON"
+    if size > limits.META_BYTES_MAX:
+        return f"has {size:,} bytes as JSON; the limit is {limits.META_BYTES_MAX:,}"
+    return ""
+
+
+def _measure_depth(value: JsonValue | Mapping[str, JsonValue], most: int = 64) -> int:
+    inner = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping | list) or most == 0:
+        return 0
+    return 1 + max((_measure_depth(each, most - 1) for each in inner), default=0)  # type: ignore[union-attr]
+
+
+def _require_meta(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if meta and (fault := find_meta_fault(meta)):
+        raise ValueError(fault)
+    return meta
+
+
 def _chars(chars_max: int) -> StringConstraints:
     return StringConstraints(max_length=chars_max)
 
@@ -147,6 +179,8 @@ LineField = Annotated[LineId, StringConstraints(pattern=f"^line{_STAMP}$")]
 SourceIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.SOURCES_MAX)]
 RecordIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.REFERENCES_MAX)]
 SegmentIds = Annotated[tuple[SegmentField, ...], Field(max_length=limits.REFERENCES_MAX)]
+
+MetaField = Annotated[dict[str, JsonValue], AfterValidator(_require_meta)]
 
 StrictInt = Annotated[int, Field(strict=True)]
 Phase = Annotated[int, Field(strict=True, ge=0, le=limits.PHASE_MAX)]

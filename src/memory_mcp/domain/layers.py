@@ -142,7 +142,10 @@ class UpdatesApplied:
 
 @frozen
 class JoinConflict:
-    """What both sides of a join changed: a key of the core, or a memory that both replaced."""
+    """What both sides of a join changed: a key of the core, or a memory that both replaced.
+
+    `parent` and `child` are the text that each has now; empty: it was deleted or hidden there.
+    """
 
     what: Literal["core", "memory"]
     name: str

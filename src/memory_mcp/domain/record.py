@@ -10,6 +10,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    JsonValue,
     PlainSerializer,
     model_validator,
 )
@@ -22,6 +23,7 @@ from memory_mcp.domain.fields import (
     Key,
     Label,
     LineField,
+    MetaField,
     Name,
     Phase,
     RecordIdField,
@@ -33,6 +35,7 @@ from memory_mcp.domain.fields import (
     Tags,
     Text,
     Title,
+    dump_meta,
     require_visible_characters,
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
@@ -44,6 +47,7 @@ SCHEMA_VERSION: Final = 1
 Kind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
     "episode", "summary", "closeout", "resource", "nudge", "checkpoint", "move", "tombstone",
+    "exclusion",
 ]  # fmt: skip
 
 Layer = Literal["core", "recall", "archival"]
@@ -66,6 +70,9 @@ SEARCHABLE_KINDS: Final[frozenset[Kind]] = frozenset(
 
 MEMORY_KINDS: Final = SEARCHABLE_KINDS - {"checkpoint"}
 """Kinds that count as memories. A checkpoint's summary is found, but is no memory."""
+
+CORE_PREFIX: Final = "core:"
+"""Begins the key of an entry of a node's core; the entry's own key follows."""
 
 REJECTED_PREFIX: Final = "rejected:"
 """Begins the key of a tombstone whose memory the user rejected; the statement's digest follows."""
@@ -108,12 +115,13 @@ _CONTENT_CHARS_MAX: Final[dict[Kind, int]] = {
     "checkpoint": limits.SUMMARY_CHARS_MAX,
     "move": limits.SUMMARY_CHARS_MAX,
     "tombstone": limits.SUMMARY_CHARS_MAX,
+    "exclusion": limits.SUMMARY_CHARS_MAX,
 }
 """For the kinds that are no memories."""
 
 _MOVE_ACTS: Final[dict[Kind, frozenset[str]]] = {
     "checkpoint": frozenset({"checkpoint", "decide"}),
-    "move": frozenset({"fork", "backtrack", "restore"}),
+    "move": frozenset({"fork", "join", "backtrack", "restore"}),
 }
 """How each kind may move the head."""
 
@@ -121,6 +129,9 @@ _LATEST_TIME: Final = datetime(2100, 1, 1, tzinfo=UTC)
 """A later record would sort after everything that follows it; no clock is set so far ahead."""
 
 _ERASING: Final[frozenset[Kind]] = frozenset({"move", "tombstone"})
+
+_HIDING: Final[frozenset[Kind]] = frozenset({*_ERASING, "exclusion"})
+"""Kinds that may hide any number of others; an exclusion says nothing against what it hides."""
 
 Timestamp = Annotated[
     AwareDatetime,
@@ -168,7 +179,7 @@ class Move(FrozenModel):
     - `carries`: the records written with it in one step.
     """
 
-    act: Literal["checkpoint", "decide", "fork", "backtrack", "restore"]
+    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore"]
     branch: BranchField
     opens: dict[BranchField, SegmentField] = Field(
         default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX
@@ -243,6 +254,7 @@ class Record(FrozenModel):
     derived_from: SourceIds = ()
     erases: RecordIds = ()
     move: Move | None = None
+    meta: MetaField = Field(default_factory=dict[str, JsonValue])
     scope: Scope
     origin: Origin = Origin.model_construct()
     created_at: Timestamp
@@ -272,10 +284,9 @@ class Record(FrozenModel):
         if self.kind not in _ERASING:
             if self.erases:
                 raise ValueError(f"a {self.kind} cannot erase others")
-            if len(self.supersedes) > limits.SOURCES_MAX:
-                raise ValueError(
-                    f"supersedes {len(self.supersedes):,}: {limits.SOURCES_MAX} at most"
-                )
+            many = len(self.supersedes)
+            if many > limits.REPLACED_MAX and self.kind not in _HIDING:
+                raise ValueError(f"supersedes {many:,}: {limits.REPLACED_MAX} at most")
 
     def _texts(self) -> dict[str, str]:
         origin, scope = self.origin, self.scope
@@ -290,6 +301,7 @@ class Record(FrozenModel):
             "origin.git_branch": origin.git_branch,
             "scope.user": scope.user,
             "scope.project": scope.project or "",
+            "meta": dump_meta(self.meta) if self.meta else "",
         }
 
     def _check_move(self) -> None:
@@ -337,8 +349,9 @@ class Record(FrozenModel):
 
     def as_json(self) -> dict[str, Any]:
         """The file's content, without absent and empty fields."""
-        fields = self.model_dump(mode="json")
-        return drop_empty({**fields, "container_tags": self.container_tags})
+        fields = self.model_dump(mode="json", exclude={"meta"} if not self.meta else None)
+        meta = {"meta": fields.pop("meta")} if self.meta else {}  # as it was given, nulls included
+        return drop_empty({**fields, "container_tags": self.container_tags}) | meta
 
 
 def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.profile import PROFILE_CATEGORY
-from memory_mcp.domain.record import Kind, Reach, Record
+from memory_mcp.domain.record import Kind, Layer, Reach, Record
 from memory_mcp.frozen import frozen
 
 
@@ -28,6 +28,8 @@ class Filters:
     - `since` (inclusive) and `until` (exclusive) bound when the record was written.
     - `session` is where it was written; the empty name is that of all who name none.
     - `reach` chooses the bank.
+    - `layer` is one of a node's layers; any memory is in one.
+    - `history`: also what was replaced, hidden or has expired on the chain, and the tombstones.
     - `statement` is the digest of what it states (`Record.statement`), tombstones of rejected
       statements included; `statements` are alternatives.
 
@@ -49,6 +51,8 @@ class Filters:
     session: str | None = None
     statement: str = ""
     statements: frozenset[str] = frozenset()
+    layer: Layer | None = None
+    history: bool = False
 
     @property
     def by_kind_alone(self) -> bool:

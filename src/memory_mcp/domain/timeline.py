@@ -201,6 +201,10 @@ class Timeline(FrozenModel):
         """Every branch, `main` first."""
         return (MAIN, *sorted(self._opened.keys() - {MAIN}))
 
+    def find_first(self, branch: BranchName) -> SegmentId | None:
+        """The first segment that was begun on the branch; None if there is no such branch."""
+        return next(iter(self._find_opened(branch)), None)
+
     def tips(self, branch: BranchName) -> tuple[SegmentId, ...]:
         """Where the branch stands, newest last: one segment, or several after a union."""
         return self._position(branch).tips

@@ -13,6 +13,7 @@ from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.limits import RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Reach, Record, Scope
@@ -159,6 +160,7 @@ class Policy:
     episode_settings: EpisodeSettings = field(default_factory=EpisodeSettings)
     capture: CaptureMode = "suggest"
     opening: ContextSettings = field(default_factory=ContextSettings)
+    recall_window: int = RECALL_WINDOW_DEFAULT
 
 
 class ShortenedTexts:

@@ -1,10 +1,42 @@
-"""Begins nodes, and reads and writes all layers of one at once."""
+"""Begins nodes, and reads and writes all layers of one at once.
+
+A node is a branch. To fork it begins the child's first segment and a new one of the parent, so the
+child sees nothing of what the parent learns from then on.
+"""
 
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import count
+from typing import Final
 
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
 from memory_mcp.domain.layers import LayerReceipt, LayerScope, NodeForked, NodeView, Write
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.domain.record import Move, Record
+from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.head import (
+    build_move_record,
+    load_head,
+    make_view,
+    move_head,
+    write_in_one_step,
+)
+from memory_mcp.engine.records import describe_line
+from memory_mcp.engine.redaction import redact_text
+from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.layers.cleaning import clean_writes
+from memory_mcp.layers.planning import LayerPlan, plan_writes
+from memory_mcp.layers.reading import list_archive, list_core, list_events
+from memory_mcp.layers.selecting import ARCHIVE, EVENTS
+from memory_mcp.text.drafts import check_branch
+from memory_mcp.timeline.nodes import find_parent, list_ancestors
+from memory_mcp.timeline.plans import require_branch
+
+_NUMBER_CHARS_MAX: Final = 8
+"""Of the number that ends the id of a node which was given none."""
 
 
 async def fork_node(
@@ -16,14 +48,28 @@ async def fork_node(
 ) -> NodeForked | Skipped:
     """Begin a node below its parent (None: the root); to repeat it changes nothing.
 
-    `ancestors` are the nodes from the root to the parent: those that are missing are begun. A child
-    of None gets an id.
+    `ancestors` are the nodes from the root to the parent: those that are missing are begun. They
+    may be given the other way round, too. A child of None gets an id.
 
     Raises:
         UnknownTargetError: no such parent, and no ancestors that would say where it belongs.
         InvalidRequestError: an id that cannot be one, or a child that has another parent.
     """
-    raise NotImplementedError
+    if skipped := refuse_writes(workspace):
+        return skipped
+    root = workspace.at(MAIN)
+    below = check_branch(parent) if parent is not None else MAIN
+    timeline = (await load_head(root)).timeline
+    node = _check_node(workspace, child) if child is not None else None
+    created: list[BranchName] = []
+    above = MAIN
+    for each in _list_missing(workspace, timeline, below, ancestors):
+        created += await _fork_once(root.at(above), each, phase)
+        above = each
+    if node == below:
+        return NodeForked(below, find_parent(timeline, below), tuple(created))
+    created += await _fork_once(root.at(below), node, phase)
+    return NodeForked(node or created[-1], below, tuple(created))
 
 
 async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView | Skipped:
@@ -32,7 +78,30 @@ async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView
     Raises:
         UnknownTargetError: no such node.
     """
-    raise NotImplementedError
+    if skipped := refuse_reads(workspace):
+        return skipped
+    timeline = (await load_head(workspace)).timeline
+    view = make_view(workspace, timeline)
+    index = workspace.project.index
+    node = workspace.caller.branch
+
+    def wants(layer: LayerScope) -> bool:
+        return scope in ("all", layer)
+
+    events = (
+        await list_events(workspace, view, workspace.policy.recall_window)
+        if wants("recall")
+        else ()
+    )
+    return NodeView(
+        node=node,
+        chain=(node, *list_ancestors(timeline, node)),
+        core=await list_core(workspace, view) if wants("core") else (),
+        recall=events[::-1],
+        archival=await list_archive(workspace, view) if wants("archival") else (),
+        events=await index.count(view, EVENTS) if wants("recall") else 0,
+        archived=await index.count(view, ARCHIVE) if wants("archival") else 0,
+    )
 
 
 async def write_node(workspace: Workspace, writes: Sequence[Write]) -> LayerReceipt | Skipped:
@@ -43,4 +112,117 @@ async def write_node(workspace: Workspace, writes: Sequence[Write]) -> LayerRece
         UnknownTargetError: no such node.
         UnknownMemoryError: one of them names a memory that the node does not see.
     """
-    raise NotImplementedError
+    if skipped := refuse_writes(workspace):
+        return skipped
+    cleaned, notes = await clean_writes(workspace, writes)
+    async with workspace.project.writing:
+        plan = await plan_writes(workspace, (await load_head(workspace)).timeline, cleaned)
+        if len(plan.records) == 1:  # it is atomic by itself: the head need not hold it
+            notes += await workspace.project.keep(plan.records[0])
+            notes += await describe_line(workspace, plan.records[0])
+        elif plan.records:
+            plan = await _write_together(workspace, cleaned)
+    return plan.make_receipt((*notes, *await describe_pending(workspace)))
+
+
+async def _write_together(workspace: Workspace, writes: Sequence[Write]) -> LayerPlan:
+    """Plan the writes from the newest head and commit them with it."""
+    planned: list[LayerPlan] = []  # the last one is the one that was committed
+
+    async def plan(head: Head) -> tuple[Record, ...]:
+        planned.append(await plan_writes(workspace, head.timeline, writes))
+        return tuple(planned[-1].records)
+
+    await write_in_one_step(workspace, plan)
+    return planned[-1]
+
+
+def _check_node(workspace: Workspace, node: str) -> BranchName:
+    """The id of a new node, if it can be one; it names lines in files, so it holds no secret."""
+    name = check_branch(node)
+    if workspace.policy.secrets != "allow" and redact_text(name, "redact").redactions:
+        raise InvalidRequestError("The id of a node holds what looks like a secret. Use another.")
+    return name
+
+
+def _choose_free_id(timeline: Timeline, parent: BranchName) -> BranchName:
+    """An id for a node that was given none: its parent's, and a number."""
+    stem = "node" if parent == MAIN else parent[: limits.BRANCH_CHARS_MAX - _NUMBER_CHARS_MAX]
+    taken = {*timeline.branches}
+    return BranchName(next(id_ for n in count(1) if (id_ := f"{stem}-{n}") not in taken))
+
+
+def _list_missing(
+    workspace: Workspace, timeline: Timeline, parent: BranchName, ancestors: Sequence[str]
+) -> list[BranchName]:
+    """The chain to the parent, root first, from the first node of it that is to be begun.
+
+    Raises:
+        UnknownTargetError: the parent is unknown, and the ancestors do not say where it belongs.
+        InvalidRequestError: there are too many of them.
+    """
+    if parent in timeline.branches:
+        return []
+    if not ancestors:
+        require_branch(timeline, parent)
+    if len(ancestors) > limits.NODE_DEPTH_MAX:
+        raise InvalidRequestError(
+            f"{len(ancestors):,} ancestors; the limit is {limits.NODE_DEPTH_MAX:,}."
+        )
+    chain = [_check_node(workspace, each) for each in ancestors]
+    if chain[0] == parent and chain[-1] != parent:  # nearest first
+        chain.reverse()
+    return [each for each in dict.fromkeys((*chain, parent)) if each != MAIN]
+
+
+async def _fork_once(
+    workspace: Workspace, child: BranchName | None, phase: str
+) -> list[BranchName]:
+    """Begin a node below the caller's; nothing if it is there already. Returns what was begun.
+
+    Raises:
+        InvalidRequestError: it has another parent.
+    """
+    here = workspace.caller.branch
+    names: list[BranchName] = []  # the last plan is the one that was committed
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        timeline = head.timeline
+        if child is not None and child in timeline.branches:
+            raise _NodeKnownError(find_parent(timeline, child))
+        name = child or _choose_free_id(timeline, here)
+        names.append(name)
+        tips = timeline.tips(here)
+        step = Move(
+            act="fork",
+            branch=name,
+            opens={
+                name: SegmentId(workspace.ids.new(at)),
+                here: SegmentId(workspace.ids.new(at)),
+            },
+            parents=tips,
+            leaves=tips,
+        )
+        record = build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=f"Fork {name}."
+        )
+        return record.model_copy(update={"meta": {"phase": phase}}) if phase else record
+
+    try:
+        await move_head(workspace, plan)
+    except _NodeKnownError as error:
+        if error.parent != here:
+            raise InvalidRequestError(
+                f"Node {child!r} exists already, below {error.parent!r} and not below {here!r}. "
+                "Choose another id."
+            ) from error
+        return []
+    return names[-1:]
+
+
+class _NodeKnownError(Exception):
+    """The node is there already. Carries its parent out of a plan."""
+
+    def __init__(self, parent: BranchName | None) -> None:
+        super().__init__()
+        self.parent = parent

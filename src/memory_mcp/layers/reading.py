@@ -1,43 +1,123 @@
-"""Reads single layers of the caller's node."""
+"""Reads the layers of the caller's node.
+
+The functions that begin with `list_` take a view that is there already; the others are use cases.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
+from memory_mcp.domain import limits
 from memory_mcp.domain.layers import ArchivalRecord, CoreChange, CoreEntry, RecallEvent
-from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.domain.outcomes import SearchResults, Skipped
+from memory_mcp.domain.record import CORE_PREFIX, Kind
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.engine.head import load_head, load_view, make_view
+from memory_mcp.engine.records import load_newest, load_records, require_memory
+from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS
+from memory_mcp.search import search_memories
+from memory_mcp.text.layers import (
+    check_core_key,
+    check_tags,
+    read_archival,
+    read_core,
+    read_core_change,
+    read_event,
+    select_current,
+)
+
+NEWEST: Final = "*"
+"""The query that stands for the newest."""
+
+_ARCHIVED_SHOWN: Final = 20
+"""Newest texts of the archive in a node's view; a search finds the others."""
+
+_PREFERENCES: Final[frozenset[Kind]] = frozenset({"preference", "convention", "identity"})
 
 
 async def load_core(
     workspace: Workspace, keys: Sequence[str] | None = None, *, durable: bool = False
 ) -> tuple[CoreEntry, ...] | Skipped:
-    """The core by keys, or all of it; with `durable`, the durable preferences after it."""
-    raise NotImplementedError
+    """The core by keys, or all of it; with `durable`, the durable preferences after it.
+
+    Raises:
+        UnknownTargetError: no such node.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    view = await load_view(workspace)
+    entries = await list_core(workspace, view)
+    if keys is not None:
+        entries = tuple(entry for entry in entries if entry.key in keys)
+    return (*entries, *(await _list_preferences(workspace, view) if durable else ()))
 
 
 async def list_core_history(workspace: Workspace, key: str) -> tuple[CoreChange, ...] | Skipped:
-    """What became of a key on the chain of the node, oldest first."""
-    raise NotImplementedError
+    """What became of a key on the chain of the node, oldest first.
+
+    Raises:
+        UnknownTargetError: no such node.
+        InvalidRequestError: no key can be this.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    filters = replace(CORE, key=f"{CORE_PREFIX}{check_core_key(key)}", history=True)
+    bank, view = workspace.project, await load_view(workspace)
+    ids = await bank.index.find(view, filters, limits.HISTORY_RECORDS_MAX)
+    return tuple(read_core_change(record) for record in await load_records(bank, sorted(ids)))
 
 
 async def load_events(
     workspace: Workspace, k: int | None, *, history: bool = False
 ) -> tuple[RecallEvent, ...] | Skipped:
-    """The newest events, newest first; with `history` evicted and summed up ones, too."""
-    raise NotImplementedError
+    """The newest events, newest first; with `history` evicted and summed up ones, too.
+
+    Raises:
+        UnknownTargetError: no such node.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    return await list_events(workspace, await load_view(workspace), k, history=history)
 
 
 async def search_events(
     workspace: Workspace, query: str, k: int | None
 ) -> tuple[RecallEvent, ...] | Skipped:
-    """The events that match best; `*` means the newest, and a `k` of None all."""
-    raise NotImplementedError
+    """The events that match best; `*` means the newest, and a `k` of None all.
+
+    Raises:
+        UnknownTargetError: no such node.
+        InvalidRequestError: the query or `k` is out of range.
+    """
+    if query.strip() in (NEWEST, ""):
+        return await load_events(workspace, k)
+    most = limits.LISTED_MEMORIES_MAX
+    found = await search_memories(workspace, query, EVENTS, k or most, limit_max=most)
+    if isinstance(found, Skipped):
+        return found
+    return tuple(read_event(hit.record) for hit in found.hits)
 
 
 async def search_archival(
     workspace: Workspace, query: str, tags: Sequence[str], k: int
 ) -> tuple[ArchivalRecord, ...] | Skipped:
-    """The texts of the archive that match best, ranked as every search is."""
-    raise NotImplementedError
+    """The texts of the archive that match best, ranked as every search is.
+
+    Raises:
+        UnknownTargetError: no such node.
+        InvalidRequestError: the query, a tag or `k` is out of range.
+    """
+    filters = Filters(layer="archival", tags=check_tags(tags))
+    asked = "" if query.strip() == NEWEST else query
+    most = limits.LISTED_MEMORIES_MAX
+    found = await search_memories(workspace, asked, filters, k, limit_max=most)
+    match found:
+        case SearchResults(hits=hits):
+            return tuple(read_archival(hit.record, hit.score) for hit in hits)
+        case Skipped():
+            return found
 
 
 async def get_archival(workspace: Workspace, record_id: str) -> ArchivalRecord | Skipped:
@@ -46,4 +126,47 @@ async def get_archival(workspace: Workspace, record_id: str) -> ArchivalRecord |
     Raises:
         UnknownMemoryError: the node does not see it.
     """
-    raise NotImplementedError
+    if skipped := refuse_reads(workspace):
+        return skipped
+    timeline = (await load_head(workspace)).timeline
+    record = await require_memory(workspace, record_id, make_view(workspace, timeline))
+    if record.layer != "archival":
+        raise UnknownMemoryError(record_id, why=f"is of the layer {record.layer}")
+    return read_archival(record)
+
+
+async def list_core(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:
+    """The core as the view sees it, by key."""
+    bank = workspace.project
+    ids = await bank.index.find(view, CORE, 2 * limits.CORE_KEYS_MAX)
+    return select_current(map(read_core, await load_records(bank, ids)))
+
+
+async def list_events(
+    workspace: Workspace, view: View, k: int | None, *, history: bool = False
+) -> tuple[RecallEvent, ...]:
+    """The newest events that the view sees, newest first; all for a `k` of None."""
+    if k is not None and k < 1:
+        raise InvalidRequestError(f"k is {k}; choose 1 or more, or None for all.")
+    bank = workspace.project
+    most = limits.EVENTS_MAX if k is None else k
+    ids = await bank.index.find(view, replace(EVENTS, history=history), most)
+    seen = await bank.index.visible(ids, view) if history else {*ids}
+    return tuple(read_event(r, evicted=r.id not in seen) for r in await load_records(bank, ids))
+
+
+async def list_archive(workspace: Workspace, view: View) -> tuple[ArchivalRecord, ...]:
+    """The newest texts of the archive that the view sees, newest first."""
+    bank = workspace.project
+    ids = await bank.index.find(view, ARCHIVE, _ARCHIVED_SHOWN)
+    return tuple(read_archival(record) for record in await load_records(bank, ids))
+
+
+async def _list_preferences(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:
+    """The durable preferences, which every node has beside its core, the important first."""
+    filters = Filters(kinds=_PREFERENCES, durable=True)
+    read = await load_newest(workspace, view, filters, limits.CORE_KEYS_MAX, best=True)
+    return tuple(
+        replace(read_core(record), key=record.key or record.title or record.kind)
+        for record in read.records
+    )

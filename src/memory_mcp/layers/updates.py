@@ -1,11 +1,87 @@
 """Carries out a document of updates as a model writes it."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar, get_args
 
-from memory_mcp.domain.layers import UpdatesApplied
+from pydantic import BaseModel, ValidationError
+
+from memory_mcp.domain.layers import (
+    ArchivalRecord,
+    MemoryUpdates,
+    RecallAppend,
+    RecallEvent,
+    UpdatesApplied,
+    Write,
+)
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.layers.nodes import write_node
+from memory_mcp.layers.reading import load_core, search_archival, search_events
+
+M = TypeVar("M", bound=BaseModel)
+
+INSTRUCTIONS: Final = """\
+You keep the memory of this node. Answer with one JSON object; every key may be left out:
+- mem_core_set: what must stay in view, as {"key": "value"}, or
+  [{"key", "value", "ttl" ("30m", "2d"), "importance" (1-5)}]
+- mem_core_get: keys to read (["*"]: all); mem_core_del: keys that no longer hold
+- mem_recall_append: what happened, as [{"summary", "text", "kind", "refs", "tags"}]
+- mem_recall_search: [{"query" ("*": the newest), "k"}]
+- mem_recall_evict: events to take out of the window, as [{"ids"}] or
+  [{"kind", "older_than", "keep"}]
+- mem_archival_write: what may be needed later, as [{"text", "tags", "meta"}]
+- mem_archival_update: [{"id", "text", "tags", "meta"}]
+- mem_archival_search: [{"query", "tags", "k"}]
+- consolidate: one summary in place of what this node inherits, as {"summary"} or {"summary", "ids"}
+All of it is written, or nothing. For example:
+"""
+
+EXAMPLE: Final = """\
+{"mem_core_set": {"goal": "Beat 0.91 accuracy", "budget": {"value": "3 runs", "ttl": "2d"}},
+ "mem_core_del": ["old_plan"],
+ "mem_recall_append": [{"summary": "Dropout 0.3 gave 0.902", "kind": "result", "refs": ["run/7"]}],
+ "mem_recall_evict": [{"kind": "log", "keep": 5}],
+ "mem_archival_write": [{"text": "Learning rates above 1e-3 diverge.", "tags": ["training"]}],
+ "mem_archival_search": [{"query": "what diverges?", "k": 3}]}
+"""
+
+
+def memory_operation_instructions() -> str:
+    """The text that a prompt needs so that a model writes updates, with an example that is one."""
+    return INSTRUCTIONS + EXAMPLE
+
+
+def parse_form(form: type[M], fields: Mapping[str, Any]) -> M:
+    """The form with these fields.
+
+    Raises:
+        InvalidRequestError: an unknown field or a wrong type; names it and the right ones.
+    """
+    try:
+        return form.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidRequestError(_explain(form, error)) from error
+
+
+def parse_node_write(
+    core_updates: Mapping[str, Any],
+    recall_event: Mapping[str, Any] | None,
+    archival_records: Sequence[Mapping[str, Any] | str],
+) -> list[Write]:
+    """The writes to all layers of a node; a core value of None deletes its key.
+
+    Raises:
+        InvalidRequestError: an unknown field or a wrong type; names it and the right ones.
+    """
+    document = {
+        "mem_core_set": {k: v for k, v in core_updates.items() if v is not None},
+        "mem_core_del": [key for key, value in core_updates.items() if value is None],
+        "mem_recall_append": [] if recall_event is None else recall_event,
+        "mem_archival_write": archival_records,
+    }
+    return list(parse_form(MemoryUpdates, document).list_writes())
 
 
 async def apply_updates(
@@ -16,4 +92,64 @@ async def apply_updates(
     Raises:
         InvalidRequestError: an unknown key or a wrong type; names it and the right ones.
     """
-    raise NotImplementedError
+    document = parse_form(MemoryUpdates, updates)
+    writes = [_add_phase(write, phase) for write in document.list_writes()]
+    receipt = await write_node(workspace, writes)
+    if isinstance(receipt, Skipped):
+        return receipt
+    core: dict[str, str] = {}
+    if (keys := document.mem_core_get) is not None:
+        wanted = None if not keys or "*" in keys else keys
+        entries = await load_core(workspace, wanted)
+        core = {e.key: e.value for e in entries} if not isinstance(entries, Skipped) else {}
+    recall: list[RecallEvent] = []
+    for asked in document.mem_recall_search:
+        recall += _list_found(await search_events(workspace, asked.query, asked.k))
+    archival: list[ArchivalRecord] = []
+    for asked in document.mem_archival_search:
+        found = await search_archival(workspace, asked.query, asked.tags, asked.k)
+        archival += _list_found(found)
+    return UpdatesApplied(receipt, core, tuple(recall), tuple(archival))
+
+
+T = TypeVar("T")
+
+
+def _list_found(found: Sequence[T] | Skipped) -> Sequence[T]:
+    return () if isinstance(found, Skipped) else found
+
+
+def _add_phase(write: Write, phase: str) -> Write:
+    """The phase of the whole document is that of its events, unless they name one."""
+    if isinstance(write, RecallAppend) and phase and not write.phase:
+        return write.model_copy(update={"phase": phase})
+    return write
+
+
+def _explain(form: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(map(str, first["loc"])) or form.__name__
+    if first["type"] == "extra_forbidden":
+        name = str(first["loc"][-1])
+        known = _list_fields(form, first["loc"][:-1])
+        near = get_close_matches(name, known, n=1)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        return f"{where!r} is no key that is known here.{guess} Known: {', '.join(known)}."
+    shown = repr(first["input"])[:80]
+    known = ", ".join(_list_fields(form, first["loc"][:-1]))
+    return f"{where}: {first['msg']} (got {shown}). Known: {known}. Nothing was written."
+
+
+def _list_fields(form: type[BaseModel], inside: Sequence[int | str]) -> list[str]:
+    """The fields of the form, or of the form within it that a path leads to."""
+    for step in inside:
+        if isinstance(step, str) and step in form.model_fields:
+            form = next(_find_forms(form.model_fields[step].annotation), form)
+    return list(form.model_fields)
+
+
+def _find_forms(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _find_forms(part)

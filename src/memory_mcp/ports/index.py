@@ -60,6 +60,8 @@ class VisibleRecords(Protocol):
       contract suite proves that on random records.
     - Filters and visibility apply before the limit.
     - Only searchable records are found, and those that `Filters.by_statement` asks for.
+    - With `Filters.history`, `find`, `find_each`, `count` and `count_by_segment` also show what is
+      reachable (`timeline.visibility.select_reachable`), tombstones included; nothing else does.
       `Filters.reach` is left to the use case, which chooses the bank.
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
       then the newest. With `Filters.statement` it finds tombstones too. `find_each` answers several

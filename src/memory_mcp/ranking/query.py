@@ -210,6 +210,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
         and (filters.session is None or record.origin.session == filters.session)
         and (not filters.statement or record.statement == filters.statement)
         and (not filters.statements or record.statement in filters.statements)
+        and (filters.layer is None or record.layer == filters.layer)
     )
 
 

@@ -92,7 +92,7 @@ def render_node(view: NodeView, budget_chars: int | None) -> NodePrompt:
 def share_room(needs: Sequence[int], weights: Sequence[int], room: int) -> list[int]:
     """Each one's part of the room: no more than it needs, and what one leaves the others have."""
     shares: list[int] = [0 for _ in needs]
-    waiting = [place for place, need in enumerate(needs) if need > 0]
+    waiting: list[int] = [place for place, need in enumerate(needs) if need > 0]
     while waiting:
         total = sum(weights[place] for place in waiting)
         content = [p for p in waiting if needs[p] * total <= room * weights[p]]
@@ -103,7 +103,7 @@ def share_room(needs: Sequence[int], weights: Sequence[int], room: int) -> list[
         for place in content:
             shares[place] = needs[place]
         room -= sum(needs[place] for place in content)
-        waiting = [place for place in waiting if place not in content]
+        waiting: list[int] = [place for place in waiting if place not in content]
     return shares
 
 

@@ -71,9 +71,17 @@ class _Query:
 
 @takes_partial_answers
 async def search_memories(
-    workspace: Workspace, query: str, filters: Filters, limit: int, wish: SelectionOptions = _USUAL
+    workspace: Workspace,
+    query: str,
+    filters: Filters,
+    limit: int,
+    wish: SelectionOptions = _USUAL,
+    *,
+    limit_max: int = limits.RESULTS_MAX,
 ) -> SearchResults | Skipped:
     """The visible memories that match best; without a query, the newest.
+
+    A program may ask for more than a model is shown, up to its own `limit_max`.
 
     Raises:
         InvalidRequestError: `limit` is out of range, or a filter is nothing a record can hold.
@@ -83,8 +91,9 @@ async def search_memories(
     """
     if skipped := refuse_reads(workspace):
         return skipped
-    asked = _Query(_redact_query(workspace, query), filters, limit, wish)
-    _check_request(asked)
+    ranked = max(limit, limits.CANDIDATES_MAX)
+    asked = _Query(_redact_query(workspace, query), filters, limit, wish, ranked)
+    _check_request(asked, limit_max)
     head = await load_head(workspace)
     if filters.branch is not None:
         require_branch(head.timeline, filters.branch)
@@ -148,11 +157,11 @@ async def _add_strangers(
     return replace(found, hits=hits, notes=(*found.notes, *notes))
 
 
-def _check_request(asked: _Query) -> None:
+def _check_request(asked: _Query, limit_max: int) -> None:
     """Refuse what no record can hold: the index would fail on it, or find nothing."""
     filters, limit, wish = asked.filters, asked.limit, asked.wish
-    if not 1 <= limit <= limits.RESULTS_MAX:
-        raise InvalidRequestError(f"limit is {limit}; choose 1 to {limits.RESULTS_MAX}.")
+    if not 1 <= limit <= limit_max:
+        raise InvalidRequestError(f"limit is {limit}; choose 1 to {limit_max:,}.")
     if not 0 <= wish.min_score <= 1:
         raise InvalidRequestError(
             f"min_score is {wish.min_score}; choose 0 to 1 (0.5: more likely relevant than not)."

@@ -38,6 +38,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
     render_text,
 )
+from memory_mcp.server import nodes
 from memory_mcp.server.calls import MemoryTool, answer_fields, answer_text, bind_caller, make_tool
 from memory_mcp.server.elicitation import (
     Approval,
@@ -514,6 +515,13 @@ def load_toolset(name: str) -> tuple[MemoryTool, ...]:
             return (make_tool(switch_branch, _ADDS),)
         case "session":
             return (make_tool(episodic_capture, _ADDS),)
+        case "layers":
+            return (
+                make_tool(nodes.mem_node_fork, _ADDS),
+                make_tool(nodes.mem_node_read, _READS),
+                make_tool(nodes.mem_node_write, _ADDS),
+                make_tool(nodes.apply_llm_memory_updates, _ADDS),
+            )
         case "hooks":
             return (make_tool(prompt_context, _READS, "prose"),)
         case _:

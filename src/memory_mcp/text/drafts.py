@@ -5,9 +5,12 @@ The text is stored as it came. Everything refused here is refused before a byte 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
+
+from pydantic import JsonValue
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.fields import escape_unprintable, find_branch_fault
@@ -169,10 +172,13 @@ def build_on_timeline(
     key: str = "",
     title: str = "",
     category: str = "",
+    tags: tuple[str, ...] = (),
     importance: int = limits.IMPORTANCE_DEFAULT,
+    expires_at: datetime | None = None,
     phase: int | None = None,
     supersedes: tuple[RecordId, ...] = (),
     derived_from: tuple[RecordId, ...] = (),
+    meta: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> Record:
     """A record on the line where it is written."""
     return Record(
@@ -183,13 +189,16 @@ def build_on_timeline(
         content=content,
         title=title,
         category=category,
+        tags=tags,
         importance=importance,
+        expires_at=expires_at,
         phase=phase,
         segment=writing.segment,
         branch=writing.branch,
         lineage=writing.lineage,
         supersedes=supersedes,
         derived_from=derived_from,
+        meta=dict(meta),
         scope=writing.scope,
         origin=writing.origin,
         created_at=writing.at,

@@ -27,6 +27,11 @@ def is_reachable(record: Record, view: View) -> bool:
     return record.segment is None or record.segment in view.chain
 
 
+def select_reachable(records: Iterable[Record], view: View) -> list[Record]:
+    """The history: what is on the chain or durable, whatever became of it."""
+    return [record for record in records if is_reachable(record, view)]
+
+
 def select_visible(records: Iterable[Record], view: View) -> list[Record]:
     """The records that are visible from this view, in the order given."""
     known = {record.id: record for record in records}

@@ -82,6 +82,8 @@ VISIBLE: Final = f"""
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
 
+_REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
+
 _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 
 # the best of each kind, of which an index keeps the order, and of these the best
@@ -106,6 +108,7 @@ _CONDITIONS: Final = {
     # the second half lets SQLite use the index, which leaves the others out
     "statement": "r.statement = :statement AND r.statement != ''",
     "statements": "r.statement IN (SELECT value FROM json_each(:statements)) AND r.statement != ''",
+    "layer": "r.layer = :layer",
 }
 """The condition on `r` for each filter that is one value."""
 
@@ -140,10 +143,13 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
         "until": format_time(filters.until) if filters.until else None,
         "statement": filters.statement or None,
         "statements": json.dumps(sorted(filters.statements)) if filters.statements else None,
+        "layer": filters.layer,
     }
     values = {name: value for name, value in values.items() if value is not None}
     conditions = [_CONDITIONS[name] for name in values]
-    if not filters.by_statement:
+    if filters.history:
+        conditions.insert(0, "(r.recalled OR r.kind = 'tombstone')")
+    elif not filters.by_statement:
         conditions.insert(0, "r.recalled")
     if not filters.includes_profile:
         conditions.append("NOT r.profile")
@@ -155,6 +161,20 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
     return " AND ".join(conditions), values
 
 
+def _choose_records(filters: Filters) -> tuple[str, str]:
+    """The table to read from, and the condition for what a reader may see of it.
+
+    On a chain in a large tree the records of a layer are few among all: an index has them.
+    """
+    seen = _REACHABLE if filters.history else VISIBLE
+    if filters.layer in (None, "archival") or filters.durable is not False:
+        return "record r", seen
+    return (
+        "record r INDEXED BY record_by_layer",
+        f"r.layer != 'archival' AND r.segment IN chain AND {seen}",
+    )
+
+
 def build_query(wanted: Wanted) -> tuple[str, Values]:
     """The query for the ids of the newest or best records that pass the filters, and its values."""
     filters, order = wanted.filters, _BEST if wanted.best else "r.id DESC"
@@ -164,7 +184,8 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
     if ranked:
         condition = f"r.kind = ranked.value AND {condition}"
         values["ranked"] = json.dumps(sorted(filters.kinds or get_args(Kind)))
-    query = f"FROM record r WHERE {condition} AND {VISIBLE} ORDER BY {order} LIMIT :limit"
+    table, seen = _choose_records(filters)
+    query = f"FROM {table} WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
     query = _RANKED.format(best=f"SELECT r.rowid {query}") if ranked else f"SELECT r.id {query}"
     return query, values
 
@@ -172,10 +193,10 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
 def build_count(filters: Filters) -> tuple[str, Values]:
     """The query for segments and how many visible `records` there are, and its values."""
     condition, values = build_filter(filters)
-    visible = f"FROM record r {{}} WHERE {condition} AND {VISIBLE}"
     if not replace(filters, segments=None).by_kind_alone:
-        return f"SELECT r.segment, 1 AS records {visible.format('')}", values
-    doubtful = visible.format("INDEXED BY record_doubtful")
+        table, seen = _choose_records(filters)
+        return f"SELECT r.segment, 1 AS records FROM {table} WHERE {condition} AND {seen}", values
+    doubtful = f"FROM record r INDEXED BY record_doubtful WHERE {condition} AND {VISIBLE}"
     counted = (
         f"SELECT r.segment, r.records FROM tally r WHERE {condition} "
         "AND (r.segment IS NULL OR r.segment IN chain) "

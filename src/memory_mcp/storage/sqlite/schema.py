@@ -100,7 +100,7 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
-VERSION: Final = 9
+VERSION: Final = 10
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
@@ -130,6 +130,7 @@ CREATE TABLE record (
     rowid INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,
+    layer TEXT NOT NULL,
     segment TEXT,                    -- NULL: durable
     branch TEXT,
     key TEXT NOT NULL,
@@ -153,6 +154,8 @@ CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
 CREATE INDEX record_by_key ON record (key) WHERE key != '';
 CREATE INDEX record_by_session ON record (session, id) WHERE recalled;
 CREATE INDEX record_by_segment ON record (segment, id);
+-- what a node of a tree sees of its core and its events, without all else on its chain
+CREATE INDEX record_by_layer ON record (segment, layer, id) WHERE layer != 'archival';
 CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recalled;
 CREATE INDEX record_doubtful ON record (segment) WHERE hider = '?';
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
@@ -264,8 +267,8 @@ BEGIN
 END;
 
 CREATE VIEW incoming AS
-    SELECT id, kind, segment, branch, key, category, phase, importance, pinned, recalled, moves,
-        expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
+    SELECT id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled,
+        moves, expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
         '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
         '' AS dates, '' AS extra, NULL AS number
     FROM record;
@@ -273,13 +276,13 @@ CREATE VIEW incoming AS
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
-    INSERT INTO record (rowid, id, kind, segment, branch, key, category, phase, importance, pinned,
-            recalled, moves, derived, expires_at, created_at, session, day, statement, profile,
-            mark)
+    INSERT INTO record (rowid, id, kind, layer, segment, branch, key, category, phase, importance,
+            pinned, recalled, moves, derived, expires_at, created_at, session, day, statement,
+            profile, mark)
         VALUES (
             -- if another process has not taken the number meanwhile
             (SELECT NEW.number WHERE NOT EXISTS (SELECT 1 FROM record WHERE rowid = NEW.number)),
-            NEW.id, NEW.kind, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
+            NEW.id, NEW.kind, NEW.layer, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
             NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile,
             NEW.mark);
@@ -315,7 +318,7 @@ BEGIN
 END;
 {VECTORS}"""
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 27)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 28)})"
 
 _Value = str | int | None
 
@@ -325,6 +328,7 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
     return (
         record.id,
         record.kind,
+        record.layer,
         record.segment,
         record.branch,
         record.key,

@@ -266,6 +266,8 @@ def plan_forget(
     back: dict[RecordId, None] = {}
     again: list[tuple[Record, Sequence[Record]]] = []
     for record in sorted(doomed.values(), key=lambda record: record.id):
+        if record.kind == "exclusion":  # what it hid is no older version, and comes back
+            continue
         older.update(dict.fromkeys(set(record.supersedes) - set(record.derived_from)))
         if not find_parts(record):  # it never took the place of what it was drawn from
             continue

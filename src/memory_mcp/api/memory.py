@@ -7,24 +7,59 @@
 The methods do what the tools of the same names do, and return their outcomes as values. They ask
 nobody: a program that needs a user's approval asks first. Bad input raises `InvalidRequestError`,
 whose message names the value, the choices and the next step.
+
+The methods `mem_…` are those of a program that searches a tree: a node is a branch, and each of
+these calls names its node, or means the branch of this value.
+
+    with Memory.open_sync("path/to/project") as memory:
+        memory.mem_node_fork(None, "node 3")
+        memory.mem_core_set("goal", "0.95", branch_id="node 3")
+
+`open_sync` is for scripts and worker processes: the same methods without `await`.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
+from anyio.from_thread import start_blocking_portal
+
 from memory_mcp import bootstrap, branches, layers, memories, search, sessions
+from memory_mcp.api.final import FINAL_JSON, FINAL_MARKDOWN, export_final_memory
+from memory_mcp.api.sync import SyncMemory
 from memory_mcp.build import build_resource_files, open_workspace
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import SETTINGS, parse_settings
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.captures import Capture, CaptureReport, SuggestionsDecided
-from memory_mcp.domain.layers import LayerReceipt
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.layers import (
+    ArchivalRecord,
+    ArchivalUpdate,
+    ArchivalWrite,
+    Consolidate,
+    CoreChange,
+    CoreDelete,
+    CoreSet,
+    LayerReceipt,
+    LayerScope,
+    Meta,
+    NodeDiscarded,
+    NodeForked,
+    NodeJoined,
+    NodeView,
+    Prefer,
+    RecallAppend,
+    RecallEvent,
+    RecallEvict,
+    UpdatesApplied,
+    Write,
+)
 from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
@@ -63,7 +98,8 @@ class Memory:
     def _workspace(self) -> Workspace:
         if self._closed.is_set():
             raise InvalidRequestError(
-                "This memory is closed. Use it within `async with Memory.open(…)`."
+                "This memory is closed. Use it within `async with Memory.open(…)`, or within `with "
+                "Memory.open_sync(…)`."
             )
         return self._open_workspace
 
@@ -98,6 +134,24 @@ class Memory:
             finally:
                 closed.set()
                 await rendering
+
+    @classmethod
+    @contextmanager
+    def open_sync(
+        cls,
+        folder: str | os.PathLike[str] = ".",
+        settings: Mapping[str, str] | None = None,
+    ) -> Generator[SyncMemory]:
+        """What `open` gives, without `await`: its event loop runs in a thread of its own.
+
+        Raises:
+            InvalidRequestError: `folder` is no folder, or a setting is unknown or wrong.
+        """
+        with (
+            start_blocking_portal() as portal,
+            portal.wrap_async_context_manager(cls.open(folder, settings)) as memory,
+        ):
+            yield SyncMemory(memory, portal)
 
     @property
     def branch(self) -> str:
@@ -219,6 +273,198 @@ class Memory:
         """Begin a branch at a checkpoint, or here. Use `at(branch)` to work on it."""
         return await branches.fork_branch(self._workspace, branch, at)
 
+    async def mem_node_fork(
+        self,
+        parent_node_id: str | None,
+        child_node_id: str | None,
+        ancestor_chain: Sequence[str] | None = None,
+        phase: str = "tree_structure",
+    ) -> NodeForked | Skipped:
+        """Begin a node below its parent (None: the root); to repeat it changes nothing.
+
+        Ids are any text of up to 200 characters. `ancestor_chain` are the nodes from the root to
+        the parent: those that are missing are begun. A child of None gets an id.
+        """
+        chain = _as_tuple("ancestor_chain", ancestor_chain or ())
+        return await layers.fork_node(self._workspace, parent_node_id, child_node_id, chain, phase)
+
+    async def mem_node_read(
+        self, node_id: str | None = None, scope: LayerScope = "all"
+    ) -> NodeView | Skipped:
+        """What a node sees of its layers: its own, and what it inherits."""
+        _require_one_of("scope", scope, get_args(LayerScope))
+        return await layers.read_node(self._find_node(node_id), scope)
+
+    async def mem_node_write(
+        self,
+        node_id: str | None = None,
+        core_updates: Mapping[str, Any] | None = None,
+        recall_event: Mapping[str, Any] | None = None,
+        archival_records: Sequence[Mapping[str, Any] | str] = (),
+    ) -> LayerReceipt | Skipped:
+        """Write to the layers of a node in one step: all of it, or nothing.
+
+        A core value of None deletes its key; one that is an object may have ttl and importance.
+        """
+        writes = layers.parse_node_write(core_updates or {}, recall_event, archival_records)
+        return await layers.write_node(self._find_node(node_id), writes)
+
+    async def mem_node_join(
+        self, node_id: str, into: str | None = None, prefer: Prefer | None = None
+    ) -> NodeJoined | Skipped:
+        """Make the line of a node part of its parent's (or of `into`), in one move.
+
+        What both changed is returned as conflicts, and nothing is moved unless `prefer` says whose
+        version stands.
+        """
+        if prefer is not None:
+            _require_one_of("prefer", prefer, get_args(Prefer))
+        return await layers.join_node(self._find_node(node_id), into, prefer)
+
+    async def mem_node_discard(self, node_id: str, lesson: str = "") -> NodeDiscarded | Skipped:
+        """Leave what a node wrote; every node sees the lesson from now on."""
+        return await layers.discard_node(self._find_node(node_id), lesson)
+
+    async def mem_core_set(
+        self,
+        key: str,
+        value: str,
+        ttl: str | datetime | timedelta | None = None,
+        importance: int = IMPORTANCE_DEFAULT,
+        branch_id: str | None = None,
+    ) -> LayerReceipt | Skipped:
+        """Give a key of the core a value on this node. `ttl`: "30m", "2d", or a time."""
+        fields = {"key": key, "value": value, "ttl": ttl, "importance": importance}
+        return await self._write(branch_id, layers.parse_form(CoreSet, fields))
+
+    async def mem_core_get(
+        self, keys: Sequence[str] | None = None, branch_id: str | None = None
+    ) -> Mapping[str, str] | Skipped:
+        """The values of these keys, as far as the node sees them; None: of all."""
+        wanted = None if keys is None else _as_tuple("keys", keys)
+        found = await layers.load_core(self._find_node(branch_id), wanted)
+        return found if isinstance(found, Skipped) else {each.key: each.value for each in found}
+
+    async def mem_core_del(self, key: str, branch_id: str | None = None) -> LayerReceipt | Skipped:
+        """Take a key out of the core of this node."""
+        return await self._write(branch_id, layers.parse_form(CoreDelete, {"key": key}))
+
+    async def mem_core_history(
+        self, key: str, branch_id: str | None = None
+    ) -> tuple[CoreChange, ...] | Skipped:
+        """What became of a key, oldest first, on this node and those it inherits from."""
+        return await layers.list_core_history(self._find_node(branch_id), key)
+
+    async def mem_recall_append(
+        self, event: Mapping[str, Any], write_archival: bool = False
+    ) -> LayerReceipt | Skipped:
+        """Add an event to the node that it names (`branch_id`, else `node_id`).
+
+        Known fields: ts, run_id, node_id, branch_id, phase, kind, summary, text, refs, tags,
+        task_hint; others are kept in its meta. `write_archival` doubles it into the archive.
+        """
+        write = layers.parse_form(RecallAppend, event)
+        if write_archival:
+            write = write.model_copy(update={"write_archival": True})
+        return await self._write(write.branch_id or write.node_id or None, write)
+
+    async def mem_recall_search(
+        self, query: str = "*", k: int | None = 20, branch_id: str | None = None
+    ) -> tuple[RecallEvent, ...] | Skipped:
+        """The events that match best; `*` means the newest, and a `k` of None all."""
+        return await layers.search_events(self._find_node(branch_id), query, k)
+
+    async def mem_recall_history(
+        self, branch_id: str | None = None, k: int | None = None
+    ) -> tuple[RecallEvent, ...] | Skipped:
+        """The newest events, evicted and summed up ones included."""
+        return await layers.load_events(self._find_node(branch_id), k, history=True)
+
+    async def mem_recall_evict(
+        self,
+        older_than: str | datetime | timedelta | None = None,
+        kind: str = "",
+        keep: int | None = None,
+        ids: Sequence[str] = (),
+        branch_id: str | None = None,
+    ) -> LayerReceipt | Skipped:
+        """Take events out of the window and of searches: by id, or all that fit the others.
+
+        `keep` spares the newest. They stay in the history.
+        """
+        fields = {"older_than": older_than, "kind": kind, "keep": keep, "ids": ids}
+        return await self._write(branch_id, layers.parse_form(RecallEvict, fields))
+
+    async def mem_archival_write(
+        self,
+        text: str,
+        tags: Sequence[str] = (),
+        meta: Meta | None = None,
+        branch_id: str | None = None,
+    ) -> RecordId | Skipped:
+        """Store a text in the archive of this node; returns its id."""
+        fields = {"text": text, "tags": _as_tuple("tags", tags), "meta": meta}
+        done = await self._write(branch_id, layers.parse_form(ArchivalWrite, fields))
+        return done if isinstance(done, Skipped) else done.archival[0]
+
+    async def mem_archival_update(
+        self,
+        id: str,
+        text: str | None = None,
+        tags: Sequence[str] | None = None,
+        meta: Meta | None = None,
+        branch_id: str | None = None,
+    ) -> RecordId | Skipped:
+        """Replace a text of the archive on this node, and return its new id.
+
+        What is left out stays as it was.
+        """
+        fields = {"id": id, "text": text, "tags": tags, "meta": meta}
+        done = await self._write(branch_id, layers.parse_form(ArchivalUpdate, fields))
+        return done if isinstance(done, Skipped) else done.archival[0]
+
+    async def mem_archival_search(
+        self, query: str, tags: Sequence[str] = (), k: int = 10, branch_id: str | None = None
+    ) -> tuple[ArchivalRecord, ...] | Skipped:
+        """The texts of the archive that match best and have all of these tags."""
+        wanted = _as_tuple("tags", tags)
+        return await layers.search_archival(self._find_node(branch_id), query, wanted, k)
+
+    async def mem_archival_get(
+        self, id: str, branch_id: str | None = None
+    ) -> ArchivalRecord | Skipped:
+        """The text of the archive of that id."""
+        return await layers.get_archival(self._find_node(branch_id), id)
+
+    async def mem_consolidate(
+        self, summary: str, ids: Sequence[str] = (), branch_id: str | None = None
+    ) -> LayerReceipt | Skipped:
+        """Put a summary in the place of events: of `ids`, else of all that the node inherits.
+
+        Other nodes go on to see the events. To take it back, erase it with `forget_memory`.
+        """
+        fields = {"summary": summary, "ids": _as_tuple("ids", ids)}
+        return await self._write(branch_id, layers.parse_form(Consolidate, fields))
+
+    async def apply_llm_memory_updates(
+        self,
+        branch_id: str | None,
+        updates: Mapping[str, Any],
+        node_id: str | None = None,
+        phase: str | None = None,
+    ) -> UpdatesApplied | Skipped:
+        """Carry out a document of updates as a model wrote it: all of its writes, or nothing.
+
+        `memory_operation_instructions` is what a prompt says of it.
+        """
+        node = self._find_node(branch_id if branch_id is not None else node_id)
+        return await layers.apply_updates(node, updates, phase or "")
+
+    @staticmethod
+    def memory_operation_instructions() -> str:
+        """The text that a prompt needs so that a model writes such updates."""
+        return layers.memory_operation_instructions()
+
     # What a node gives to prompts and reports
 
     async def compress(  # the names that such programs use
@@ -270,7 +516,7 @@ class Memory:
     ) -> tuple[str, RenderLog]:
         """The same, and in numbers what went in, what was cut and why."""
         prompt = await layers.render_for_prompt(
-            self._on(branch_id), task_hint, None if no_limit else budget_chars
+            self._find_node(branch_id), task_hint, None if no_limit else budget_chars
         )
         return prompt.text, prompt.log
 
@@ -303,11 +549,31 @@ class Memory:
     ) -> LayerReceipt | Skipped:
         """An event of the node: it read, referenced or included this resource."""
         _require_one_of("usage_type", usage_type, get_args(UsageType))
-        return await layers.track_usage(self._on(branch_id), resource_id, usage_type, usage_context)
+        return await layers.track_usage(
+            self._find_node(branch_id), resource_id, usage_type, usage_context
+        )
 
-    def _on(self, branch_id: str | None) -> Workspace:
-        """The workspace as this node sees it."""
-        return self._workspace.at(check_branch(branch_id)) if branch_id else self._workspace
+    async def export_final_memory(
+        self,
+        output_dir: str | os.PathLike[str],
+        branch_id: str | None = None,
+        markdown_name: str = FINAL_MARKDOWN,
+        json_name: str = FINAL_JSON,
+    ) -> tuple[Path, Path] | Skipped:
+        """Write what the node knows at the end of a run: a text to write a report from, and data.
+
+        Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
+        """
+        return await export_final_memory(
+            self._find_node(branch_id), output_dir, str(self._folder), markdown_name, json_name
+        )
+
+    def _find_node(self, node: str | None) -> Workspace:
+        """The workspace of a node; without one, of the branch of this value."""
+        return self._workspace if node is None else self._workspace.at(check_branch(node))
+
+    async def _write(self, node: str | None, write: Write) -> LayerReceipt | Skipped:
+        return await layers.write_node(self._find_node(node), [write])
 
 
 def _require_one_of(name: str, value: str, choices: Iterable[str]) -> None:

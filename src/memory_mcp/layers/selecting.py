@@ -1,0 +1,73 @@
+"""Which records of a layer a node sees, and which events a request means."""
+
+from datetime import datetime
+from typing import Final
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.layers import RecallEvict
+from memory_mcp.domain.record import CORE_PREFIX
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.timeline import Timeline
+from memory_mcp.engine.records import require_memory
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, parse_span
+
+CORE: Final = Filters(layer="core", durable=False, key=f"{CORE_PREFIX}*")
+EVENTS: Final = Filters(layer="recall", durable=False, kinds=EVENT_KINDS)
+ARCHIVE: Final = Filters(layer="archival", durable=False)
+
+
+async def choose_events(
+    workspace: Workspace, view: View, wanted: RecallEvict, now: datetime
+) -> list[RecordId]:
+    """The events in sight that a request means, newest first.
+
+    Raises:
+        UnknownMemoryError: one of the ids is in sight of nobody here.
+        InvalidRequestError: one of them is no event, or nothing says which are meant.
+    """
+    if wanted.ids:
+        return [await _require_event(workspace, view, id_) for id_ in wanted.ids]
+    if wanted.older_than is None and wanted.keep is None and not wanted.kind:
+        raise InvalidRequestError(
+            "Nothing says which events are meant. Give ids, kind, older_than or keep."
+        )
+    until = (
+        None
+        if wanted.older_than is None
+        else parse_span("older_than", wanted.older_than, now, sign=-1)
+    )
+    filters = Filters(
+        layer="recall",
+        durable=False,
+        kinds=EVENT_KINDS,
+        until=until,
+        tags=make_label_tags("", wanted.kind),
+    )
+    found = await workspace.project.index.find(view, filters, limits.EVENTS_MAX)
+    return found[wanted.keep or 0 :]
+
+
+async def find_inherited_events(
+    workspace: Workspace, timeline: Timeline, view: View
+) -> list[RecordId]:
+    """The events in sight that were written on other nodes, newest first."""
+    node = workspace.caller.branch
+    segments = timeline.segments
+    inherited = frozenset(
+        s for s in view.chain if (segments[s].branch if s in segments else _ROOT_NODE) != node
+    )
+    filters = Filters(layer="recall", durable=False, kinds=EVENT_KINDS, segments=inherited)
+    return await workspace.project.index.find(view, filters, limits.EVENTS_MAX)
+
+
+_ROOT_NODE: Final = BranchName("main")
+
+
+async def _require_event(workspace: Workspace, view: View, part: str) -> RecordId:
+    record = await require_memory(workspace, part, view)
+    if record.layer != "recall" or record.kind not in EVENT_KINDS:
+        raise InvalidRequestError(f"{record.id} is a {record.kind}, no event. Give ids of events.")
+    return record.id

@@ -1,0 +1,302 @@
+"""Records of a node's layers: built from what is written, and read back as values.
+
+    core       a fact under `core:KEY`; a tombstone under the same key deletes it
+    recall     an event; its summary is the first paragraph, its other fields are labels (`meta`)
+    archival   a fact with tags and labels
+
+What takes events out of sight is an exclusion. It lies on the node's own line, so the records of
+its ancestors stay as they are, and every other node goes on to see them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from pydantic import JsonValue
+
+from memory_mcp.domain import limits
+from memory_mcp.domain.fields import find_meta_fault
+from memory_mcp.domain.ids import MAIN, RecordId
+from memory_mcp.domain.layers import (
+    ArchivalRecord,
+    ArchivalUpdate,
+    ArchivalWrite,
+    CoreChange,
+    CoreEntry,
+    CoreSet,
+    Meta,
+    RecallAppend,
+    RecallEvent,
+)
+from memory_mcp.domain.normalise import find_hidden_character
+from memory_mcp.domain.record import (
+    CORE_PREFIX,
+    Kind,
+    Record,
+    RecordContext,
+    assume_utc,
+    format_time,
+)
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
+
+EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
+"""Kinds of records that are events of a node; all are of the layer recall."""
+
+_SPAN: Final = re.compile(r"\s*(\d{1,6})\s*([smhdw])[a-z]*\s*", re.IGNORECASE)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+_LABELS: Final = ("phase", "kind", "run_id", "node_id", "task_hint")
+"""Fields of an event that are texts and stand in its labels."""
+
+
+def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign: int) -> datetime:
+    """The time that a duration ("30m", "2d") leads to from now, forward or back; or the given one.
+
+    Raises:
+        InvalidRequestError: it is neither.
+    """
+    try:
+        if isinstance(span, str) and (found := _SPAN.fullmatch(span)):
+            span = timedelta(seconds=int(found[1]) * _SECONDS[found[2].lower()])
+        if isinstance(span, timedelta):
+            return now + sign * span
+        at = datetime.fromisoformat(span) if isinstance(span, str) else span
+        return (assume_utc(at) or at).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequestError(
+            f"{name} is {span!r}; give a duration (30m, 12h, 2d, 1w) or a time such as "
+            "2026-01-31T14:30:00Z."
+        ) from error
+
+
+def check_core_key(key: str) -> str:
+    """The key of a core entry, if it can be one.
+
+    Raises:
+        InvalidRequestError: with what is wrong with it.
+    """
+    check_text("a key of the core", key, limits.CORE_KEY_CHARS_MAX)
+    hidden = find_hidden_character(key)
+    if hidden is not None:
+        raise InvalidRequestError(
+            f"key {key!r} holds U+{ord(hidden[1]):04X}, which nobody can see. Leave it out."
+        )
+    if key.endswith("*"):
+        raise InvalidRequestError(f"key {key!r} ends in *, which stands for any ending elsewhere.")
+    return key
+
+
+def check_meta(meta: Meta) -> None:
+    """Refuse labels that no record can have.
+
+    Raises:
+        InvalidRequestError: with the figure and the limit.
+    """
+    if fault := find_meta_fault(meta):
+        raise InvalidRequestError(
+            f"meta {fault}. Keep labels and references in it, and the text itself in the memory."
+        )
+
+
+def check_tags(tags: Sequence[str], most: int = limits.TAGS_MAX) -> tuple[str, ...]:
+    """The tags, each once.
+
+    Raises:
+        InvalidRequestError: there are too many, or one is too long.
+    """
+    each_once = tuple(dict.fromkeys(tags))
+    if len(each_once) > most:
+        raise InvalidRequestError(f"{len(each_once)} tags; the limit is {most}. Keep the telling.")
+    for tag in each_once:
+        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    return each_once
+
+
+def build_core(write: CoreSet, place: RecordContext, replaces: Sequence[RecordId]) -> Record:
+    """The record that gives a key its value, in the place of what the node sees of that key."""
+    expires = None
+    if write.ttl is not None:
+        expires = parse_span("ttl", write.ttl, place.at, 1)
+        if expires <= place.at:
+            raise InvalidRequestError(f"ttl is {write.ttl!r}, which is past. Give a later time.")
+    return build_on_timeline(
+        place,
+        "fact",
+        write.value,
+        layer="core",
+        key=f"{CORE_PREFIX}{write.key}",
+        title=write.key,
+        importance=write.importance,
+        expires_at=expires,
+        supersedes=tuple(replaces),
+    )
+
+
+def build_core_tombstone(key: str, place: RecordContext, deletes: Sequence[RecordId]) -> Record:
+    """The record that takes a key out of the core of this node."""
+    return build_on_timeline(
+        place,
+        "tombstone",
+        "Deleted from the core.",
+        layer="core",
+        key=f"{CORE_PREFIX}{key}",
+        supersedes=tuple(deletes),
+    )
+
+
+def build_event(write: RecallAppend, place: RecordContext) -> Record:
+    """The record of an event."""
+    summary = " ".join(write.summary.split())
+    text = write.text.strip()
+    if not summary:
+        summary, _, text = text.partition("\n\n")
+    check_text("summary", summary, limits.EVENT_SUMMARY_CHARS_MAX)
+    content = f"{summary}\n\n{text}" if text else summary
+    check_text("text", content, limits.CONTENT_CHARS_MAX)
+    meta = make_event_meta(write)
+    check_meta(meta)
+    tags = check_tags(write.tags, limits.EVENT_TAGS_MAX)
+    return build_on_timeline(
+        place,
+        "event",
+        content,
+        layer="recall",
+        tags=check_tags((*tags, *make_label_tags(str(write.phase), write.kind))),
+        phase=_parse_phase(write.phase),
+        meta=meta,
+    )
+
+
+def make_event_meta(write: RecallAppend) -> dict[str, JsonValue]:
+    """The labels of an event: its fields that a record has no place for, and unknown ones."""
+    given = {name: str(getattr(write, name)) for name in _LABELS}
+    meta: dict[str, JsonValue] = {**(write.model_extra or {}), **write.meta}
+    meta |= {name: text for name, text in given.items() if text}
+    if write.refs:
+        meta["refs"] = list(write.refs)
+    if write.ts is not None:
+        meta["ts"] = format_time(assume_utc(write.ts) or write.ts)
+    return meta
+
+
+def make_label_tags(phase: str, kind: str) -> tuple[str, ...]:
+    """The tags by which events, and their doubles in the archive, are found."""
+    tags = (f"phase:{phase}" if phase else "", f"kind:{kind}" if kind else "")
+    return tuple(tag[: limits.TAG_CHARS_MAX] for tag in tags if tag)
+
+
+def build_archival(write: ArchivalWrite, place: RecordContext) -> Record:
+    """The record of a text of the archive."""
+    check_meta(write.meta)
+    return build_on_timeline(
+        place, "fact", write.text, tags=check_tags(write.tags), meta=write.meta
+    )
+
+
+def update_archival(old: Record, write: ArchivalUpdate, place: RecordContext) -> Record:
+    """The record that replaces one of the archive; what is left out stays as it was."""
+    tags = old.tags if write.tags is None else check_tags(write.tags)
+    meta = old.meta if write.meta is None else write.meta
+    check_meta(meta)
+    text = old.content if write.text is None else write.text
+    return correct_record(old, text, old.title, place).model_copy(
+        update={"tags": tags, "meta": dict(meta)}
+    )
+
+
+def build_summary(text: str, sources: Sequence[RecordId], place: RecordContext) -> Record:
+    """The event that sums up others, and falls with them."""
+    return build_on_timeline(place, "summary", text, layer="recall", derived_from=tuple(sources))
+
+
+def build_exclusion(
+    targets: Sequence[RecordId], place: RecordContext, why: str, because: Sequence[RecordId] = ()
+) -> Record:
+    """The record that takes others out of sight on this line, for as long as `because` is there."""
+    return build_on_timeline(
+        place, "exclusion", why, supersedes=tuple(targets), derived_from=tuple(because)
+    )
+
+
+def read_core(record: Record) -> CoreEntry:
+    """The entry of a record of the core; that of a preference is durable."""
+    return CoreEntry(
+        key=record.key.removeprefix(CORE_PREFIX),
+        value=record.content,
+        id=record.id,
+        node=record.branch or MAIN,
+        at=record.created_at,
+        importance=record.importance,
+        expires_at=record.expires_at,
+        durable=record.durable,
+    )
+
+
+def read_core_change(record: Record) -> CoreChange:
+    """What a record did to a key of the core."""
+    return CoreChange(
+        key=record.key.removeprefix(CORE_PREFIX),
+        value=None if record.kind == "tombstone" else record.content,
+        id=record.id,
+        node=record.branch or MAIN,
+        at=record.created_at,
+    )
+
+
+def read_event(record: Record, *, evicted: bool = False) -> RecallEvent:
+    """The event of a record."""
+    meta = dict(record.meta)
+    labels = {name: str(meta.pop(name, "")) for name in _LABELS}
+    ts, refs = meta.pop("ts", None), meta.pop("refs", None)
+    node_id = labels.pop("node_id")
+    if node_id and node_id != record.branch:
+        meta["node_id"] = node_id
+    summary, _, text = record.content.partition("\n\n")
+    derived = make_label_tags(labels["phase"], labels["kind"])
+    return RecallEvent(
+        id=record.id,
+        node=record.branch or MAIN,
+        ts=_parse_time(ts) or record.created_at,
+        summary=summary,
+        text=text,
+        refs=tuple(str(each) for each in refs) if isinstance(refs, list) else (),
+        tags=tuple(tag for tag in record.tags if tag not in derived),
+        meta=meta,
+        sums_up=len(record.derived_from) if record.kind == "summary" else 0,
+        evicted=evicted,
+        **labels,
+    )
+
+
+def read_archival(record: Record, score: float | None = None) -> ArchivalRecord:
+    """The text of the archive in a record."""
+    return ArchivalRecord(
+        id=record.id,
+        node=record.branch or MAIN,
+        at=record.created_at,
+        text=record.content,
+        tags=record.tags,
+        meta=record.meta,
+        score=score,
+    )
+
+
+def select_current(entries: Iterable[CoreEntry]) -> tuple[CoreEntry, ...]:
+    """One entry for each key, the newest: two processes may have set the same key at once."""
+    newest = {entry.key: entry for entry in sorted(entries, key=lambda entry: entry.id)}
+    return tuple(newest[key] for key in sorted(newest))
+
+
+def _parse_phase(phase: str | int) -> int | None:
+    """The number of a phase, if it is one; the name of another stands in the labels alone."""
+    text = str(phase).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None  # noqa: PLR2004  # PHASE_MAX
+
+
+def _parse_time(ts: JsonValue) -> datetime | None:
+    try:
+        return assume_utc(datetime.fromisoformat(ts)) if isinstance(ts, str) else None
+    except ValueError:
+        return None
