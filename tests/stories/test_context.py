@@ -100,9 +100,9 @@ async def test_the_least_budget_holds_the_longest_opening(settings: Settings) ->
     """Its reason to be is that the fence and the head fit."""
     longest = replace(settings, phase=9_999)
     async with agent(replace(longest, toolsets=("branches",)), "auto") as client:
-        await call(client, "switch_branch", name="b" * 64, create=True)
+        await call(client, "switch_branch", name="b" * 200, create=True)
         await seal(client, "Last", phase=9_999)
-    async with agent(replace(longest, branch="b" * 64, approval="ask"), "auto") as client:
+    async with agent(replace(longest, branch="b" * 200, approval="ask"), "auto") as client:
         for number in range(10):
             await call(client, "checkpoint", summary=f"Undecided {number}", again=True)
         text = await read(client, "memory_context", budget_tokens=60)

@@ -26,6 +26,9 @@ from memory_mcp.domain.layers import (
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.render.graph import render_tree
+from memory_mcp.render.log import render_log
+from memory_mcp.render.outcomes import render_head, render_head_fields
 
 pytestmark = pytest.mark.anyio
 
@@ -269,3 +272,23 @@ async def test_a_core_has_room_for_so_many_keys(workspace: Workspace) -> None:
     for wrong in ("a*", "a\u202eb"):
         with pytest.raises(InvalidRequestError, match="key"):
             await write(workspace, "main", CoreSet(key=wrong, value="v"))
+
+
+async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) -> None:
+    """Each node below its parent, on the way from here to the root first of all."""
+    for parent, child in ((None, "a"), ("a", "a 1"), ("a", "a 2"), (None, "b"), ("a 1", "deep")):
+        await fork(workspace, parent, child)
+    report = given(await branches.report_head(at(workspace, "a 1")))
+    log = given(await branches.read_log(at(workspace, "a 1"), 0))
+
+    assert render_head(report).splitlines()[-6:] == [
+        "main", "├ a", "│ ├ a 1 @", "│ │ ├ deep", "│ ├ a 2", "├ b"
+    ]  # fmt: skip
+    assert render_head_fields(report)["parents"] == {
+        "a": "main", "a 1": "a", "a 2": "a", "b": "main", "deep": "a 1"
+    }  # fmt: skip
+    lines = render_log(log, ascii_only=False, narrow=True)
+    drawn = ["".join(text for text, _ in line) for line in lines]
+    assert any("branch a 2  below a" in line for line in drawn)
+    few = [*render_tree(report.parents, BranchName("deep"), 4)]
+    assert few == ["main", "├ a", "│ ├ a 1", "│ │ ├ deep @", "and 2 more"]

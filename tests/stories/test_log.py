@@ -189,7 +189,7 @@ async def test_a_branch_of_a_branch_parts_from_that(workspace: Workspace) -> Non
     assert await drawing(workspace) == expect("""
         @  branch main  2026-01-31 14:31  nothing since
         │ ●  branch spike  2026-01-31 14:34  1 memory since
-        │ │ ●  branch spike/other  2026-01-31 14:33  1 memory since
+        │ │ ●  branch spike/other  below spike  2026-01-31 14:33  1 memory since
         │ ├─╯
         │ ○  phase2-20260131-143222  2026-01-31 14:32  0 memories  Memcached tried
         ├─╯

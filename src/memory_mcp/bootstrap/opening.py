@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.normalise import pluralise
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
@@ -42,6 +42,9 @@ _CLOSEOUTS_MAX: Final = 200
 """The newest closeouts, among which open issues are looked for."""
 
 _SUMMARIES_MAX: Final = 40
+
+_BRANCH_CHARS_MAX: Final = 64
+"""Shown of a branch's name, so that the least budget has room for the head."""
 
 
 @frozen
@@ -191,4 +194,4 @@ def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) 
     waiting = len(timeline.pending(branch))
     checkpoints = pluralise(waiting, "checkpoint", "checkpoints")
     pending = f", {checkpoints} pending approval" if waiting else ""
-    return f"Head: branch {branch}, {at}{working}{pending}."
+    return f"Head: branch {cut(branch, _BRANCH_CHARS_MAX)}, {at}{working}{pending}."

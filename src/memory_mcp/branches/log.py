@@ -16,6 +16,7 @@ from memory_mcp.engine.head import view_head
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.timeline.graph import build_graph, limit_nodes, order_nodes
+from memory_mcp.timeline.nodes import find_parents
 from memory_mcp.timeline.plans import plan_restore
 
 
@@ -40,7 +41,7 @@ async def read_log(workspace: Workspace, limit: int) -> TimelineLog | Skipped:
         # the limit may have left out what a node follows, and replaced its key
         before = [known[key] for key in known[node.key].parents] if node.key in known else []
         memories[node.key] = await _count_memories(workspace, timeline, node, before)
-    return TimelineLog(here, tuple(order_nodes(shown, here)), memories)
+    return TimelineLog(here, tuple(order_nodes(shown, here)), memories, find_parents(timeline))
 
 
 async def _count_memories(

@@ -18,6 +18,7 @@ from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.graph import select_lines
+from memory_mcp.timeline.nodes import find_parents
 from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
 from memory_mcp.trust.strangers import describe_strangers
@@ -69,6 +70,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
+        parents=find_parents(timeline),
     )
 
 

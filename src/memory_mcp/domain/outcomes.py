@@ -4,6 +4,7 @@ An expected outcome is a value here; only what the caller cannot have expected i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal
 
@@ -368,12 +369,14 @@ class TimelineLog:
     """The nodes of the timeline, each above those that it follows, and how many memories each has.
 
     A checkpoint has those that it sealed since the one before, a branch those since its last
-    checkpoint, a line those that restoring it brings back. `branch` is the caller's.
+    checkpoint, a line those that restoring it brings back. `branch` is the caller's. `parents` are
+    the branches that each was forked from.
     """
 
     branch: BranchName
     nodes: tuple[LogNode, ...]
     memories: Mapping[str, int]
+    parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
 
 
 @frozen
@@ -415,7 +418,8 @@ class HeadReport:
     """Where the project stands, seen from this session's branch.
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
-    counts what has yet to reach the cloud, of both banks; None: there is no cloud.
+    counts what has yet to reach the cloud, of both banks; None: there is no cloud. `parents` are
+    the branches that each was forked from: the tree of nodes.
     """
 
     project: str
@@ -432,6 +436,7 @@ class HeadReport:
     warnings: tuple[str, ...] = ()
     mirrored: OutboxCounts | None = None
     phase_sealed: bool = False
+    parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
 
 
 @frozen

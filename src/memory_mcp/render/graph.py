@@ -9,9 +9,10 @@ a node down to the row of its parent; side lines join the column that awaits the
     ○  a
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from memory_mcp.domain.ids import BranchName
 from memory_mcp.frozen import frozen
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -110,3 +111,35 @@ def _draw_join(
         directions |= _RIGHT if first <= column < last else 0
         drawn += _BOXES[directions] + ("─" if first <= column < last else " ")
     return drawn.rstrip()
+
+
+def render_tree(
+    parents: Mapping[BranchName, BranchName], here: BranchName, limit: int
+) -> Iterator[str]:
+    """The lines of a tree, at most so many nodes of it, with a mark at `here`.
+
+    Those on the way from `here` to the root are shown first of all, then the others in order.
+    """
+    children: dict[BranchName, list[BranchName]] = {}
+    for node, parent in parents.items():
+        children.setdefault(parent, []).append(node)
+    way = [here]
+    while (above := parents.get(way[-1])) is not None and above not in way:
+        way.append(above)
+    roots = sorted(children.keys() - parents.keys())
+    ordered: list[tuple[BranchName, int]] = []
+    waiting = [(root, 0) for root in reversed(roots)]
+    while waiting:
+        node, level = waiting.pop()
+        ordered.append((node, level))
+        waiting += [(each, level + 1) for each in sorted(children.get(node, ()), reverse=True)]
+    shown = {*way[:limit]}
+    for node, _ in ordered:
+        if len(shown) >= limit:
+            break
+        shown.add(node)
+    for node, level in ordered:
+        if node in shown:
+            yield f"{'│ ' * (level - 1)}{'├ ' if level else ''}{node}{' @' if node == here else ''}"
+    if more := len(ordered) - len(shown):
+        yield f"and {more:,} more"

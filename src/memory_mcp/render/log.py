@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.ids import MAIN, BranchName
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     BranchTip,
@@ -74,7 +74,10 @@ def _render_row(log: TimelineLog, node: LogNode, *, narrow: bool) -> _Row:
         case BranchTip(branch):
             sign = ("@", _HERE) if branch == log.branch else ("●", _BRANCH)
             since = (f"  {pluralise(memories) if memories else 'nothing'} since", _PLAIN)
-            row = _Row(sign, ((("branch ", _PLAIN), (branch, f"bold {sign[1]}"), at, since),))
+            parent = log.parents.get(branch, MAIN)
+            below = (f"  below {parent}" if parent != MAIN else "", _DIM)
+            name = (branch, f"bold {sign[1]}")
+            row = _Row(sign, ((("branch ", _PLAIN), name, below, at, since),))
         case Checkpoint() as sealed:
             row = _render_checkpoint(log, sealed, at, memories, left=node.left, narrow=narrow)
         case Line() as line:
@@ -127,6 +130,7 @@ def _render_node(log: TimelineLog, node: LogNode) -> dict[str, Any]:
     match node.shows:
         case BranchTip(branch):
             fields |= {"kind": "branch", "name": branch, "here": branch == log.branch}
+            fields |= {"parent": log.parents[branch]} if branch in log.parents else {}
         case Checkpoint() as sealed:
             pending = "pending" if sealed.approval == "pending" else "valid"
             fields |= {"kind": "checkpoint", "name": sealed.id, "branch": sealed.branch}

@@ -9,7 +9,12 @@ from typing import Any, Final
 
 from memory_mcp.domain.captures import CaptureReport, SuggestionsDecided
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.limits import HISTORY_PAGE_CHARS_MAX, IMPORTANCE_DEFAULT
+from memory_mcp.domain.ids import MAIN
+from memory_mcp.domain.limits import (
+    HISTORY_PAGE_CHARS_MAX,
+    IMPORTANCE_DEFAULT,
+    NODES_SHOWN_MAX,
+)
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     AddOutcome,
@@ -50,6 +55,7 @@ from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
 from memory_mcp.hints import name_argument, name_decision, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
+from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
 
@@ -455,6 +461,7 @@ def render_head_fields(report: HeadReport) -> Fields:
         "project": report.project,
         "branch": report.branch,
         "branches": list(report.branches),
+        **({"parents": dict(report.parents)} if report.parents else {}),
         "phase": report.phase,
         "memories": report.memories,
         "durable": report.durable,
@@ -658,8 +665,7 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
         yield f"WARNING: {warning}"
     if report.mirrored:
         yield _render_sync(report.mirrored)
-    if len(report.branches) > 1:
-        yield f"Branches: {', '.join(report.branches)}."
+    yield from _render_branches(report)
     if report.checkpoints:
         yield "Checkpoints (newest first):"
         yield from map(_render_checkpoint_line, reversed(report.checkpoints))
@@ -678,6 +684,17 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     for left in report.lines:
         hides = f", hides {pluralise(left.hides)}" if left.hides else ""
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
+
+
+def _render_branches(report: HeadReport) -> Iterator[str]:
+    """The branches in one line, or as a tree if some were forked from others than the root."""
+    if len(report.branches) > 1 and not {*report.parents.values()} - {MAIN}:
+        shown = report.branches[:NODES_SHOWN_MAX]
+        more = len(report.branches) - len(shown)
+        yield f"Branches: {', '.join(shown)}{f' and {more:,} more' if more else ''}."
+    elif report.parents:
+        yield "Nodes, each below the one that it was forked from:"
+        yield from render_tree(report.parents, report.branch, NODES_SHOWN_MAX)
 
 
 def _render_checkpoint_line(state: CheckpointState) -> str:
