@@ -10,12 +10,14 @@ discarded with a lesson, and the winner is joined into the root, step by step, a
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from memory_mcp import Memory
+from memory_mcp.api import SyncMemory
+from memory_mcp.domain.outcomes import Skipped
 
 WORKERS = 8
 ROOT = "main"
@@ -31,11 +33,19 @@ def score(rate: float, dropout: float) -> float:
     return round(0.95 - 20 * abs(rate - 0.003) - 0.5 * abs(dropout - 0.2), 4)
 
 
+def read_core(memory: SyncMemory, node: str) -> Mapping[str, str]:
+    """The core as a node sees it."""
+    core = memory.mem_core_get(branch_id=node)
+    if isinstance(core, Skipped):  # MEMORY_ENABLED=false
+        raise SystemExit(core.reason)
+    return core
+
+
 def try_out(folder: str, parent: str, node: str, change: tuple[float, float]) -> tuple[str, float]:
     """What a worker does with a node: fork, read what is inherited, try, write."""
     with Memory.open_sync(folder, SETTINGS) as memory:
         memory.mem_node_fork(parent, node)
-        core = memory.mem_core_get(["rate", "dropout"], branch_id=node)
+        core = read_core(memory, node)
         rate = round(float(core["rate"]) + change[0], 4)
         dropout = round(float(core["dropout"]) + change[1], 2)
         result = score(rate, dropout)
@@ -109,12 +119,12 @@ def end_well(folder: str, tree: dict[str, tuple[str, float]]) -> dict[str, str]:
             memory.mem_node_discard(node, f"{node} came to {tree[node][1]} and was left.")
         for node in road:
             memory.mem_node_join(node, prefer="child")
-        text, log = memory.render_for_prompt_with_log(ROOT, "which rate is best?", 1_200)
+        text, log = memory.render_for_prompt_with_log(ROOT, "which rate scored best?", 4_000)
         print(f"\nThe prompt of {ROOT} has {len(text)} characters:")
         for section in log.sections:
             print(f"  {section.section}: {section.whole} whole, {section.cut} cut, "
                   f"{section.left_out} left out")  # fmt: skip
-        core = memory.mem_core_get(branch_id=ROOT)
+        core = read_core(memory, ROOT)
         print(f"{ROOT} knows: rate {core['rate']}, dropout {core['dropout']}, "
               f"score {core['score']}")  # fmt: skip
         markdown, data = memory.export_final_memory(Path(folder) / "report")

@@ -22,18 +22,19 @@ async def export_final_memory(
     project: str = "",
     markdown_name: str = FINAL_MARKDOWN,
     json_name: str = FINAL_JSON,
-) -> tuple[Path, Path] | Skipped:
+) -> tuple[Path, Path]:
     """Write the report of the caller's node; the paths of the Markdown and of the JSON file.
 
     Raises:
-        InvalidRequestError: the files cannot have these names, or a link stands in the way.
+        InvalidRequestError: the files cannot have these names, a link stands in the way, or memory
+            is off.
         UnknownTargetError: no such node.
     """
     if markdown_name == json_name:
         raise InvalidRequestError(f"Both files are called {json_name!r}. Give them two names.")
     final = await layers.collect_final_memory(workspace)
     if isinstance(final, Skipped):
-        return final
+        raise InvalidRequestError(final.reason)
     data = json.dumps(make_final_fields(final), ensure_ascii=False, indent=2)
     texts = {markdown_name: render_final(final), json_name: f"{data}\n"}
     markdown_path, json_path = await write_report(os.fspath(folder), texts, project)

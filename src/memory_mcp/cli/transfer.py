@@ -112,7 +112,7 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
         return _export_output(path, form, written, lost)
 
 
-async def _export_final(workspace: Workspace, args: Namespace) -> Output | Skipped:
+async def _export_final(workspace: Workspace, args: Namespace) -> Output:
     """Write the report of the branch as two files into a folder."""
     from memory_mcp.api.final import export_final_memory  # not for other exports
 
@@ -123,8 +123,6 @@ async def _export_final(workspace: Workspace, args: Namespace) -> Output | Skipp
     if args.target == _STDOUT:
         raise InvalidRequestError("--final writes two files. Name a folder: export --final DIR.")
     paths = await export_final_memory(workspace, args.target, str(args.project_dir or ""))
-    if isinstance(paths, Skipped):
-        return paths
     markdown, data = map(str, paths)
     message = f"The final memory of {workspace.caller.branch} is in {markdown} and {data}."
     return Output({"success": True, "markdown": markdown, "json": data, "message": message})

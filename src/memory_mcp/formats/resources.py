@@ -69,11 +69,10 @@ def parse_resources(data: bytes, name: str) -> list[Resource]:
 
 
 def _read_sections(value: object, name: str) -> Iterator[Resource]:
-    if isinstance(value, list):
-        value = {_ITEMS: value}
-    if not isinstance(value, dict):
+    listed: object = {_ITEMS: cast("object", value)} if isinstance(value, list) else value
+    if not isinstance(listed, dict):
         raise InvalidRequestError(f"{name} is no object of sections: {', '.join(_SECTIONS)}.")
-    for section, entries in cast("dict[str, object]", value).items():
+    for section, entries in cast("dict[str, object]", listed).items():
         if section not in (*_SECTIONS, _ITEMS):
             raise InvalidRequestError(
                 f"{name} has the section {section!r}; there are {', '.join((*_SECTIONS, _ITEMS))}."
