@@ -7,8 +7,9 @@ from typing import Final
 
 from project import WORD, add, found, head_of, make_project, opened
 
-from memory_mcp import bootstrap, branches, memories, sessions
-from memory_mcp.domain.ids import RecordId
+from memory_mcp import bootstrap, branches, layers, memories, sessions
+from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.layers import ArchivalWrite, Consolidate, CoreSet, RecallAppend
 from memory_mcp.domain.outcomes import (
     Backtracked,
     CheckpointSaved,
@@ -16,6 +17,7 @@ from memory_mcp.domain.outcomes import (
     ClosingDecision,
     ConsolidationDraft,
     MemoryAdded,
+    Skipped,
 )
 from memory_mcp.domain.record import Approval, Draft
 from memory_mcp.engine.workspace import Workspace
@@ -178,6 +180,34 @@ async def _forget_what_came_last(workspace: Workspace) -> object:
     return await memories.forget_memory(workspace, memory_id, "", erase=True)
 
 
+_NODE: Final = BranchName("node 3")
+_LAYERED: Final = (
+    f"refunds first {WORD}", f"refunds were begun {WORD}", f"refunds need a clerk {WORD}"
+)  # fmt: skip
+_LAYERS: Final = (
+    CoreSet(key="goal", value=_LAYERED[0]),
+    RecallAppend(summary=_LAYERED[1]),
+    ArchivalWrite(text=_LAYERED[2]),
+)
+_SUM: Final = f"all of it went well {WORD}"
+_WON: Final = f"refunds last {WORD}"
+
+
+async def _begin_layered(root: Path) -> None:
+    """The root and a node that have changed the same key."""
+    make_project(root)
+    async with opened(root) as built:
+        await layers.fork_node(built.workspace, None, _NODE)
+        await layers.write_node(built.workspace, _LAYERS)
+        await layers.write_node(built.workspace.at(_NODE), [CoreSet(key="goal", value=_WON)])
+
+
+async def _sum_up(workspace: Workspace) -> object:
+    events = await layers.load_events(workspace, None)
+    ids = () if isinstance(events, Skipped) else tuple(event.id for event in events)
+    return await layers.write_node(workspace, [Consolidate(summary=_SUM, ids=ids or ("gone",))])
+
+
 @dataclass(frozen=True)
 class Operation:
     """One call, the project it is made in, and which texts it erases.
@@ -270,4 +300,23 @@ OPERATIONS: Final = (
         late=(LESSON,),
     ),
     Operation("restore", _restore, begin=_begin_with_a_line),
+    Operation(
+        "write to all layers of a node",
+        lambda workspace: layers.write_node(workspace, _LAYERS),
+        late=_LAYERED,
+    ),
+    Operation("sum events up", _sum_up, begin=_begin_layered, late=(_SUM,), hides=(_LAYERED[1],)),
+    Operation(
+        "join a node, which goes first",
+        lambda workspace: layers.join_node(workspace.at(_NODE), prefer="child"),
+        begin=_begin_layered,
+        late=(_WON,),
+        hides=(_LAYERED[0],),
+    ),
+    Operation(
+        "discard a node",
+        lambda workspace: layers.discard_node(workspace.at(_NODE), LESSON),
+        begin=_begin_layered,
+        late=(LESSON,),
+    ),
 )

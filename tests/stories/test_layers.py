@@ -23,7 +23,8 @@ from memory_mcp.domain.layers import (
     RecallEvict,
     Write,
 )
-from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.outcomes import MemoryAdded, Skipped
+from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.render.graph import render_tree
@@ -292,3 +293,28 @@ async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) 
     assert any("branch a 2  below a" in line for line in drawn)
     few = [*render_tree(report.parents, BranchName("deep"), 4)]
     assert few == ["main", "├ a", "│ ├ a 1", "│ │ ├ deep @", "and 2 more"]
+
+
+async def test_durable_preferences_stand_beside_the_core_of_every_node(
+    workspace: Workspace,
+) -> None:
+    """Marked as such, for whoever renders the core."""
+    await fork(workspace, None, "n")
+    await memories.add_memory(workspace, Draft("Tabs, not spaces.", kind="preference"))
+    await write(workspace, "n", CoreSet(key="goal", value="0.95", importance=5))
+    entries = given(await layers.load_core(at(workspace, "n"), durable=True))
+
+    assert [(e.value, e.durable, e.importance) for e in entries] == [
+        ("0.95", False, 5), ("Tabs, not spaces.", True, 3)
+    ]  # fmt: skip
+
+
+async def test_a_value_of_the_core_is_not_merged_with_a_memory(workspace: Workspace) -> None:
+    """It changes with its key and with nothing else, and takes no memory along when it does."""
+    await write(workspace, "main", CoreSet(key="db", value="Orders live in PostgreSQL."))
+    said = await memories.add_memory(workspace, Draft("Orders live in PostgreSQL."))
+    await write(workspace, "main", CoreSet(key="db", value="Orders live in SQLite."))
+
+    assert isinstance(said, MemoryAdded)
+    found = given(await layers.search_archival(workspace, "where do orders live?", [], 10))
+    assert [each.text for each in found] == ["Orders live in PostgreSQL."]

@@ -227,3 +227,25 @@ def test_two_processes_work_on_two_nodes(folder: Path, settings: dict[str, str])
             assert isinstance(events, tuple)
             assert [e.summary for e in events] == [f"{node} {n}" for n in range(7, -1, -1)]
         assert memory.mem_core_get() == {}
+
+
+async def test_a_joined_tree_is_made_anew_from_its_records(
+    folder: Path, settings: dict[str, str]
+) -> None:
+    """The head is a file among others: losing it loses nothing."""
+    async with Memory.open(folder, settings) as memory:
+        await memory.mem_core_set("lr", "1")
+        for node in ("a", "b"):
+            await memory.mem_node_fork(None, node)
+            await memory.mem_core_set("lr", node, branch_id=node)
+        await memory.mem_node_join("a")
+        await memory.mem_node_join("b", prefer="child")
+        await memory.mem_node_discard("a", "b was better.")
+        await memory.mem_core_set("after", "1", branch_id="b")
+        before = [await memory.mem_node_read(node) for node in ("main", "a", "b")]
+    (folder / ".state" / "memory-head.json").unlink()
+    async with Memory.open(folder, settings) as memory:
+        assert [await memory.mem_node_read(node) for node in ("main", "a", "b")] == before
+
+    views = [{e.key: e.value for e in v.core} for v in before if isinstance(v, NodeView)]
+    assert views == [{"lr": "b"}, {"lr": "1"}, {"lr": "b", "after": "1"}]

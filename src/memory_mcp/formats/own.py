@@ -300,7 +300,8 @@ def _parse_record(where: str, value: object) -> Record:
             f"Update memory-mcp. {_NOTHING_CHANGED}"
         )
     try:
-        return Record.model_validate(drop_nulls(fields))
+        meta = {"meta": fields["meta"]} if "meta" in fields else {}  # where null is a value
+        return Record.model_validate({**as_fields(drop_nulls(fields)), **meta})
     except ValidationError as error:
         raise _invalid(where, f"is no record: {explain_validation_error(error)}") from error
 

@@ -164,11 +164,13 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
 def _choose_records(filters: Filters) -> tuple[str, str]:
     """The table to read from, and the condition for what a reader may see of it.
 
-    On a chain in a large tree the records of a layer are few among all: an index has them.
+    What a node of a large tree sees of a layer is little among all: it is found by its segments.
     """
     seen = _REACHABLE if filters.history else VISIBLE
-    if filters.layer in (None, "archival") or filters.durable is not False:
+    if filters.layer is None or filters.durable is not False:
         return "record r", seen
+    if filters.layer == "archival":
+        return "record r INDEXED BY record_by_segment", f"r.segment IN chain AND {seen}"
     return (
         "record r INDEXED BY record_by_layer",
         f"r.layer != 'archival' AND r.segment IN chain AND {seen}",
