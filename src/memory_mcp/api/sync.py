@@ -479,7 +479,7 @@ class SyncMemory:
         branch_id: str | None = None,
         markdown_name: str = FINAL_MARKDOWN,
         json_name: str = FINAL_JSON,
-    ) -> tuple[Path, Path] | Skipped:
+    ) -> tuple[Path, Path]:
         """Write what the node knows at the end of a run: a text to write a report from, and data.
 
         Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
