@@ -19,6 +19,7 @@ from footprint import measure_footprint
 from growth import measure_growth
 from hook_start import measure_hooks
 from many_writers import measure_writers
+from node_layers import measure_layers
 from opening import measure_opening
 from report import machine, show
 from searching import measure_reading, measure_searches
@@ -27,7 +28,7 @@ from with_model import measure_meaning
 
 _PARTS: Final = (
     "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context",
-    "growth", "add",
+    "growth", "layers", "add",
 )  # fmt: skip
 """Adding comes last: it makes the projects larger that the others look at."""
 
@@ -92,6 +93,9 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
         case "growth":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 show(await measure_growth(Path(own), sizes))
+        case "layers":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                show(await measure_layers(Path(own), max(sizes)))
         case "add":
             show(await measure_adds(folder, sizes))
         case "model":

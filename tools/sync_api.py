@@ -71,7 +71,7 @@ def make_sync_api() -> str:
     module = ast.parse((FOLDER / "memory.py").read_text("utf-8"))
     memory = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == "Memory")
     imports = [n for n in module.body if isinstance(n, ast.ImportFrom | ast.Import)]
-    others = [n for n in imports if not ast.unparse(n).startswith("from memory_mcp.api")]
+    others = [n for n in imports if "import SyncMemory" not in ast.unparse(n)]
     constants = [n for n in module.body if isinstance(n, ast.Assign)]
     text = _HEAD.format(
         imports="\n".join(map(ast.unparse, others)),

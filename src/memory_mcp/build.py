@@ -6,7 +6,7 @@ the local model. Files and indexes are opened on first use.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ from memory_mcp.models.local import (
     is_extra_installed,
     read_manifest,
 )
-from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue
+from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
@@ -382,6 +382,13 @@ def _make_private(settings: Settings, disk: Disk | None) -> Disk:
     disk = disk or Disk()
     disk.private = (find_home_folder(settings), Path(find_machine_home(settings)))
     return disk
+
+
+def build_resource_files(roots: Sequence[Path]) -> ResourceFiles:
+    """What looks at a program's resources below these folders."""
+    from memory_mcp.storage.files.resources import LocalResources  # noqa: PLC0415  # few ask
+
+    return LocalResources(roots)
 
 
 def build_embedder(settings: Settings) -> Embedder | None:

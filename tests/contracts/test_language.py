@@ -39,6 +39,7 @@ class Door:
     model: LanguageModel
     composes: Callable[[str, str, str], None]
     tells: Callable[[str], None]
+    shortens: Callable[[str], None]
     fails: Callable[[], None]
 
 
@@ -54,6 +55,7 @@ async def door(request: pytest.FixtureRequest) -> AsyncGenerator[Door]:
             fake,
             lambda old, new, text: fake.compositions.update({(old, new): text}),
             fake.summaries.append,
+            fake.shortened.append,
             lambda: setattr(fake, "failing", "It is down."),
         )
         return
@@ -63,6 +65,7 @@ async def door(request: pytest.FixtureRequest) -> AsyncGenerator[Door]:
             model,
             lambda _old, _new, text: server.once(said(text=text)),
             lambda text: server.once(said(summary=text)),
+            lambda text: server.once(said(text=text)),
             lambda: setattr(server, "behaves", _down),
         )
         await model.aclose()
@@ -140,6 +143,27 @@ async def test_a_summary_of_something_else_is_none(door: Door, text: str) -> Non
         await door.model.summarise(TURNS)
 
 
+LONG = "The build of shop-api takes 9 minutes. Nobody knows why it takes so long at night."
+
+
+async def test_a_text_is_said_in_fewer_characters(door: Door) -> None:
+    """How many is for the caller to check."""
+    text = await door.model.shorten(LONG, 40, "a note", "Shorten {text} to {max_chars}.")
+
+    assert 0 < len(text) < len(LONG)
+    assert find_summary_flaw(text, (LONG,)) == ""
+    assert door.model.identity
+
+
+@pytest.mark.parametrize("text", ["", "Bob builds shop-api.", "It takes 7 minutes.", LONG])
+async def test_a_text_that_says_more_or_is_no_shorter_is_none(door: Door, text: str) -> None:
+    """A figure that nobody measured would be printed in a report."""
+    door.shortens(text)
+
+    with pytest.raises(ModelUnavailableError):
+        await door.model.shorten(LONG, 40)
+
+
 @pytest.mark.parametrize("turns", [(), ("",), (" ", "\n")])
 async def test_of_nothing_there_is_no_summary(door: Door, turns: tuple[str, ...]) -> None:
     """A session may end before it began."""
@@ -168,6 +192,7 @@ async def test_a_failure_is_one_error_and_the_next_call_may_fail_too(door: Door)
         door.model.compose(OLD, NEW),
         door.model.classify(NEW),
         door.model.summarise(TURNS),
+        door.model.shorten(LONG, 40, OLD),
     )
     for call in calls:
         with pytest.raises(ModelUnavailableError) as caught:

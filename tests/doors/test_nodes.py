@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from doors import Era, add, agent, call, recalled, refused
 from mcp import Client
+from mcp_types import TextContent
 from test_http import serving
 
 from memory_mcp.config.settings import Settings
@@ -33,6 +34,9 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
             client, "apply_llm_memory_updates", node_id="stage1/node:3",
             updates={"mem_core_del": ["lr"], "mem_core_get": ["*"], "mem_recall_search": ["begun"]},
         )  # fmt: skip
+        prompt = await client.call_tool(
+            "mem_node_render", {"node_id": "stage1/node:3", "budget_chars": 400}
+        )
         unknown = await refused(client, "mem_node_read", node_id="stage1/node:4")
         wrong = await refused(
             client, "apply_llm_memory_updates", node_id="a", updates={"mem_cor_set": {}}
@@ -50,6 +54,12 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert read["archival"][0]["text"] == "Adam diverges."
     assert applied["core"] == {"goal": "0.95"}
     assert applied["recall"][0]["summary"] == "begun"
+    (text,) = prompt.content
+    assert isinstance(text, TextContent)
+    assert prompt.structured_content is None
+    assert "- goal: 0.95" in text.text
+    assert "Adam diverges." in text.text
+    assert len(text.text) <= 400
     assert "Did you mean 'stage1/node:3'" in unknown
     assert "Did you mean 'mem_core_set'" in wrong
     assert "scope Input should be 'all', 'core', 'recall' or 'archival'" in attic

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from embedding_server import EmbeddingServer, Heard, Json, Said, embedding_server
-from fake_language import composed_of, judged, sort_of, sum_of
+from fake_language import composed_of, judged, short_of, sort_of, sum_of
 
 __all__ = ["EmbeddingServer", "Heard", "Said", "chat_server", "given", "said", "saying", "well"]
 
@@ -43,12 +43,13 @@ def well(heard: Heard) -> Said:
     texts = given(heard)
     asked_for: str = heard.body["messages"][0]["content"]
     match texts:
-        case {"older": str(old), "newer": str(new)} if '{"verdict"' in asked_for:
-            return said(verdict=judged(old, new))
         case {"older": str(old), "newer": str(new)}:
-            return said(text=composed_of(old, new))
+            judging = '{"verdict"' in asked_for
+            return said(verdict=judged(old, new)) if judging else said(text=composed_of(old, new))
         case {"statement": str(text)}:
             return said(sort=sort_of(text))
+        case {"about": str(), "text": str(text)}:
+            return said(text=short_of(text))
         case _:
             return said(summary=sum_of(texts["turns"]))
 

@@ -12,7 +12,7 @@ from memory_mcp.domain.limits import SUMMARY_CHARS_MAX
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.text.faithful import find_merge_flaw, find_summary_flaw
 
-__all__ = ["FakeLanguage", "composed_of", "judged", "sort_of", "sum_of"]
+__all__ = ["FakeLanguage", "composed_of", "judged", "short_of", "sort_of", "sum_of"]
 
 _NUMBER: Final = re.compile(r"\d+")
 _OPENINGS: Final[dict[str, StatementClass]] = {
@@ -56,12 +56,17 @@ def sum_of(turns: Sequence[str]) -> str:
     return " ".join(" ".join(turns)[:SUMMARY_CHARS_MAX].split())
 
 
+def short_of(text: str) -> str:
+    """Its first sentence."""
+    return text.partition(". ")[0].rstrip(".") + "."
+
+
 class FakeLanguage:
     """Implements `ports.LanguageModel`.
 
-    What stands in `judgements`, `compositions` (by older and newer text), `sorts` (by text) and
-    `summaries` (one after the other) is answered; else the rules above do. While `failing` holds a
-    sentence it fails with it. `asked` lists each call with its texts.
+    What stands in `judgements`, `compositions` (by older and newer text), `sorts` (by text),
+    `summaries` and `shortened` (one after the other) is answered; else the rules above do. While
+    `failing` holds a sentence it fails with it. `asked` lists each call with its texts.
     """
 
     def __init__(self) -> None:
@@ -69,6 +74,7 @@ class FakeLanguage:
         self.compositions: dict[tuple[str, str], str] = {}
         self.sorts: dict[str, StatementClass] = {}
         self.summaries: list[str] = []
+        self.shortened: list[str] = []
         self.asked: list[tuple[str, ...]] = []
         self.failing = ""
         self.closed = False
@@ -92,6 +98,15 @@ class FakeLanguage:
             raise ModelUnavailableError("There is nothing to sum up.")
         text = self.summaries.pop(0) if self.summaries else sum_of(turns)
         return _sound(" ".join(text.split()), find_summary_flaw(text, turns))
+
+    @property
+    def identity(self) -> str:
+        return "fake"
+
+    async def shorten(self, text: str, chars: int, about: str = "", instructions: str = "") -> str:
+        self._heard("shorten", text, str(chars), about, instructions)
+        answer = self.shortened.pop(0) if self.shortened else short_of(text)
+        return _sound(answer, find_summary_flaw(answer, (text, about), len(text) - 1))
 
     async def aclose(self) -> None:
         self.closed = True

@@ -24,13 +24,15 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, get_args
 
 from anyio.from_thread import start_blocking_portal
 
 from memory_mcp import bootstrap, branches, layers, memories, search, sessions
+from memory_mcp.api.final import FINAL_JSON, FINAL_MARKDOWN, export_final_memory
 from memory_mcp.api.sync import SyncMemory
-from memory_mcp.build import open_workspace
+from memory_mcp.build import build_resource_files, open_workspace
 from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import SETTINGS, parse_settings
 from memory_mcp.config.values import resolve_folder
@@ -58,7 +60,7 @@ from memory_mcp.domain.layers import (
     UpdatesApplied,
     Write,
 )
-from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
@@ -71,11 +73,13 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.domain.record import Draft, Kind, Reach, assume_utc
+from memory_mcp.domain.resources import ResourceSnapshot, UsageType
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.render.block import Block
+from memory_mcp.render.node import RenderLog
 from memory_mcp.text.drafts import check_branch
 
 _NO_FILTERS = Filters()
@@ -85,9 +89,10 @@ _NO_OPTIONS = SelectionOptions()
 class Memory:
     """The memory of one project, as one branch sees it. Get it from `Memory.open`."""
 
-    def __init__(self, workspace: Workspace, closed: asyncio.Event) -> None:
+    def __init__(self, workspace: Workspace, closed: asyncio.Event, folder: Path) -> None:
         self._open_workspace = workspace
         self._closed = closed
+        self._folder = folder
 
     @property
     def _workspace(self) -> Workspace:
@@ -125,7 +130,7 @@ class Memory:
             closed = asyncio.Event()
             rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, closed))
             try:
-                yield cls(built.workspace, closed)
+                yield cls(built.workspace, closed, project)
             finally:
                 closed.set()
                 await rendering
@@ -159,7 +164,7 @@ class Memory:
         Raises:
             InvalidRequestError: no branch can have this name.
         """
-        return Memory(self._workspace.at(check_branch(branch)), self._closed)
+        return Memory(self._workspace.at(check_branch(branch)), self._closed, self._folder)
 
     async def add_memory(  # the fields of a memory
         self,
@@ -459,6 +464,109 @@ class Memory:
     def memory_operation_instructions() -> str:
         """The text that a prompt needs so that a model writes such updates."""
         return layers.memory_operation_instructions()
+
+    # What a node gives to prompts and reports
+
+    async def compress(  # the names that such programs use
+        self,
+        text: str,
+        max_chars: int,
+        context_hint: str = "",
+        prompt_template: str | None = None,
+        *,
+        use_cache: bool = True,
+        max_iterations: int = 5,
+    ) -> str:
+        """The text in at most `max_chars` characters; one that fits is not changed.
+
+        The language model (MEMORY_LLM_MODEL) shortens it, at most `max_iterations` times. Without
+        one, or where it fails, the text is cut at a sentence or a word. `prompt_template` replaces
+        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
+        """
+        request = layers.CompressionRequest(
+            max_chars, context_hint, prompt_template or "", max_iterations
+        )
+        return await layers.compress(self._workspace, text, request, use_cache=use_cache)
+
+    async def render_for_prompt(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> str:
+        """What the node sees, for a prompt: resource index, core, recall, archival.
+
+        Never a character over the budget, and the same for the same node. With a task the archive
+        is searched for it; else its newest texts are shown.
+        """
+        text, _ = await self.render_for_prompt_with_log(
+            branch_id, task_hint, budget_chars, no_limit=no_limit
+        )
+        return text
+
+    async def render_for_prompt_with_log(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> tuple[str, RenderLog]:
+        """The same, and in numbers what went in, what was cut and why."""
+        prompt = await layers.render_for_prompt(
+            self._find_node(branch_id), task_hint, None if no_limit else budget_chars
+        )
+        return prompt.text, prompt.log
+
+    async def build_resource_snapshot(
+        self,
+        file: str | os.PathLike[str],
+        config: Mapping[str, Any] | None = None,
+        *,
+        resolve_paths: bool = True,
+    ) -> ResourceSnapshot:
+        """What there is of the resources that a JSON file lists. The network is not asked.
+
+        Files are read below the project's folder and the folders that `config` names as `roots`;
+        no link is followed. `max_files` and `max_chars` say how much of each is shown. Put `index`
+        into the core under `resource_index` to have it in prompts.
+        """
+        config = config or {}
+        roots = [self._folder, *(self._folder / each for each in config.get("roots", ()))]
+        files = build_resource_files(roots)
+        return await layers.take_snapshot(
+            files, os.fspath(file), config, resolve_paths=resolve_paths
+        )
+
+    async def track_resource_usage(
+        self,
+        resource_id: str,
+        usage_type: UsageType,
+        usage_context: str = "",
+        branch_id: str | None = None,
+    ) -> LayerReceipt | Skipped:
+        """An event of the node: it read, referenced or included this resource."""
+        _require_one_of("usage_type", usage_type, get_args(UsageType))
+        return await layers.track_usage(
+            self._find_node(branch_id), resource_id, usage_type, usage_context
+        )
+
+    async def export_final_memory(
+        self,
+        output_dir: str | os.PathLike[str],
+        branch_id: str | None = None,
+        markdown_name: str = FINAL_MARKDOWN,
+        json_name: str = FINAL_JSON,
+    ) -> tuple[Path, Path]:
+        """Write what the node knows at the end of a run: a text to write a report from, and data.
+
+        Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
+        """
+        return await export_final_memory(
+            self._find_node(branch_id), output_dir, str(self._folder), markdown_name, json_name
+        )
 
     def _find_node(self, node: str | None) -> Workspace:
         """The workspace of a node; without one, of the branch of this value."""

@@ -1,5 +1,6 @@
 """The Python API without `await`: made by `python tools/sync_api.py`."""
 
+import os
 from collections.abc import (
     Awaitable,
     Callable,
@@ -8,11 +9,13 @@ from collections.abc import (
 )
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.from_thread import BlockingPortal
 
 from memory_mcp import branches
+from memory_mcp.api.final import FINAL_JSON, FINAL_MARKDOWN
 from memory_mcp.domain.captures import Capture, CaptureReport, SuggestionsDecided
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.layers import (
@@ -29,7 +32,7 @@ from memory_mcp.domain.layers import (
     RecallEvent,
     UpdatesApplied,
 )
-from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
@@ -42,9 +45,11 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.domain.record import Kind, Reach
+from memory_mcp.domain.resources import ResourceSnapshot, UsageType
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.render.block import Block
+from memory_mcp.render.node import RenderLog
 
 if TYPE_CHECKING:
     from memory_mcp.api.memory import Memory
@@ -366,3 +371,121 @@ class SyncMemory:
     def memory_operation_instructions(self) -> str:
         """The text that a prompt needs so that a model writes such updates."""
         return self._memory.memory_operation_instructions()
+
+    def compress(
+        self,
+        text: str,
+        max_chars: int,
+        context_hint: str = "",
+        prompt_template: str | None = None,
+        *,
+        use_cache: bool = True,
+        max_iterations: int = 5,
+    ) -> str:
+        """The text in at most `max_chars` characters; one that fits is not changed.
+
+        The language model (MEMORY_LLM_MODEL) shortens it, at most `max_iterations` times. Without
+        one, or where it fails, the text is cut at a sentence or a word. `prompt_template` replaces
+        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
+        """
+        return self._run(
+            partial(
+                self._memory.compress,
+                text,
+                max_chars,
+                context_hint,
+                prompt_template,
+                use_cache=use_cache,
+                max_iterations=max_iterations,
+            )
+        )
+
+    def render_for_prompt(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> str:
+        """What the node sees, for a prompt: resource index, core, recall, archival.
+
+        Never a character over the budget, and the same for the same node. With a task the archive
+        is searched for it; else its newest texts are shown.
+        """
+        return self._run(
+            partial(
+                self._memory.render_for_prompt,
+                branch_id,
+                task_hint,
+                budget_chars,
+                no_limit=no_limit,
+            )
+        )
+
+    def render_for_prompt_with_log(
+        self,
+        branch_id: str | None = None,
+        task_hint: str = "",
+        budget_chars: int = RENDER_CHARS_DEFAULT,
+        *,
+        no_limit: bool = False,
+    ) -> tuple[str, RenderLog]:
+        """The same, and in numbers what went in, what was cut and why."""
+        return self._run(
+            partial(
+                self._memory.render_for_prompt_with_log,
+                branch_id,
+                task_hint,
+                budget_chars,
+                no_limit=no_limit,
+            )
+        )
+
+    def build_resource_snapshot(
+        self,
+        file: str | os.PathLike[str],
+        config: Mapping[str, Any] | None = None,
+        *,
+        resolve_paths: bool = True,
+    ) -> ResourceSnapshot:
+        """What there is of the resources that a JSON file lists. The network is not asked.
+
+        Files are read below the project's folder and the folders that `config` names as `roots`;
+        no link is followed. `max_files` and `max_chars` say how much of each is shown. Put `index`
+        into the core under `resource_index` to have it in prompts.
+        """
+        return self._run(
+            partial(self._memory.build_resource_snapshot, file, config, resolve_paths=resolve_paths)
+        )
+
+    def track_resource_usage(
+        self,
+        resource_id: str,
+        usage_type: UsageType,
+        usage_context: str = "",
+        branch_id: str | None = None,
+    ) -> LayerReceipt | Skipped:
+        """An event of the node: it read, referenced or included this resource."""
+        return self._run(
+            partial(
+                self._memory.track_resource_usage, resource_id, usage_type, usage_context, branch_id
+            )
+        )
+
+    def export_final_memory(
+        self,
+        output_dir: str | os.PathLike[str],
+        branch_id: str | None = None,
+        markdown_name: str = FINAL_MARKDOWN,
+        json_name: str = FINAL_JSON,
+    ) -> tuple[Path, Path]:
+        """Write what the node knows at the end of a run: a text to write a report from, and data.
+
+        Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
+        """
+        return self._run(
+            partial(
+                self._memory.export_final_memory, output_dir, branch_id, markdown_name, json_name
+            )
+        )

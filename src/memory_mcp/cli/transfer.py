@@ -88,7 +88,9 @@ def _add_import_options(parser: ArgumentParser) -> None:
 
 
 async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """Write what holds, or all there is."""
+    """Write what holds, or all there is; or a node's report at the end of a run."""
+    if args.final:
+        return await _export_final(workspace, args)
     form = _choose_format(args.target, args.format)
     path = _find_path(args.target)
     disk = Disk()
@@ -109,6 +111,22 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
         written = await _write_export(chosen, disk, path, form)
         lost = await transfer.find_unreadable(chosen, written)
         return _export_output(path, form, written, lost)
+
+
+async def _export_final(workspace: Workspace, args: Namespace) -> Output:
+    """Write the report of the branch as two files into a folder."""
+    from memory_mcp.api.final import export_final_memory  # not for other exports
+
+    if args.format or args.history or args.scope != "project":
+        raise InvalidRequestError(
+            "--final is a report of one branch: it goes with no --format, --history or --scope."
+        )
+    if args.target == _STDOUT:
+        raise InvalidRequestError("--final writes two files. Name a folder: export --final DIR.")
+    paths = await export_final_memory(workspace, args.target, str(args.project_dir or ""))
+    markdown, data = map(str, paths)
+    message = f"The final memory of {workspace.caller.branch} is in {markdown} and {data}."
+    return Output({"success": True, "markdown": markdown, "json": data, "message": message})
 
 
 def _find_path(target: str) -> Path | None:
@@ -303,6 +321,9 @@ def _add_export_options(parser: ArgumentParser) -> None:
                         "or hidden")  # fmt: skip
     parser.add_argument("--scope", choices=tuple(_REACHES), default="project",
                         help="default: project")  # fmt: skip
+    parser.add_argument("--final", action="store_true",
+                        help="into the folder DIR, what the branch knows at the end of a run: a "
+                        "text to write a report from, and data")  # fmt: skip
     parser.add_argument("--force", action="store_true",
                         help="overwrite what is no export of ours, or is one of more, or of "
                         "another project")  # fmt: skip

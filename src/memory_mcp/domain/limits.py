@@ -176,6 +176,13 @@ EMBED_DIMENSIONS_MAX: Final = 8_192  # no known model gives more
 
 LANGUAGE_SECONDS_MAX: Final = 10.0  # for one question with its retries: a write waits
 LANGUAGE_ANSWER_BYTES_MAX: Final = 1_000_000  # an escaped memory is 50 kB; models think aloud
+RESOURCE_ITEMS_MAX: Final = 1_000  # of a list of resources: each is looked at
+RESOURCE_FILE_BYTES_MAX: Final = 1_000_000  # of that list
+RESOURCE_FILES_SHOWN: Final = 50  # of a resource's folder
+RESOURCE_EXCERPT_CHARS: Final = 2_000  # a description's first page
+RENDER_CHARS_DEFAULT: Final = 24_000  # of a node in a prompt: some 6,000 tokens
+PROMPT_HITS: Final = 10  # texts of the archive that a prompt has for its task
+COMPRESS_PIECES_MAX: Final = 8  # of a text to shorten, of 24,000 characters: asked for at once
 LANGUAGE_TURNS_CHARS_MAX: Final = 24_000  # of the turns to sum up, newest: a dozen long ones
 
 MODEL_RETRY_SECONDS: Final = 1.0  # before the only second try

@@ -49,6 +49,7 @@ _CONVERSATIONS_MAX: Final = 1_000
 _SESSIONS_MAX: Final = 1_000
 _IDS_MAX: Final = 1_000
 _HEARD_MAX: Final = 100
+_SHORTENED_MAX: Final = 1_000
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -162,6 +163,19 @@ class Policy:
     capture: CaptureMode = "suggest"
     opening: ContextSettings = field(default_factory=ContextSettings)
     recall_window: int = RECALL_WINDOW_DEFAULT
+
+
+class ShortenedTexts:
+    """What a language model made of long texts, by a digest of what it was asked."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def get(self, digest: str) -> str | None:
+        return self._texts.get(digest)
+
+    def note(self, digest: str, text: str) -> None:
+        _put_newest(self._texts, digest, text, _SHORTENED_MAX)
 
 
 class Opening:
@@ -374,6 +388,7 @@ class Workspace:
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
+    shortened: ShortenedTexts = field(default_factory=ShortenedTexts)
 
     @property
     def scope(self) -> Scope:

@@ -87,6 +87,19 @@ of the turns, and to their language. No name, number, path or address that is no
 "today", "yesterday" or "tomorrow".
 """
 
+SHORTEN: Final = """
+You shorten a text to less than {max_chars} characters. "about" says what the text is, or nothing.
+Keep results with their figures and units, names, decisions with their reasons, errors and what is
+left open; leave out repetitions, examples and politeness first. Keep to the words and the language
+of the text.
+"""
+
+_SHORTENED: Final = f"""{_DATA}
+{{"text": "..."}}
+
+No name, number, path or address that is not in the text.
+"""
+
 _TEMPLATE_MARKS: Final = re.compile(r"<|\[(?=/?[A-Z_]{3})")
 
 
@@ -198,6 +211,25 @@ class ChatModel:
         return self._require_sound(
             " ".join(answer.summary.split()), find_summary_flaw(answer.summary, last)
         )
+
+    @property
+    def identity(self) -> str:
+        return f"{self._endpoint.name}/{self._endpoint.model}"
+
+    async def shorten(self, text: str, chars: int, about: str = "", instructions: str = "") -> str:
+        if len(text) > LANGUAGE_TURNS_CHARS_MAX:
+            raise ModelUnavailableError(f"A text of {len(text):,} characters is not shortened.")
+        asked = instructions or SHORTEN
+        for name, value in (
+            ("{max_chars}", str(chars)),
+            ("{context_hint}", '"about"'),
+            ("{text}", '"text"'),
+        ):
+            asked = asked.replace(name, value)
+        texts = {"about": about, "text": text}
+        answer = await self._ask(f"{asked.strip()}\n{_SHORTENED}", texts, _Composition)
+        flaw = find_summary_flaw(answer.text, (text, about), len(text) - 1)
+        return self._require_sound(answer.text, flaw)
 
     async def aclose(self) -> None:
         await self._endpoint.aclose()

@@ -26,6 +26,7 @@ from memory_mcp.ports.records import (
     Provenance,
     RecordStore,
 )
+from memory_mcp.ports.resources import ResourceFiles
 from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, SuggestionStore, Views
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "PulledRecords",
     "RecordStore",
     "Remote",
+    "ResourceFiles",
     "SearchIndex",
     "SuggestionStore",
     "TextSearch",

@@ -18,6 +18,11 @@ class LanguageModel(Protocol):
     - `summarise` says in one paragraph what happened in these turns, the oldest first. It has at
       most `SUMMARY_CHARS_MAX` characters, names no day by its distance from today, and has no
       name, number or address that is not in the turns (`text.faithful.find_summary_flaw`).
+    - `identity` names the model: another one would answer otherwise.
+    - `shorten` says the text in about so many characters; the caller checks the length. It is
+      shorter than the text, and has no name, number or address that is in neither the text nor
+      `about`, which says what the text is. `instructions` take the place of the usual ones;
+      `{max_chars}`, `{context_hint}` and `{text}` in them are filled in.
     - Texts are data, never instructions. Answers are checked; one of another form is no answer.
     - Each call ends within `LANGUAGE_SECONDS_MAX`. After a failure calls fail at once for a pause
       that grows. Several calls at once are safe.
@@ -26,10 +31,15 @@ class LanguageModel(Protocol):
       nor the key.
     """
 
+    @property
+    def identity(self) -> str: ...
     async def same_fact(self, old: str, new: str) -> Judgement: ...
     async def compose(self, old: str, new: str) -> str: ...
     async def classify(self, text: str) -> Classification: ...
     async def summarise(self, turns: Sequence[str]) -> str: ...
+    async def shorten(
+        self, text: str, chars: int, about: str = "", instructions: str = ""
+    ) -> str: ...
     async def aclose(self) -> None: ...
 
 

@@ -8,9 +8,10 @@ from pydantic import Field
 
 from memory_mcp import layers
 from memory_mcp.domain.layers import LayerScope
+from memory_mcp.domain.limits import RENDER_CHARS_DEFAULT
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.layers import render_layers
-from memory_mcp.server.calls import answer_fields, bind_caller
+from memory_mcp.server.calls import answer_fields, answer_text, bind_caller
 from memory_mcp.text.drafts import check_branch
 
 NodeRequest = Context[Workspace]
@@ -82,3 +83,16 @@ async def apply_llm_memory_updates(
     """Carry out a document of updates on a node: all writes in one step, or nothing."""
     node = bind_caller(ctx).at(check_branch(node_id))
     return answer_fields(render_layers(await layers.apply_updates(node, updates, phase)))
+
+
+async def mem_node_render(
+    *,
+    node_id: NodeId,
+    ctx: NodeRequest,
+    task_hint: Annotated[str, Field(description="chooses from the archive")] = "",
+    budget_chars: Annotated[int, Field(ge=0)] = RENDER_CHARS_DEFAULT,
+) -> CallToolResult:
+    """What a node sees as text for a prompt, within a budget: resources, core, events, archive."""
+    node = bind_caller(ctx).at(check_branch(node_id))
+    prompt = await layers.render_for_prompt(node, task_hint, budget_chars)
+    return answer_text(prompt.text or prompt.log.note or "Nothing is known, or nothing fits.")

@@ -521,6 +521,7 @@ def load_toolset(name: str) -> tuple[MemoryTool, ...]:
                 make_tool(nodes.mem_node_read, _READS),
                 make_tool(nodes.mem_node_write, _ADDS),
                 make_tool(nodes.apply_llm_memory_updates, _ADDS),
+                make_tool(nodes.mem_node_render, _READS, "prose"),
             )
         case "hooks":
             return (make_tool(prompt_context, _READS, "prose"),)

@@ -76,13 +76,15 @@ def find_merge_flaw(composed: str, old: str, new: str) -> str:
     return ""
 
 
-def find_summary_flaw(summary: str, turns: Sequence[str]) -> str:
+def find_summary_flaw(
+    summary: str, turns: Sequence[str], chars_max: int = SUMMARY_CHARS_MAX
+) -> str:
     """Why a text is no summary of these turns; "" if it is one.
 
     Names are recognised by their capitals, so languages without capitals or spaces are checked
     less well, or every summary is refused.
     """
-    if flaw := _find_form_flaw(summary, SUMMARY_CHARS_MAX):
+    if flaw := _find_form_flaw(summary, chars_max):
         return flaw
     words = list(_split_words(summary))
     known = {word.text for turn in turns for word in _split_words(turn)}

@@ -106,11 +106,13 @@ def _split_line(line: str) -> Iterator[str]:
     yield line[start:]
 
 
+_SENTENCE_PAUSE: Final = re.compile(r"\n|(?<=[.!?\u2026])\s|(?<=[\u3002\uff01\uff1f])")
+_WORD_PAUSE: Final = re.compile(r"\s")
 _PAUSES: Final = (
     re.compile(r"\n\s*\n"),
     re.compile(r"\n"),
-    re.compile(r"(?<=[.!?\u2026])\s|(?<=[\u3002\uff01\uff1f])"),
-    re.compile(r"\s"),
+    _SENTENCE_PAUSE,
+    _WORD_PAUSE,
 )
 """Between paragraphs, lines, sentences, words; the first that leaves enough before it wins."""
 
@@ -121,6 +123,21 @@ _FILLED_MIN: Final = 0.5
 def split_pieces(text: str, chars_max: int) -> list[str]:
     """The text in as few pieces as possible; only the space between them is left out."""
     return [piece for piece in _split_off_pieces(text.strip(), chars_max) if piece]
+
+
+def shorten(text: str, chars_max: int) -> str:
+    """The beginning of the text, at most so long: to the end of a sentence, else of a word.
+
+    The end must leave half of the room filled; a word longer than that is cut.
+    """
+    if len(text) <= chars_max:
+        return text
+    chars_max = max(chars_max, 0)
+    for pause in (_SENTENCE_PAUSE, _WORD_PAUSE):
+        found = [m.start() for m in pause.finditer(text, chars_max // 2, chars_max + 1)]
+        if ends := [end for end in found if end <= chars_max]:
+            return text[: ends[-1]].rstrip()
+    return text[:chars_max]
 
 
 def number_title(title: str, number: int, of: int, chars_max: int) -> str:

@@ -1,0 +1,34 @@
+"""Makes the text for a prompt of what a node sees, within a budget."""
+
+from dataclasses import replace
+
+from memory_mcp.domain.limits import PROMPT_HITS
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.layers.nodes import read_node
+from memory_mcp.layers.reading import load_core, search_archival
+from memory_mcp.render.node import NodePrompt, RenderLog, render_node
+
+
+async def render_for_prompt(
+    workspace: Workspace, task: str, budget_chars: int | None
+) -> NodePrompt:
+    """The node's layers; of the archive what fits the task, or else the newest.
+
+    Raises:
+        InvalidRequestError: the budget is negative.
+        UnknownTargetError: no such node.
+    """
+    if budget_chars is not None and budget_chars < 0:
+        raise InvalidRequestError(f"budget_chars is {budget_chars}; give a number from 0.")
+    view, core = await read_node(workspace), await load_core(workspace, durable=True)
+    if isinstance(view, Skipped) or isinstance(core, Skipped):
+        reason = view.reason if isinstance(view, Skipped) else ""
+        return NodePrompt("", RenderLog(workspace.caller.branch, budget_chars, 0, note=reason))
+    view = replace(view, core=core)
+    if task.strip():
+        found = await search_archival(workspace, task, (), PROMPT_HITS)
+        if not isinstance(found, Skipped):
+            view = replace(view, archival=found)
+    return render_node(view, budget_chars)
