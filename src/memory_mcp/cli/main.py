@@ -37,13 +37,13 @@ _PLACES: Final = {
 class _WrongUsageError(Exception):
     """The command line does not follow the grammar."""
 
-    def __init__(self, parser: argparse.ArgumentParser, message: str) -> None:
+    def __init__(self, command: str, message: str) -> None:
         super().__init__(message)
-        self._parser = parser
+        self._command = command
 
     def report(self, *, as_json: bool) -> int:
         """Print it as every error is printed; returns the exit status."""
-        message = f"{self}. `{self._parser.prog} --help` shows how it is used."
+        message = f"{self}. `{self._command} --help` shows how it is used."
         return print_error(message, as_json=as_json, status=USAGE)
 
 
@@ -56,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
         self.register("type", float, parse_number)
 
     def error(self, message: str) -> NoReturn:
-        raise _WrongUsageError(self, message)
+        raise _WrongUsageError(self.prog, message)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse a word that is no choice; argparse itself suggests none from Python 3.14 on."""
@@ -123,18 +123,16 @@ def _print_version(*, as_json: bool) -> int:
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     absent = argparse.Namespace(json=False, project=None, branch=None, version=False)
     parser = make_parser(words)
-    args = parser.parse_args(words, absent)
+    args, strange = parser.parse_known_args(words, absent)
     if args.command:
-        _refuse_strange_options(parser, args)
+        takes = find_entry(args.command).takes
+        placed = [f"--{name}" for name in _PLACES if getattr(args, name) is not None]
+        strange = [each for each in placed if each.removeprefix("--") not in takes] + strange
+    if strange:
+        command = f"{parser.prog} {args.command or ''}".rstrip()
+        what = args.command or parser.prog
+        raise _WrongUsageError(command, f"{what} takes no {', '.join(strange)}")
     return args
-
-
-def _refuse_strange_options(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Refuse an option that means nothing to this command."""
-    takes = find_entry(args.command).takes
-    for name in _PLACES:
-        if getattr(args, name) is not None and name not in takes:
-            raise _WrongUsageError(parser, f"{args.command} takes no --{name}")
 
 
 def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -1,0 +1,134 @@
+"""Every command that the parser knows: as a person types it, as a program does, and cut short."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import Run, as_json
+
+from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED
+
+_RIGHT: dict[str, tuple[str, ...]] = {
+    "add": ("add", "The port is 9000."),
+    "search": ("search", "tabs"),
+    "list": ("list",),
+    "show": ("show", "{id}"),
+    "update": ("update", "{id}", "Indent with spaces."),
+    "forget": ("forget", "{id}"),
+    "status": ("status",),
+    "log": ("log",),
+    "checkpoint": ("checkpoint", "The build is green."),
+    "backtrack": ("backtrack", "{checkpoint}", "--mode", "continue"),
+    "undo": ("undo",),
+    "fork": ("fork", "side"),
+    "context": ("context",),
+    "consolidate": ("consolidate", "--history", "We looked at the build."),
+    "suggestions": ("suggestions",),
+    "nudge": ("nudge", "list"),
+    "identity": ("identity",),
+    "profile": ("profile",),
+    "phase": ("phase",),
+    "export": ("export", "all.json"),
+    "import": ("import", "CLAUDE.md", "--dry-run"),
+    "doctor": ("doctor",),
+    "trust": ("trust",),
+    "demo": ("demo",),
+    "config": ("config",),
+    "install": ("install", "claude-code", "--scope", "project", "--dry-run"),
+    "uninstall": ("uninstall", "claude-code", "--scope", "project", "--dry-run"),
+    "models": ("models", "list"),
+    "cloud": ("cloud", "status"),
+    "serve": ("serve",),
+}
+"""A call of each command that works; `{id}` is a memory, `{checkpoint}` one that was sealed."""
+_SERVES: frozenset[str] = frozenset({"serve"})
+"""Speaks the protocol on stdout, until stdin ends."""
+_NAMES = [entry.name for entry in LISTED]
+
+
+def test_no_command_is_without_a_row() -> None:
+    """Who adds a command says how it is called."""
+    assert _RIGHT.keys() == {*_NAMES}
+    assert not {entry.name for entry in FOR_PROGRAMS} & _RIGHT.keys()
+
+
+def _prepare(run: Run, name: str) -> list[str]:
+    """The call of a command in a project with a memory, a checkpoint and a file of notes."""
+    memory = as_json(run, "add", "Indent with tabs.")["memoryId"]
+    sealed = as_json(run, "checkpoint", "The plan stands.")["checkpointId"]
+    Path("CLAUDE.md").write_text("- Deploys go out on Tuesdays.\n", "utf-8")
+    if name == "undo":
+        as_json(run, "backtrack", sealed, "--mode", "continue")
+    named = {"id": memory, "checkpoint": sealed}
+    return [each.format(**named) for each in _RIGHT[name]]
+
+
+@pytest.mark.parametrize("name", [name for name in _NAMES if name not in _SERVES])
+def test_it_works_for_a_person_and_for_a_program(run: Run, name: str) -> None:
+    """What a person reads is text on stdout; a program gets one document."""
+    call = _prepare(run, name)
+    if name != "demo":  # a show for people, whose steps are real
+        status, out, error = run(*call[:1], "--json", *call[1:])
+        assert (status, error) == (0, ""), out + error
+        assert isinstance(json.loads(out), dict)
+    again = _prepare(run, name) if name in ("forget", "update", "backtrack", "undo") else call
+    if name == "fork":
+        again = ["fork", "other"]
+    status, out, error = run(*again, *(("--force",) if name == "export" else ()))
+    assert status == 0, out + error
+    assert out.strip()
+    assert not out.lstrip().startswith("{")
+    assert "Traceback" not in out + error
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_what_it_does_not_know_is_wrong_usage(run: Run, name: str) -> None:
+    """The sentence names what was wrong, and where the help is; nothing is done."""
+    status, out, error = run(*_RIGHT[name], "--frobnicate")
+    assert (status, out) == (2, "")
+    assert "--frobnicate" in error
+    assert f"memory-mcp {name}" in error
+    assert "--help" in error
+    status, out, error = run(name, "--json", "--frobnicate")
+    assert (status, error) == (2, "")
+    said = json.loads(out)
+    assert said["success"] is False
+    assert "--frobnicate" in said["error"] or "required" in said["error"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe's reader that left is no signal there")
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str) -> None:
+    """As behind `| head -0`, with nothing to read: no traceback, and never a success unsaid."""
+    call = _prepare(run, name)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", *call],
+        stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in ((0, 1, 141) if name in _SERVES else (141,)), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody sends this signal there")
+@pytest.mark.parametrize("call", [("add", "-"), ("serve",)])
+def test_ctrl_c_ends_what_waits(run: Run, call: tuple[str, ...]) -> None:
+    """With the status that a shell knows, without a traceback, and with nothing half done."""
+    before = as_json(run, "list")["total"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "memory_mcp", *call],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as waiting:  # fmt: skip
+        time.sleep(1.5)  # it has begun to wait; earlier it is still being loaded
+        waiting.send_signal(signal.SIGINT)
+        _, error = waiting.communicate(timeout=30)
+    assert b"Traceback" not in error
+    assert waiting.returncode in ((0, 130) if call[0] in _SERVES else (130,))
+    assert as_json(run, "list")["total"] == before
