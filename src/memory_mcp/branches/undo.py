@@ -1,10 +1,11 @@
 """What it takes to undo the last move of a branch: a backtrack or a restore."""
 
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.domain.outcomes import MovePreview, Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
@@ -52,7 +53,17 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
         raise InvalidRequestError(
             f"{_ERASED} To take back the move before that: {name_step('backtrack', to=lines[0])}."
         )
-    return await preview_backtrack(workspace, lines[0])
+    preview = await preview_backtrack(workspace, lines[0])
+    if isinstance(preview, Skipped):
+        return preview
+    return replace(preview, takes_back=_describe_move(move))
+
+
+def _describe_move(move: Move) -> str:
+    """A backtrack or a restore in words."""
+    if move.act == "restore":
+        return f"the restore of {move.line}" if move.line else "the restore"
+    return f"the backtrack to {move.checkpoint or 'the start'}"
 
 
 def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:

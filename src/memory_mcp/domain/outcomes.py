@@ -267,7 +267,8 @@ CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
-    `leaves`: the move would leave a line that can be restored.
+    `leaves`: the move would leave a line that can be restored. `takes_back`: the move that an undo
+    would take back, in words.
     """
 
     to: str
@@ -280,6 +281,7 @@ class MovePreview:
     token: str
     changed: bool = False
     leaves: bool = True
+    takes_back: str = ""
 
 
 @frozen
