@@ -582,7 +582,7 @@ def render_trust_report(report: TrustReport) -> str:
     if report.before is not None:
         before = f"it was {report.before}" if report.before else "it had no remote"
         name = f"{name}When you trusted what lies here, {before}. "
-    records = pluralise(report.waiting, "record", "records")
+    records = pluralise(report.waiting, "record", "records") if report.waiting else "No record"
     waiting = f"{records} came with it that this machine did not write"
     lines = _render_titled(f"{name}{waiting}", report.titles, report.waiting)
     if report.erases:
@@ -700,7 +700,7 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     words = "phase {} is sealed" if report.phase_sealed else "working on phase {}"
     phase = "" if report.phase is None else f", {words.format(report.phase)}"
     yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
-    durable = f"{pluralise(report.durable)} outside of it (durable)"
+    durable = f"{pluralise(report.durable)} beside it, which no backtrack hides"
     yield f"{pluralise(report.memories)} on this line, {durable}."
     for warning in report.warnings:
         yield f"WARNING: {warning}"
