@@ -1,22 +1,30 @@
 """`memory-mcp serve`: serve MCP clients, over stdio or HTTP."""
 
 import gc
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Final
 
 from memory_mcp.cli.arguments import some_of
 from memory_mcp.cli.commands import Subcommand
-from memory_mcp.cli.output import Output
+from memory_mcp.cli.output import Output, print_note
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import TOOLSETS, add_toolsets
 from memory_mcp.errors import quote
 from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import import_whole
 
+_ON_A_TERMINAL: Final = (
+    "This serves an MCP client, which starts it itself and speaks to it here: `memory-mcp install "
+    "--help`. To use it by hand, `memory-mcp --help`. Ctrl-C ends it."
+)
+
 
 def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     """Serve until the client goes away."""
     settings = add_toolsets(loaded.settings, args.toolsets)
+    if args.transport == "stdio" and sys.stdin.isatty():
+        print_note(_ON_A_TERMINAL)
     gc.disable()  # imports make much that stays and nothing to collect
     with import_whole():
         from memory_mcp.server import main as server  # imports the MCP SDK
