@@ -208,6 +208,9 @@ class LocalRecords:
         self._strangers = strangers
         self._seen: tuple[int, bool] | None = None
 
+    def refuse_unreadable(self, record: Record) -> None:
+        _dump_record(record, self.path(record.id))
+
     @in_thread
     def put(self, record: Record, *, of_this_machine: bool = True) -> None:
         path = self.path(record.id)
