@@ -93,6 +93,14 @@ class RestoreEffect(NamedTuple):
     chain: frozenset[SegmentId]
 
 
+class JoinEffect(NamedTuple):
+    """A join: the moves it undoes, and what of these each side goes on without."""
+
+    undoes: tuple[RecordId, ...]
+    gives_up: frozenset[SegmentId]
+    stranded: frozenset[SegmentId]
+
+
 @frozen
 class _Position:
     """Where a branch stands: its tips, and what its chain is made of.
@@ -345,6 +353,27 @@ class Timeline(FrozenModel):
         return RestoreEffect(
             undoes, gives_up, self.chain_after(branch, line.tips, gives_up, undoes)
         )
+
+    def find_join_effect(self, into: BranchName, node: BranchName) -> JoinEffect:
+        """What joining a node undoes, and what either side then has to go on without.
+
+        A side may have abandoned what the other one holds: with the join it stands on that again.
+        """
+        reached = self.ancestors((*self.tips(into), *self.tips(node)))
+        freed = {
+            side: {m: g.segments for m, g in self._moves_in_effect(side) if g.segments & reached}
+            for side in (into, node)
+        }
+        mine, theirs = (
+            _union(freed[side].values()) - reached - self._find_abandoned(side, freed[side])
+            for side in (into, node)
+        )
+        return JoinEffect(tuple(sorted({*freed[into], *freed[node]})), mine, theirs)
+
+    def find_branch(self, segment: SegmentId) -> BranchName | None:
+        """The branch that the segment was begun on, if that is known."""
+        known = self.segments.get(segment)
+        return known.branch if known else (MAIN if segment == ROOT else None)
 
     def chain_after(
         self,

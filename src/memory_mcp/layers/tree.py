@@ -105,12 +105,20 @@ async def join_node(
         brings = replace(_MEMORIES, segments=theirs.segments)
         planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
+        effect = timeline.find_join_effect(parent, child)
+        if effect.stranded:  # one move gives up what one branch held
+            raise InvalidRequestError(
+                f"Node {child!r} went back behind what {parent!r} has of it, and left other work "
+                f"there. Fork a node below {parent!r}, and go on in that one."
+            )
         step = Move(
             act="join",
             branch=parent,
             opens={each: SegmentId(workspace.ids.new(at)) for each in (parent, child)},
             parents=tips,
             leaves=tips,
+            gives_up=tuple(sorted(effect.gives_up)),
+            undoes=effect.undoes,
             carries=tuple(record.id for record in along),
         )
         record = build_move_record(
@@ -120,11 +128,12 @@ async def join_node(
 
     try:
         async with workspace.project.writing:
-            await move_head(workspace, plan)
+            _, record = await move_head(workspace, plan)
     except _ConflictsError as error:
         return NodeJoined(child, parent, conflicts=tuple(error.conflicts), joined=False)
     clashes, brings = planned[-1]
-    return NodeJoined(child, parent, brings, tuple(clash.conflict for clash in clashes))
+    conflicts = tuple(clash.conflict for clash in clashes)
+    return NodeJoined(child, parent, brings, conflicts, move=record.id)
 
 
 async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded | Skipped:
@@ -177,8 +186,9 @@ async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded 
         )
         return PlannedMove(record, tuple(learnt))
 
-    await move_head(workspace, plan)
-    return NodeDiscarded(node, hides[-1], learnt[0].id if learnt else None)
+    _, record = await move_head(workspace, plan)
+    line = record.move.line if record.move else None
+    return NodeDiscarded(node, hides[-1], learnt[0].id if learnt else None, line)
 
 
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS)
