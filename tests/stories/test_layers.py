@@ -268,7 +268,9 @@ async def test_a_core_has_room_for_so_many_keys(workspace: Workspace) -> None:
     many = [CoreSet(key=f"k{n}", value="v") for n in range(200)]
     await write(workspace, "main", *many)
     await write(workspace, "main", CoreSet(key="k7", value="another"))
-    with pytest.raises(InvalidRequestError, match="has 200 keys, and the limit is 200"):
+    with pytest.raises(
+        InvalidRequestError, match="has 200 keys and would have 201; the limit is 200"
+    ):
         await write(workspace, "main", CoreSet(key="one more", value="v"))
     for wrong in ("a*", "a\u202eb"):
         with pytest.raises(InvalidRequestError, match="key"):
