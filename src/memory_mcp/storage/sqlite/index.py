@@ -58,8 +58,6 @@ from memory_mcp.storage.sqlite.schema import (
 
 Values = dict[str, str | int | None]
 
-CHAIN: Final = "WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain))"
-
 _ABANDONED: Final = """EXISTS (
         WITH RECURSIVE up (id, made) AS (
             SELECT source, record FROM source WHERE record = {row}
@@ -75,6 +73,13 @@ _ABANDONED: Final = """EXISTS (
                 WHERE s.target = up.id AND s.buries
                     AND (s.segment IS NULL OR s.segment IN chain)))"""
 
+# `void` are the exclusions whose reason holds no more; they are looked at once for each query
+CHAIN: Final = f"""WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain)),
+    void (record) AS MATERIALIZED (
+        SELECT e.rowid FROM record e INDEXED BY record_excluding
+        WHERE e.kind = 'exclusion' AND e.derived AND +e.segment IN chain
+            AND {_ABANDONED.format(row="e.rowid")})"""
+
 # the + keeps SQLite from collecting whole segments where the newest few are wanted
 VISIBLE: Final = f"""
     (+r.segment IS NULL OR +r.segment IN chain)
@@ -82,7 +87,7 @@ VISIBLE: Final = f"""
     AND NOT EXISTS (
         SELECT 1 FROM suppression taker
         WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
-            AND NOT (
+            AND taker.record NOT IN void AND NOT (
                 EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
                 AND {_ABANDONED.format(row="taker.record")}))
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})

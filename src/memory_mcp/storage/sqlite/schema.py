@@ -100,7 +100,7 @@ def checksum(signs: bytes, chunk: Chunk) -> int:
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
-VERSION: Final = 11
+VERSION: Final = 12
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
@@ -111,6 +111,8 @@ _HIDER: Final = """
             ELSE coalesce(max(segment), '-') END
         FROM (SELECT s.segment, EXISTS (
                 SELECT 1 FROM source WHERE source.record = s.record AND source.source = s.target
+            ) OR EXISTS (
+                SELECT 1 FROM record e WHERE e.rowid = s.record AND e.kind = 'exclusion' AND e.derived
             ) AS made FROM suppression s WHERE s.target = record.id)) END"""
 
 _TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind
@@ -158,6 +160,7 @@ CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_by_layer ON record (segment, layer, id) WHERE layer != 'archival';
 CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recalled;
 CREATE INDEX record_doubtful ON record (segment) WHERE hider = '?';
+CREATE INDEX record_excluding ON record (segment) WHERE kind = 'exclusion' AND derived;
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
 
 -- one row: the xor of the marks of all records, so that nobody has to read them
