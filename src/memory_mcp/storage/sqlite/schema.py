@@ -112,7 +112,8 @@ _HIDER: Final = """
         FROM (SELECT s.segment, EXISTS (
                 SELECT 1 FROM source WHERE source.record = s.record AND source.source = s.target
             ) OR EXISTS (
-                SELECT 1 FROM record e WHERE e.rowid = s.record AND e.kind = 'exclusion' AND e.derived
+                SELECT 1 FROM record e
+                WHERE e.rowid = s.record AND e.kind = 'exclusion' AND e.derived
             ) AS made FROM suppression s WHERE s.target = record.id)) END"""
 
 _TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind
