@@ -304,7 +304,7 @@ async def test_durable_preferences_stand_beside_the_core_of_every_node(
     await fork(workspace, None, "n")
     await memories.add_memory(workspace, Draft("Tabs, not spaces.", kind="preference"))
     await write(workspace, "n", CoreSet(key="goal", value="0.95", importance=5))
-    entries = given(await layers.load_core(at(workspace, "n"), durable=True))
+    entries = given(await layers.read_node(at(workspace, "n"), durable=True)).core
 
     assert [(e.value, e.durable, e.importance) for e in entries] == [
         ("0.95", False, 5), ("Tabs, not spaces.", True, 3)

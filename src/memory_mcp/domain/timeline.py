@@ -135,6 +135,7 @@ class _Cache:
         self.lineages: dict[tuple[BranchName, SegmentId | None], Lineage] = {}
         self.older: dict[tuple[SegmentId, BranchName], list[SegmentId]] = {}
         self.ancestors: dict[SegmentId, frozenset[SegmentId]] = {}  # of _ANCESTORS_MAX at most
+        self.following: tuple[object, Timeline] | None = None
 
 
 class Timeline(FrozenModel):
@@ -179,6 +180,13 @@ class Timeline(FrozenModel):
         if concerns is not None and self._complete:
             after._inherit(self, concerns)
         return after
+
+    def find_next(self, step: object, make: Callable[[], "Timeline"]) -> "Timeline":
+        """The timeline after a step: that of the last call, or else made now."""
+        known = self._cache.following
+        if known is None or known[0] != step:
+            self._cache.following = known = step, make()
+        return known[1]
 
     def _inherit(self, before: "Timeline", concerns: Collection[BranchName]) -> None:
         begun = [self.segments[s] for s in self.segments.keys() - before.segments.keys()]

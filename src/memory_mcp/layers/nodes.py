@@ -77,8 +77,10 @@ async def fork_node(
     return NodeForked(node or created[-1], below, tuple(created))
 
 
-async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView | Skipped:
-    """What the caller's node sees of its layers.
+async def read_node(
+    workspace: Workspace, scope: LayerScope = "all", *, durable: bool = False
+) -> NodeView | Skipped:
+    """What the caller's node sees of its layers; with `durable`, the preferences after its core.
 
     Raises:
         UnknownTargetError: no such node.
@@ -101,7 +103,7 @@ async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView
     return NodeView(
         node=node,
         chain=(node, *list_ancestors(timeline, node)),
-        core=await list_core(workspace, view) if wants("core") else (),
+        core=await list_core(workspace, view, durable=durable) if wants("core") else (),
         recall=events[::-1],
         archival=await list_archive(workspace, view) if wants("archival") else (),
         events=await index.count(view, EVENTS) if wants("recall") else 0,

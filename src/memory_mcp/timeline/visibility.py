@@ -9,8 +9,8 @@ Suppression asks for *reachable*, not for *visible* records: A corrected by B co
 not bring A back. A derived memory survives the supersession of its sources (a merge supersedes its
 parts), but not their abandonment: then it suppresses its sources no longer, and those that are not
 abandoned themselves are visible again. An exclusion names as its source what stands in the place of
-those it hides, and hides them as long as that holds. A missing source counts as abandoned, unless the memory
-supersedes it: a merge is written before the newer of its parts.
+those it hides, and hides them as long as that holds. A missing source counts as abandoned, unless
+the memory supersedes it: a merge is written before the newer of its parts.
 
 The stores answer in their own language, SQLite in `storage.sqlite.index`, because no read can load
 all records; the contract suites hold each of them against this rule on random timelines.
