@@ -20,11 +20,7 @@ async def collect_final_memory(workspace: Workspace) -> FinalMemory | Skipped:
     view = await read_node(workspace, durable=True)
     events = await load_events(workspace, None, history=True)
     archive = await search_archival(workspace, NEWEST, (), limits.LISTED_MEMORIES_MAX)
-    if (
-        isinstance(view, Skipped)
-        or isinstance(events, Skipped)
-        or isinstance(archive, Skipped)
-    ):
+    if isinstance(view, Skipped) or isinstance(events, Skipped) or isinstance(archive, Skipped):
         return Skipped(MEMORY_OFF)
     lessons = await load_newest(
         workspace,

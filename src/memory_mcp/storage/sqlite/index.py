@@ -108,6 +108,11 @@ _RANKED: Final = f"""
     SELECT r.id FROM json_each(:ranked) ranked CROSS JOIN record r ON r.rowid IN ({{best}})
     ORDER BY {_BEST} LIMIT :limit"""
 
+# the newest of each segment, of which an index keeps the order, and of these the newest
+_BY_SEGMENT: Final = """
+    SELECT r.id FROM chain part CROSS JOIN record r ON r.rowid IN ({newest})
+    ORDER BY r.id DESC LIMIT :limit"""
+
 _CONDITIONS: Final = {
     "category": "r.category = :category",
     # compared by the beginning's own length: no character of a key is a wildcard
@@ -178,20 +183,16 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
     return " AND ".join(conditions), values
 
 
-def _choose_records(filters: Filters) -> tuple[str, str]:
-    """The table to read from, and the condition for what a reader may see of it.
+def _choose_layer(filters: Filters) -> tuple[str, str] | None:
+    """The table to read a layer of a node from, and the condition that its index needs.
 
     What a node of a large tree sees of a layer is little among all: it is found by its segments.
     """
-    seen = _REACHABLE if filters.history else VISIBLE
     if filters.layer is None or filters.durable is not False:
-        return "record r", seen
+        return None
     if filters.layer == "archival":
-        return "record r INDEXED BY record_by_segment", f"r.segment IN chain AND {seen}"
-    return (
-        "record r INDEXED BY record_by_layer",
-        f"r.layer != 'archival' AND r.segment IN chain AND {seen}",
-    )
+        return "record r INDEXED BY record_by_segment", "TRUE"
+    return "record r INDEXED BY record_by_layer", "r.layer != 'archival'"
 
 
 def build_query(wanted: Wanted) -> tuple[str, Values]:
@@ -203,8 +204,13 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
     if ranked:
         condition = f"r.kind = ranked.value AND {condition}"
         values["ranked"] = json.dumps(sorted(filters.kinds or get_args(Kind)))
-    table, seen = _choose_records(filters)
-    query = f"FROM {table} WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
+    seen = _REACHABLE if filters.history else VISIBLE
+    if not wanted.best and (chosen := _choose_layer(filters)):
+        table, needed = chosen
+        newest = f"SELECT r.rowid FROM {table} WHERE r.segment = part.segment AND {needed} "
+        newest += f"AND {condition} AND {seen} ORDER BY r.id DESC LIMIT :limit"
+        return _BY_SEGMENT.format(newest=newest), values
+    query = f"FROM record r WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
     query = _RANKED.format(best=f"SELECT r.rowid {query}") if ranked else f"SELECT r.id {query}"
     return query, values
 
@@ -212,9 +218,13 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
 def build_count(filters: Filters) -> tuple[str, Values]:
     """The query for segments and how many visible `records` there are, and its values."""
     condition, values = build_filter(filters)
-    if not replace(filters, segments=None).by_kind_alone:
-        table, seen = _choose_records(filters)
-        return f"SELECT r.segment, 1 AS records FROM {table} WHERE {condition} AND {seen}", values
+    if not replace(filters, segments=None, layer=None).by_kind_alone:
+        chosen = _choose_layer(filters)
+        table, needed = chosen or ("record r", "TRUE")
+        seen = _REACHABLE if filters.history else VISIBLE
+        seen += " AND r.segment IN chain" if chosen else ""
+        counted = f"FROM {table} WHERE {needed} AND {condition} AND {seen}"
+        return f"SELECT r.segment, 1 AS records {counted}", values
     doubtful = f"FROM record r INDEXED BY record_doubtful WHERE {condition} AND {VISIBLE}"
     counted = (
         f"SELECT r.segment, r.records FROM tally r WHERE {condition} "
