@@ -25,7 +25,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from anyio.from_thread import start_blocking_portal
 
@@ -633,7 +633,9 @@ def _require_count(name: str, value: object) -> int:
 
 
 def _require_path(name: str, value: object) -> str:
-    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    path: object = value
+    if isinstance(value, os.PathLike):
+        path = cast("os.PathLike[Any]", value).__fspath__()
     if not isinstance(path, str) or not path or "\0" in path:
         raise InvalidRequestError(f"{name} is {value!r:.80}; give the path of a file or folder.")
     return path

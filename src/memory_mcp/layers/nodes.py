@@ -11,7 +11,15 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
-from memory_mcp.domain.layers import LayerReceipt, LayerScope, NodeForked, NodeView, Write
+from memory_mcp.domain.layers import (
+    Consolidate,
+    LayerReceipt,
+    LayerScope,
+    NodeForked,
+    NodeView,
+    RecallAppend,
+    Write,
+)
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
@@ -33,7 +41,6 @@ from memory_mcp.layers.reading import list_archive, list_core, list_events
 from memory_mcp.layers.selecting import ARCHIVE, EVENTS
 from memory_mcp.text.drafts import check_branch, check_text
 from memory_mcp.timeline.nodes import find_parent, list_ancestors
-from memory_mcp.timeline.plans import require_branch
 
 _NUMBER_CHARS_MAX: Final = 8
 """Of the number that ends the id of a node which was given none."""
@@ -61,16 +68,18 @@ async def fork_node(
     root = workspace.at(MAIN)
     below = check_branch(parent) if parent is not None else MAIN
     phase = _check_label(workspace, phase)
-    timeline = (await load_head(root)).timeline
     node = _check_node(workspace, child) if child is not None else None
     if node == MAIN == below:
         return NodeForked(MAIN, None)
-    missing = _list_missing(workspace, timeline, below, ancestors)
-    if node is not None:
-        if node == below or node in (name for name, _ in missing):
-            raise InvalidRequestError(f"Node {node!r} cannot be its own ancestor. Name another.")
-        _require_parent(timeline, node, below)
     created: list[BranchName] = []
+    missing: list[tuple[BranchName, BranchName]] = []
+    if ancestors:
+        timeline = (await load_head(root)).timeline
+        missing = _list_missing(workspace, timeline, below, ancestors)
+        if node is not None:
+            _require_parent(timeline, node, below)
+    if node in (below, *(name for name, _ in missing)):
+        raise InvalidRequestError(f"Node {node!r} cannot be its own ancestor. Name another.")
     for name, above in missing:
         created += await _fork_once(root.at(above), name, phase)
     created += await _fork_once(root.at(below), node, phase)
@@ -123,13 +132,24 @@ async def write_node(workspace: Workspace, writes: Sequence[Write]) -> LayerRece
         return skipped
     cleaned, notes = await clean_writes(workspace, writes)
     async with workspace.project.writing:
-        plan = await plan_writes(workspace, (await load_head(workspace)).timeline, cleaned)
-        if len(plan.records) == 1:  # it is atomic by itself: the head need not hold it
-            notes += await workspace.project.keep(plan.records[0])
-            notes += await describe_line(workspace, plan.records[0])
-        elif plan.records:
+        if len(cleaned) > 1 or any(map(_makes_several, cleaned)):
             plan = await _write_together(workspace, cleaned)
+        else:  # one record is atomic by itself: the head need not hold it
+            plan = await plan_writes(workspace, (await load_head(workspace)).timeline, cleaned)
+            for record in plan.records:
+                notes += await workspace.project.keep(record)
+                notes += await describe_line(workspace, record)
     return plan.make_receipt((*notes, *await describe_pending(workspace)))
+
+
+def _makes_several(write: Write) -> bool:
+    match write:
+        case RecallAppend(write_archival=double):
+            return double
+        case Consolidate():
+            return True
+        case _:
+            return False
 
 
 async def _write_together(workspace: Workspace, writes: Sequence[Write]) -> LayerPlan:
@@ -186,13 +206,10 @@ def _list_missing(
     A chain may begin at any node that is there.
 
     Raises:
-        UnknownTargetError: the parent is unknown, and the ancestors do not say where it belongs.
         InvalidRequestError: there are too many of them, or one has another parent.
     """
     if parent in timeline.branches:
         return []
-    if not ancestors:
-        require_branch(timeline, parent)
     if len(ancestors) > limits.NODE_DEPTH_MAX:
         raise InvalidRequestError(
             f"{len(ancestors):,} ancestors; the limit is {limits.NODE_DEPTH_MAX:,}."
