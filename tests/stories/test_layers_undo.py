@@ -8,7 +8,6 @@ import pytest
 
 from memory_mcp import Memory
 from memory_mcp.cli.main import main
-from memory_mcp.errors import InvalidRequestError
 
 JOINED = {"before": "0", "parent": "1", "child": "1"}
 
@@ -63,7 +62,7 @@ def test_a_join_is_taken_back_on_either_side_and_made_again(memory: Any) -> None
     memory.backtrack(joined.move)
 
     memory.mem_core_set("late", "2")
-    memory.mem_node_join("c")
+    assert memory.mem_node_join("c").joined
     assert core(memory) == core(memory, "c") == {**JOINED, "late": "2"}
 
 
@@ -84,16 +83,16 @@ def test_what_a_backtrack_left_is_back_with_a_node_that_stands_on_it(memory: Any
     assert core(memory) == {**JOINED, "again": "3", "d": "4"}
 
 
-def test_a_node_that_went_back_behind_its_own_join_is_not_joined_by_halves(memory: Any) -> None:
-    """One move gives up what one branch held; the message says what to do instead."""
+def test_a_node_that_went_back_behind_its_own_join_is_joined_without_what_it_left(
+    memory: Any,
+) -> None:
+    """It holds again what its parent has of it; what it left stays left."""
     memory.mem_node_join("c")
     memory.mem_core_set("late", "2", branch_id="c")
     memory.at("c").backtrack("1")
     memory.mem_core_set("new", "3", branch_id="c")
-    with pytest.raises(InvalidRequestError, match="Fork a node below 'main'"):
-        memory.mem_node_join("c")
-    assert core(memory) == JOINED
-    assert core(memory, "c") == {"before": "0", "new": "3"}
+    memory.mem_node_join("c")
+    assert core(memory) == core(memory, "c") == {**JOINED, "new": "3"}
 
 
 def test_a_discard_is_taken_back(memory: Any) -> None:

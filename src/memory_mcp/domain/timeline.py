@@ -94,10 +94,14 @@ class RestoreEffect(NamedTuple):
 
 
 class JoinEffect(NamedTuple):
-    """A join: the moves it undoes, and what of these each side goes on without."""
+    """A join: the moves it undoes, and what of these each side goes on without.
+
+    `releases` are those of the node, which leave it `stranded` segments.
+    """
 
     undoes: tuple[RecordId, ...]
     gives_up: frozenset[SegmentId]
+    releases: tuple[RecordId, ...]
     stranded: frozenset[SegmentId]
 
 
@@ -376,7 +380,8 @@ class Timeline(FrozenModel):
             _union(freed[side].values()) - reached - self._find_abandoned(side, freed[side])
             for side in (into, node)
         )
-        return JoinEffect(tuple(sorted({*freed[into], *freed[node]})), mine, theirs)
+        undoes = tuple(sorted({*freed[into], *freed[node]}))
+        return JoinEffect(undoes, mine, tuple(sorted(freed[node])), theirs)
 
     def find_branch(self, segment: SegmentId) -> BranchName | None:
         """The branch that the segment was begun on, if that is known."""

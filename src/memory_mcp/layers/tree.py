@@ -106,11 +106,8 @@ async def join_node(
         planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
         effect = timeline.find_join_effect(parent, child)
-        if effect.stranded:  # one move gives up what one branch held
-            raise InvalidRequestError(
-                f"Node {child!r} went back behind what {parent!r} has of it, and left other work "
-                f"there. Fork a node below {parent!r}, and go on in that one."
-            )
+        if effect.stranded:
+            raise _StrandedError
         step = Move(
             act="join",
             branch=parent,
@@ -128,12 +125,42 @@ async def join_node(
 
     try:
         async with workspace.project.writing:
-            _, record = await move_head(workspace, plan)
+            try:
+                _, record = await move_head(workspace, plan)
+            except _StrandedError:
+                await _release_node(workspace, parent, child)
+                _, record = await move_head(workspace, plan)
     except _ConflictsError as error:
         return NodeJoined(child, parent, conflicts=tuple(error.conflicts), joined=False)
     clashes, brings = planned[-1]
     conflicts = tuple(clash.conflict for clash in clashes)
     return NodeJoined(child, parent, brings, conflicts, move=record.id)
+
+
+async def _release_node(workspace: Workspace, parent: BranchName, child: BranchName) -> None:
+    """Let the node hold again what the other side has of it, and leave the rest.
+
+    It is a move of its own before the join, because a move gives up what one branch held.
+    """
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        timeline = head.timeline
+        effect = timeline.find_join_effect(parent, child)
+        tips = timeline.tips(child)
+        step = Move(
+            act="restore",
+            branch=child,
+            opens={child: SegmentId(workspace.ids.new(at))},
+            parents=tips,
+            leaves=tips,
+            gives_up=tuple(sorted(effect.stranded)),
+            undoes=effect.releases,
+        )
+        return build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=f"Before a join of {child}."
+        )
+
+    await move_head(workspace, plan)
 
 
 async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded | Skipped:
@@ -200,6 +227,10 @@ class _ConflictsError(Exception):
     def __init__(self, conflicts: list[JoinConflict]) -> None:
         super().__init__()
         self.conflicts = conflicts
+
+
+class _StrandedError(Exception):
+    """The node left other work behind what the other side has of it. Leaves a plan."""
 
 
 async def _load_side(

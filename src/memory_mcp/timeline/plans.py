@@ -29,24 +29,24 @@ _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
 
 @frozen
 class BacktrackPlan:
-    """Back to a checkpoint, to before a join, or to the start; hides what came after.
-
-    `gives_up` are the segments that it takes off the branch: that of a join, for one, leaves the
-    other node's to be joined again.
-    """
+    """Back to a checkpoint, to before a join, or to the start; hides what came after."""
 
     checkpoint: CheckpointId | None
     phase: int | None
     parents: tuple[SegmentId, ...]
     leaves: tuple[SegmentId, ...]
     hides: frozenset[SegmentId]
-    gives_up: frozenset[SegmentId]
     join: RecordId | None = None
 
     @property
     def undoes(self) -> tuple[RecordId, ...]:
         """The moves that it undoes: none."""
         return ()
+
+    @property
+    def gives_up(self) -> frozenset[SegmentId]:
+        """The segments that it takes off the branch."""
+        return self.hides
 
 
 @frozen
@@ -220,14 +220,12 @@ def _plan_back_to(
     timeline: Timeline, branch: BranchName, checkpoint: Checkpoint | None
 ) -> BacktrackPlan:
     parents = checkpoint.seals if checkpoint else ()
-    hides = timeline.chain(branch) - timeline.ancestors(parents)
     return BacktrackPlan(
         checkpoint=checkpoint.id if checkpoint else None,
         phase=checkpoint.phase if checkpoint else None,
         parents=parents,
         leaves=timeline.tips(branch),
-        hides=hides,
-        gives_up=hides,
+        hides=timeline.chain(branch) - timeline.ancestors(parents),
     )
 
 
@@ -241,14 +239,12 @@ def _plan_before_join(timeline: Timeline, branch: BranchName, move: str) -> Back
     for opened in (segments[s] for s in own if s in segments and segments[s].move == move):
         before = tuple(parent for parent in opened.parents if parent in own)
         if before and len(before) < len(opened.parents):
-            hides = chain - timeline.ancestors(before)
             return BacktrackPlan(
                 checkpoint=None,
                 phase=None,
                 parents=before,
                 leaves=timeline.tips(branch),
-                hides=hides,
-                gives_up=hides & own,
+                hides=chain - timeline.ancestors(before),
                 join=opened.move,
             )
     return None
