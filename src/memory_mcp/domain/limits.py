@@ -40,6 +40,7 @@ TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older
 # Layers
 
 CORE_KEYS_MAX: Final = 200  # the core of a node is always in view
+PREFERENCES_SHOWN: Final = 50  # beside the core of a node, pinned and important first
 CORE_KEY_CHARS_MAX: Final = 200  # a name
 EVENT_SUMMARY_CHARS_MAX: Final = 2_000  # a paragraph; the rest of an event is its text
 EVENT_TAGS_MAX: Final = TAGS_MAX - 2  # phase and kind are tags, too

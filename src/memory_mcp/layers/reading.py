@@ -165,7 +165,7 @@ async def list_archive(workspace: Workspace, view: View) -> tuple[ArchivalRecord
 async def _list_preferences(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:
     """The durable preferences, which every node has beside its core, the important first."""
     filters = Filters(kinds=_PREFERENCES, durable=True)
-    read = await load_newest(workspace, view, filters, limits.CORE_KEYS_MAX, best=True)
+    read = await load_newest(workspace, view, filters, limits.PREFERENCES_SHOWN, best=True)
     return tuple(
         replace(read_core(record), key=record.title or record.key or record.kind)
         for record in read.records

@@ -110,8 +110,20 @@ _RANKED: Final = f"""
 
 # the newest of each segment, of which an index keeps the order, and of these the newest
 _BY_SEGMENT: Final = """
-    SELECT r.id FROM chain part CROSS JOIN record r ON r.rowid IN ({newest})
+    SELECT r.id FROM json_each(:parts) part CROSS JOIN record r ON r.rowid IN (
+        SELECT r.rowid FROM {table} WHERE r.segment = part.value AND {needed} AND {condition}
+            AND {seen} ORDER BY r.id DESC LIMIT :limit)
     ORDER BY r.id DESC LIMIT :limit"""
+
+_NEWEST_OF_SEGMENTS: Final = f"""
+    {CHAIN} SELECT segment, newest FROM (
+        SELECT segment, (
+            SELECT max(r.id) FROM {{table}} WHERE r.segment = chain.segment AND {{needed}}) AS newest
+        FROM chain)
+    WHERE newest IS NOT NULL ORDER BY newest DESC"""
+
+_SEGMENTS_FIRST: Final = 8
+"""Of a chain, the newest: they mostly hold what a node shows of a layer."""
 
 _CONDITIONS: Final = {
     "category": "r.category = :category",
@@ -192,7 +204,7 @@ def _choose_layer(filters: Filters) -> tuple[str, str] | None:
         return None
     if filters.layer == "archival":
         return "record r INDEXED BY record_by_segment", "TRUE"
-    return "record r INDEXED BY record_by_layer", "r.layer != 'archival'"
+    return "record r INDEXED BY record_by_layer", "r.layer = :layer AND r.layer != 'archival'"
 
 
 def build_query(wanted: Wanted) -> tuple[str, Values]:
@@ -205,11 +217,6 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
         condition = f"r.kind = ranked.value AND {condition}"
         values["ranked"] = json.dumps(sorted(filters.kinds or get_args(Kind)))
     seen = _REACHABLE if filters.history else VISIBLE
-    if not wanted.best and (chosen := _choose_layer(filters)):
-        table, needed = chosen
-        newest = f"SELECT r.rowid FROM {table} WHERE r.segment = part.segment AND {needed} "
-        newest += f"AND {condition} AND {seen} ORDER BY r.id DESC LIMIT :limit"
-        return _BY_SEGMENT.format(newest=newest), values
     query = f"FROM record r WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
     query = _RANKED.format(best=f"SELECT r.rowid {query}") if ranked else f"SELECT r.id {query}"
     return query, values
@@ -555,6 +562,9 @@ class SqliteIndex:
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
+        chosen = _choose_layer(filters)
+        if chosen and not best:
+            return await self._find_newest_of_layer(view, filters, limit, *chosen)
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
@@ -742,6 +752,27 @@ class SqliteIndex:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
+
+    async def _find_newest_of_layer(
+        self, view: View, filters: Filters, limit: int, table: str, needed: str
+    ) -> list[RecordId]:
+        """The newest of a layer, from as many segments of the chain as they lie in."""
+        condition, own = build_filter(filters)
+        values = {**view_parameters(view), **own, "limit": limit}
+        named = {"layer": filters.layer, **view_parameters(view)}
+        parts = await self.read(_NEWEST_OF_SEGMENTS.format(table=table, needed=needed), named)
+        seen = _REACHABLE if filters.history else VISIBLE
+        query = CHAIN + _BY_SEGMENT.format(
+            table=table, needed=needed, condition=condition, seen=seen
+        )
+        found: list[RecordId] = []
+        start, many = 0, _SEGMENTS_FIRST
+        while start < len(parts) and not (len(found) == limit and found[-1] > parts[start][1]):
+            asked = json.dumps([segment for segment, _ in parts[start : start + many]])
+            found += _ids(await self.read(query, {**values, "parts": asked}))
+            found = sorted(found, reverse=True)[:limit]
+            start, many = start + many, 4 * many
+        return found
 
     async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
         """Count the visible records with each term, so that hidden ones do not show in it."""
