@@ -111,15 +111,15 @@ _RANKED: Final = f"""
 # the newest of each segment, of which an index keeps the order, and of these the newest
 _BY_SEGMENT: Final = """
     SELECT r.id FROM json_each(:parts) part CROSS JOIN record r ON r.rowid IN (
-        SELECT r.rowid FROM {table} WHERE r.segment = part.value AND {needed} AND {condition}
-            AND {seen} ORDER BY r.id DESC LIMIT :limit)
+        SELECT r.rowid FROM {table} WHERE r.segment = part.value AND r.id > :after AND {needed}
+            AND {condition} AND {seen} ORDER BY r.id DESC LIMIT :limit)
     ORDER BY r.id DESC LIMIT :limit"""
 
 _NEWEST_OF_SEGMENTS: Final = f"""
     {CHAIN} SELECT segment, newest FROM (
         SELECT segment, (
-            SELECT max(r.id) FROM {{table}} WHERE r.segment = chain.segment AND {{needed}}) AS newest
-        FROM chain)
+            SELECT max(r.id) FROM {{table}} WHERE r.segment = chain.segment AND {{needed}}
+        ) AS newest FROM chain)
     WHERE newest IS NOT NULL ORDER BY newest DESC"""
 
 _SEGMENTS_FIRST: Final = 8
@@ -769,7 +769,8 @@ class SqliteIndex:
         start, many = 0, _SEGMENTS_FIRST
         while start < len(parts) and not (len(found) == limit and found[-1] > parts[start][1]):
             asked = json.dumps([segment for segment, _ in parts[start : start + many]])
-            found += _ids(await self.read(query, {**values, "parts": asked}))
+            after = found[-1] if len(found) == limit else ""
+            found += _ids(await self.read(query, {**values, "parts": asked, "after": after}))
             found = sorted(found, reverse=True)[:limit]
             start, many = start + many, 4 * many
         return found
