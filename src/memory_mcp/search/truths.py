@@ -40,6 +40,8 @@ _SHARE_MIN: Final = 0.3
 """Share of the terms of the shorter one, by which a memory may speak of the same thing."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
+_CLOSE_MIN: Final = 0.5
+"""Share of the best score from which on a hit may answer the same question."""
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
@@ -110,9 +112,12 @@ def _split(fields: SearchFields) -> frozenset[str]:
     return frozenset(fields.body.split())
 
 
-def mark_hits(hits: Sequence[Hit]) -> list[Hit]:
+def mark_hits(hits: Sequence[Hit], query: str = "") -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
-    marks = mark_truths([hit.record for hit in hits])
+    scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
+    best = max(scores.values(), default=0.0)
+    near = {id_ for id_, score in scores.items() if score >= _CLOSE_MIN * best}
+    marks = mark_truths([hit.record for hit in hits], query, near)
     return [_mark(hit, marks) for hit in hits]
 
 
@@ -129,7 +134,7 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()))}
+    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query)}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]
