@@ -68,7 +68,7 @@ def main() -> None:
             "mode", "set", "questions", "newest first", "by ranking alone", "outdated first",
             "unmarked", "marked",
         ),
-        "unmarked: an outdated one without a mark; marked: one that holds, or is about something else",
+        "unmarked: an outdated one without a mark; marked: one that holds, or is of something else",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         show(machine(Path(name)))

@@ -5,7 +5,7 @@ successor and gives up its place; it is last, unless the question asks for what 
 rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +25,7 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
@@ -37,7 +38,7 @@ _COMPARED_MAX: Final = 40
 _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
-"""Share of the terms of the shorter one, by which a memory may speak of the same thing."""
+"""Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
@@ -92,11 +93,8 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    shares = {
-        id_: max(len(terms & mine) / min(len(terms), len(mine)) for mine in theirs)
-        for id_, (fields, _) in found.items()
-        if (terms := _split(fields)) and theirs
-    }
+    told = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
+    shares = {id_: max(shares) for id_, shares in told if shares}
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_][1] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -106,6 +104,24 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     rising = sorted((n, term) for term, n in corpus.counts.items() if 1 < n <= _RARE_MAX)
     rare = [term for _, term in rising[:_TERMS_MAX]]
     return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
+
+
+def _tell_shares(
+    hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
+) -> Iterator[tuple[RecordId, list[float]]]:
+    """For each other memory, what it shares with each hit: rare words tell more than "the"."""
+    table = load_word_table()
+    rarity = {
+        term: table.get_rarity(term) for term in frozenset[str]().union(*hits, *others.values())
+    }
+
+    def weigh(terms: Collection[str]) -> float:
+        return sum([rarity[term] for term in terms])
+
+    theirs = [(terms, weigh(terms)) for terms in hits]
+    for id_, terms in others.items():
+        own = weigh(terms)
+        yield id_, [weigh(terms & mine) / min(own, its) for mine, its in theirs if own and its]
 
 
 def _split(fields: SearchFields) -> frozenset[str]:

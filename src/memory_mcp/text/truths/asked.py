@@ -7,11 +7,11 @@ earlier one speak of, or have another value of the kind that is asked for; and w
 them to another place, person or part keeps them apart here, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from memory_mcp.text.tables import load_pattern
-from memory_mcp.text.truths.compare import find_limit, has_other_head
+from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
 
 _KINDS: Final[Mapping[str, frozenset[str]]] = {
@@ -33,11 +33,12 @@ def answers_anew(question: str, old: str, new: str) -> bool:
     if not changed or _has_other_family(theirs, ours):
         return False
     kinds = _find_kinds(question)
-    if kinds and not _has_other_value(kinds, theirs, ours):
+    before, after = _find_values(kinds, theirs), _find_values(kinds, ours)
+    if kinds and not after - before:
         return False
     asked = frozenset[str]().union(*(frame.about for frame in read_frames(question)))
     return any(
-        kinds or o.about & n.about & asked
+        before or o.about & n.about & asked
         for o in theirs
         for n in ours
         if o.supposed in changed and not _find_difference(o, n, asked)
@@ -48,7 +49,15 @@ def _find_difference(old: Frame, new: Frame, asked: frozenset[str]) -> str:
     """Why they are about two things, whatever the question is; or ""."""
     if old.where - new.where - asked:
         return "the earlier one holds for one place"
-    return find_limit(old, new) or ("another head" if has_other_head(old, new) else "")
+    if limit := find_limit(old, new):
+        return limit
+    if has_other_head(old, new):
+        return "another head"
+    said = (old.about - old.subject) & (new.about - new.subject)
+    if said and old.subject and new.subject and not old.subject & new.about:
+        return "the same of another subject"
+    alike = compare_alike(old, new, "")
+    return alike.reason if isinstance(alike, Independent) else ""
 
 
 def _find_kinds(question: str) -> frozenset[str]:
@@ -57,16 +66,12 @@ def _find_kinds(question: str) -> frozenset[str]:
                 frozenset())  # fmt: skip
 
 
-def _has_other_value(kinds: frozenset[str], old: tuple[Frame, ...], new: tuple[Frame, ...]) -> bool:
-    """Whether both have a value of these kinds, and the later one has one of its own."""
-    before, after = (
-        {key for frame in frames for kind in kinds for key in frame.values.get(kind, ())}
-        for frames in (old, new)
-    )
-    return bool(before and after - before)
+def _find_values(kinds: frozenset[str], frames: Sequence[Frame]) -> frozenset[str]:
+    """The values of these kinds."""
+    return frozenset(key for f in frames for kind in kinds for key in f.values.get(kind, ()))
 
 
-def _has_other_family(old: tuple[Frame, ...], new: tuple[Frame, ...]) -> bool:
+def _has_other_family(old: Sequence[Frame], new: Sequence[Frame]) -> bool:
     """Whether each names tools of kinds that the other does not."""
     before, after = (
         frozenset[str]().union(*(frame.families for frame in frames)) for frames in (old, new)

@@ -96,7 +96,7 @@ def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
     parts = split_statements(old)
     for at, part in enumerate(parts):
         frame = read_frame(part)
-        found = (_compare_alike(frame, n, find_limit(frame, n)) for n in read_frames(new))
+        found = (compare_alike(frame, n, find_limit(frame, n)) for n in read_frames(new))
         if any(isinstance(each, Outdates) for each in found):
             return part, (*parts[:at], *parts[at + 1 :])
     return None
@@ -120,7 +120,7 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     if not (shared or new.ended & old.about or new.families & old.families):
         return Independent("nothing in common")
     limit = find_limit(old, new)
-    verdict = _compare_alike(old, new, limit)
+    verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
     if not limit and (reason := _find_ended(old, new, shared)):
@@ -130,7 +130,7 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
 
 
-def _compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
+def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
     """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
     verdict = Independent(limit) if limit else _compare_skeletons(old, new)
     if isinstance(verdict, Outdates | Disputes):
@@ -381,7 +381,7 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     """The verdict on sentences of other skeletons, by what they are about and by their values."""
     kinds = _find_other_values(old, new)
     same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
-    if kinds and same and new.changes:
+    if kinds and same and new.changes and not old.where - new.where:
         return Outdates(f"another {kinds[0]}")
     sourced = old.sourced or new.sourced
     both = old.sourced and new.sourced
