@@ -256,7 +256,7 @@ def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
 
 CANDIDATE: Final = (
     "r.id, r.importance, r.pinned, r.created_at, r.day, "
-    "f.body, f.names, f.dates, f.extra, f.meaning"
+    "f.body, f.names, f.dates, f.extra, f.meaning, f.outline"
 )
 """The columns that `parse_candidate` reads, of a record `r` and its fields `f`."""
 
@@ -267,13 +267,13 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     Raises:
         IndexDamagedError: the file was changed by others; a broken page may hold anything.
     """
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning = row
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
     texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
-    if texts != {str} or type(meaning) is not bytes:
+    if texts != {str} or {type(meaning), type(outline)} != {bytes}:
         raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
     return Candidate(
         id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning),
+        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
         importance=importance,
         pinned=bool(pinned),
         created_at=created_at,
@@ -749,7 +749,7 @@ class SqliteIndex:
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
                     WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
                 ORDER BY cost LIMIT :looked_at)
-            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
+            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
                 SELECT cost, {CANDIDATE} FROM best CROSS JOIN record r ON r.rowid = best.row
                 CROSS JOIN fields f ON f.record = best.row

@@ -3,11 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
+from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
+from memory_mcp.text.truths.outlines import may_bear
+
+_NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -20,11 +25,17 @@ class Marks:
     )
 
 
-def mark_truths(records: Sequence[Record]) -> Marks:
-    """Compare every two of these memories: what was written later is newer."""
+def mark_truths(records: Sequence[Record], outlines: Mapping[RecordId, bytes] = _NONE) -> Marks:
+    """Compare every two of these memories: what was written later is newer.
+
+    Where the outlines of both are known, they are compared only if these leave it open.
+    """
     marks = Marks()
     stating = sorted(filter(states_truth, records), key=lambda r: (r.created_at, r.id))
     for older, newer in combinations(stating, 2):
+        one, other = outlines.get(older.id), outlines.get(newer.id)
+        if one is not None and other is not None and not may_bear(one, other):
+            continue
         match compare_statements(_make_text(older, newer), _make_text(newer, older)):
             case Outdates():
                 marks.outdated[older.id] = newer.id
