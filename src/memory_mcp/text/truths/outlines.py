@@ -21,6 +21,8 @@ _FLAGS: Final = ("changes", "sourced", "elliptical", "past", "supposed", "genera
 _ASKED_TOGETHER: Final = 0b111000
 """Of the flags those in which two statements that bear on each other are the same."""
 _CHANGES, _SOURCED, _ELLIPTICAL, _SEVERAL = 0b1, 0b10, 0b100, 0b1000000
+_CUT_WORDS_MAX: Final = 2
+"""Words that are read in another way where a part is cut out: a figure without its unit."""
 _OUTLINES_KEPT: Final = 512
 
 Numbers = frozenset[int]
@@ -108,12 +110,14 @@ def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
 
 def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
     """Whether a comparison of the two frames may find more than that both hold."""
-    if old.subject and old.subject <= new.about:  # a part of the new one may say the same
+    missing = len(old.keys - new.keys)
+    within = missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX
+    if within and old.subject and old.subject <= new.about:  # a part of it may say the same
         return True
     if (old.flags ^ new.flags) & _ASKED_TOGETHER or (old.flags | new.flags) & _SEVERAL:
         return False
     alike = old.first == new.first or old.last in new.keys
-    if alike and len(old.keys - new.keys) <= SLOT_WORDS_MAX:
+    if alike and missing <= SLOT_WORDS_MAX:
         return True
     changes = bool(new.flags & _CHANGES)
     if changes and (new.ended & (old.about | old.stated) or old.names & new.about):
