@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.profile import PROFILE_CATEGORY
@@ -199,13 +199,26 @@ class SemanticScores:
     spans: Sequence[tuple[int, int]] = ()
 
 
+PARTS: Final = (
+    "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
+    "level", "importance", "recency", "pinned",
+)  # fmt: skip
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
+
+
 @frozen
 class RankedCandidate:
-    """A candidate with its score (0-1), and what that is made of (for `why`)."""
+    """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`."""
 
     id: RecordId
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    pieces: Sequence[float] = ()
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the score is made of (for `why`)."""
+        named = zip(PARTS, self.pieces, strict=False)
+        return {name: rounded for name, piece in named if (rounded := round(piece, 4))}
 
 
 @frozen

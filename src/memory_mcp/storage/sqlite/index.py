@@ -58,8 +58,6 @@ from memory_mcp.storage.sqlite.schema import (
 
 Values = dict[str, str | int | None]
 
-CHAIN: Final = "WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain))"
-
 _ABANDONED: Final = """EXISTS (
         WITH RECURSIVE up (id, made) AS (
             SELECT source, record FROM source WHERE record = {row}
@@ -89,7 +87,7 @@ VISIBLE: Final = f"""
 """
 
 _VISIBLE_COUNTS: Final = f"""
-    {CHAIN} SELECT term, count(*) FROM (
+    SELECT term, count(*) FROM (
         SELECT DISTINCT place.term, place.doc FROM json_each(:terms)
             CROSS JOIN place ON place.term = value) held
     CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY term"""
@@ -130,7 +128,7 @@ _CHAINS_KEPT: Final = 8
 
 
 def view_parameters(view: View) -> Values:
-    """The named values that `CHAIN` and `VISIBLE` need."""
+    """The named values that `VISIBLE` needs; `chain` is a list of the database, too."""
     return {"chain": _dump_chain(view.chain), "now": format_time(view.now)}
 
 
@@ -292,7 +290,7 @@ _ONE: Final = """
 """
 
 _AROUND: Final = (
-    f"{CHAIN}, near AS MATERIALIZED ("
+    "WITH near AS MATERIALIZED ("
     + " UNION ALL ".join(
         _ONE.format(side=side, order=order, step=sign * (n + 1), offset=n, visible=VISIBLE)
         for side, order, sign in _SIDES
@@ -378,6 +376,7 @@ _INDEX_DATABASE: Final = DatabaseSpec(
     damaged=IndexDamagedError,
     advice="The memories are safe; try again.",
     page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
+    lists=("chain",),
 )
 
 
@@ -508,7 +507,7 @@ class SqliteIndex:
         phrase = " + ".join(match_any([term]) for term in row)
         condition, values = build_filter(filters)
         rows = await self.read(
-            f"""{CHAIN} SELECT {CANDIDATE} FROM text
+            f"""SELECT {CANDIDATE} FROM text
                 CROSS JOIN record r ON r.rowid = text.rowid
                 CROSS JOIN fields f ON f.record = text.rowid
                 WHERE text MATCH :match AND {condition} AND {VISIBLE}
@@ -520,7 +519,7 @@ class SqliteIndex:
     async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
         condition, values = build_filter(filters)
         rows = await self.read(
-            f"""{CHAIN} SELECT {CANDIDATE} FROM record r
+            f"""SELECT {CANDIDATE} FROM record r
                 CROSS JOIN fields f ON f.record = r.rowid
                 WHERE {condition} AND {VISIBLE} ORDER BY r.id DESC LIMIT :limit""",
             {**view_parameters(view), **values, "limit": limit},
@@ -551,14 +550,14 @@ class SqliteIndex:
             values |= {f"{name}_{number}": value for name, value in own.items()}
             queries.append(f"SELECT {number}, id FROM ({query})")
         found: list[list[RecordId]] = [[] for _ in wanted]
-        for number, id_ in await self.read(f"{CHAIN} " + " UNION ALL ".join(queries), values):
+        for number, id_ in await self.read(" UNION ALL ".join(queries), values):
             found[int(number)].append(RecordId(id_))
         return found
 
     async def count(self, view: View, filters: Filters) -> int:
         counted, values = build_count(filters)
         rows = await self.read(
-            f"{CHAIN} SELECT coalesce(sum(records), 0) FROM ({counted})",
+            f"SELECT coalesce(sum(records), 0) FROM ({counted})",
             {**view_parameters(view), **values},
         )
         return rows[0][0]
@@ -566,14 +565,14 @@ class SqliteIndex:
     async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
         counted, values = build_count(filters)
         rows = await self.read(
-            f"{CHAIN} SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
+            f"SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
             {**view_parameters(view), **values},
         )
         return {row[0]: row[1] for row in rows}
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         rows = await self.read(
-            f"{CHAIN} SELECT r.id FROM record r "
+            f"SELECT r.id FROM record r "
             f"WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.recalled AND {VISIBLE}",
             {**view_parameters(view), "ids": _as_list(record_ids)},
         )
@@ -584,7 +583,7 @@ class SqliteIndex:
         wanted = record_id.encode(errors="replace").decode()  # a lone surrogate may be mistyped
         for side, order in (("<=", "DESC"), (">", "ASC")):
             rows = await self.read(
-                f"{CHAIN} SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
+                f"SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
                 f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
                 {**view_parameters(view), "id": wanted},
             )
@@ -598,9 +597,9 @@ class SqliteIndex:
         sides = ["r.id >= :part AND r.id < :after"]
         if len(part) >= ID_END_CHARS_MIN:
             sides.append("substr(r.id, -:length) = :part")
-        chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
+        seen = f" AND {VISIBLE}" if view else ""
         rows = await self.read(
-            f"{chain} SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
+            f"SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
             "ORDER BY r.id LIMIT :limit",
             {
                 **(view_parameters(view) if view else {}),
@@ -744,7 +743,7 @@ class SqliteIndex:
         """
         condition, values = build_filter(filters)
         (looked, worst, *_), *rows = await self.read(
-            f"""{CHAIN}, best AS MATERIALIZED (
+            f"""WITH best AS MATERIALIZED (
                 SELECT row, cost FROM (
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
                     WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
