@@ -231,6 +231,7 @@ def gather_evidence(
     asked_names = {term.text for term in weighted.terms if term.text in speakers}
     phases = {term.text for term in weighted.terms if term.kind == "phase"}
     has_phase = any(corpus.counts.get(term) for term in phases)
+    runs = _list_runs(query, weighted)
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
@@ -243,7 +244,7 @@ def gather_evidence(
             whole=whole,
             own=_weigh_row(weighted, own),
             known=known,
-            run=_measure_run(query, weighted, each) if own else 0.0,
+            run=_measure_run(runs, each) if own else 0.0,
             names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
             asks=float(QUESTION_TERM in each.extra),
             asked=_measure_asked(weighted, each) if ASKED_MARK in each.extra else 0.0,
@@ -353,18 +354,26 @@ def _measure_asked(weighted: WeightedQuery, fields: SearchFields) -> float:
     return _weigh_row(weighted, row)
 
 
-def _measure_run(query: Query, weighted: WeightedQuery, fields: SearchFields) -> float:
-    """The share of the query in the longest row of its words that the memory repeats."""
-    row, body = query.row[:_RUN_TERMS_MAX], f" {fields.body} "
-    if len(row) < _RUN_MIN:
-        return 0.0
+def _list_runs(query: Query, weighted: WeightedQuery) -> list[tuple[str, float]]:
+    """The rows of words in the query with their share of it, the longest first."""
+    row = query.row[:_RUN_TERMS_MAX]
     weights = dict(zip((term.text for term in weighted.terms), weighted.weights, strict=True))
-    for length in range(len(row), _RUN_MIN - 1, -1):
-        for start in range(len(row) - length + 1):
-            words = row[start : start + length]
-            if f" {' '.join(words)} " in body:
-                return min(1.0, sum(weights.get(word, 0.0) for word in words) / weighted.whole)
-    return 0.0
+    return [
+        (
+            f" {' '.join(row[start : start + length])} ",
+            min(
+                1.0, sum(weights.get(w, 0.0) for w in row[start : start + length]) / weighted.whole
+            ),
+        )
+        for length in range(len(row), _RUN_MIN - 1, -1)
+        for start in range(len(row) - length + 1)
+    ]
+
+
+def _measure_run(runs: Sequence[tuple[str, float]], fields: SearchFields) -> float:
+    """The share of the query in the longest row of its words that the memory repeats."""
+    body = f" {fields.body} "
+    return next((share for words, share in runs if words in body), 0.0)
 
 
 _Meaning = tuple[float, float, float]

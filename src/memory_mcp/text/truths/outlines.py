@@ -29,11 +29,13 @@ Numbers = frozenset[int]
 
 
 class FrameOutline(NamedTuple):
-    """A frame without its order: see `Frame`. `stated` are its values, `kinds` what they are of."""
+    """What is taken of a `Frame`: `row` are its keys in order, `stated` its values.
+
+    `kinds` are those of its values, but for names.
+    """
 
     flags: int
-    first: int
-    last: int
+    row: tuple[int, ...]
     keys: Numbers
     about: Numbers
     subject: Numbers
@@ -81,7 +83,7 @@ def _pack_frame(frame: Frame) -> bytes:
             sorted(frame.ended),
             sorted(frozenset[str]().union(*(keys for _, keys in values))),
             sorted(frame.values.get("name", ())),
-            sorted(kind for kind, _ in values),
+            sorted(kind for kind, _ in values if kind != "name"),
         )
     ]
     numbers = [flags, *map(len, lists), *(number for each in lists for number in each)]
@@ -104,7 +106,7 @@ def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
         for length in lengths:
             lists.append(numbers[at : at + length])
             at += length
-        found.append(FrameOutline(flags, lists[0][0], lists[0][-1], *map(frozenset, lists)))
+        found.append(FrameOutline(flags, lists[0], *map(frozenset, lists)))
     return tuple(found)
 
 
@@ -116,13 +118,40 @@ def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
         return True
     if (old.flags ^ new.flags) & _ASKED_TOGETHER or (old.flags | new.flags) & _SEVERAL:
         return False
-    alike = old.first == new.first or old.last in new.keys
-    if alike and missing <= SLOT_WORDS_MAX:
+    alike = missing <= SLOT_WORDS_MAX and _is_alike(old.row, new.row)
+    return alike or _may_end(old, new) or _may_differ(old, new)
+
+
+def _may_end(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether the new one may say that what the old one says is over."""
+    if not new.flags & _CHANGES:
+        return False
+    return bool(new.ended & (old.about | old.stated) or old.names & new.about)
+
+
+def _may_differ(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether they may have other values of the same kind, or stand on two people's words."""
+    changes, sourced = new.flags & _CHANGES, (old.flags | new.flags) & _SOURCED
+    shared = len(old.about & new.about) if changes or sourced else 0
+    values = bool(old.kinds & new.kinds)
+    if changes and (shared or new.flags & _ELLIPTICAL) and (values or (old.names and new.names)):
         return True
-    changes = bool(new.flags & _CHANGES)
-    if changes and (new.ended & (old.about | old.stated) or old.names & new.about):
+    both = bool(old.flags & new.flags & _SOURCED)
+    near = 2 * (shared + 1) >= min(len(old.about), len(new.about))  # two may share a number
+    same = near or not old.subject.isdisjoint(new.about)
+    return bool(sourced and shared and (values or (both and same)))
+
+
+def _is_alike(theirs: tuple[int, ...], ours: tuple[int, ...]) -> bool:
+    """Whether one place is all in which the rows may differ, or ours says more behind theirs."""
+    at = next((n for n, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None)
+    at = min(len(theirs), len(ours)) if at is None else at
+    if at and len(theirs) - at <= SLOT_WORDS_MAX:
         return True
-    shares = bool(new.flags & _ELLIPTICAL) or not old.about.isdisjoint(new.about)
-    sourced = (old.flags | new.flags) & _SOURCED
-    both = old.flags & new.flags & _SOURCED
-    return shares and bool(both or ((changes or sourced) and old.kinds & new.kinds))
+    rests = (theirs[at + length :] for length in range(SLOT_WORDS_MAX + 1))
+    return any(
+        ours[at + other : at + other + len(rest)] == rest
+        for rest in rests
+        if rest
+        for other in range(SLOT_WORDS_MAX + 1)
+    )
