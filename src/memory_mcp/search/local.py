@@ -178,7 +178,7 @@ async def _expand_question(
     counts = _add_corpora(corpora).counts
     question = keep_rarest_terms(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
-    substitutes = {term: await _find_substitutes(banks, term, view) for term in unknown}
+    substitutes = await _find_substitutes(banks, unknown, view) if unknown else {}
     if not any(substitutes.values()):
         return question, corpora
     question = expand_query(question, substitutes)
@@ -196,12 +196,21 @@ def _list_related(question: Query) -> frozenset[str]:
     )
 
 
-async def _find_substitutes(banks: Sequence[MemoryBank], term: str, view: View) -> Sequence[str]:
-    """Similar terms that a visible record holds."""
-    lists = await gather_all(bank.index.spellings(term) for bank in banks)
-    names = {name for each in lists for name, _ in each}
+async def _find_substitutes(
+    banks: Sequence[MemoryBank], terms: Sequence[str], view: View
+) -> Mapping[str, Sequence[str]]:
+    """For each of the terms the similar ones that a visible record holds."""
+    similar: dict[str, dict[str, None]] = {term: {} for term in terms}
+    lists = await gather_all(bank.index.spellings(term) for term in terms for bank in banks)
+    for term, found in zip((term for term in terms for _ in banks), lists, strict=True):
+        similar[term] |= dict.fromkeys(name for name, _ in found)
+    names = frozenset[str]().union(*similar.values())
     corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
-    return suggest_terms(term, [(name, n) for name, n in _add_corpora(corpora).counts.items() if n])
+    counts = _add_corpora(corpora).counts
+    return {
+        term: suggest_terms(term, [(name, n) for name in found if (n := counts[name])])
+        for term, found in similar.items()
+    }
 
 
 async def _find_by_words(

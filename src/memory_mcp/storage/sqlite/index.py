@@ -86,11 +86,16 @@ VISIBLE: Final = f"""
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
 
-_VISIBLE_COUNTS: Final = f"""
-    SELECT term, count(*) FROM (
-        SELECT DISTINCT place.term, place.doc FROM json_each(:terms)
-            CROSS JOIN place ON place.term = value) held
-    CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY term"""
+# each end of the numbers by itself is the first or last row; both in one query read every row
+_COUNTS: Final = f"""
+    SELECT '', coalesce((SELECT max(rowid) FROM record) - (SELECT min(rowid) FROM record) + 1, 0)
+    UNION ALL
+    SELECT t.term, CASE WHEN t.records > {RARE_TERM_RECORDS_MAX} THEN t.records ELSE (
+        SELECT count(*) FROM (SELECT DISTINCT doc FROM place WHERE place.term = t.term) held
+        CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE}) END
+    FROM json_each(:terms) CROSS JOIN term t ON t.term = value"""
+"""How many records there are, and with each term; of a rare one only those that are visible, so
+that hidden ones do not show in it."""
 
 _REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
 
@@ -455,16 +460,9 @@ class SqliteIndex:
         return IdSummary(*rows[0])
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        (_, records), *rows = await self.read(
-            # each by itself is the first or last row; both in one query read every row
-            "SELECT '', coalesce((SELECT max(rowid) FROM record) "
-            "- (SELECT min(rowid) FROM record) + 1, 0) UNION ALL "
-            "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
-            {"terms": _as_list(terms)},
-        )
-        counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
-        return CorpusStatistics(records, counts | await self._count_visible(rare, view))
+        values = {**view_parameters(view), "terms": _as_list(terms)}
+        (_, records), *rows = await self.read(_COUNTS, values)
+        return CorpusStatistics(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         trigrams = split_trigrams(term)
@@ -726,13 +724,6 @@ class SqliteIndex:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
-
-    async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
-        """Count the visible records with each term, so that hidden ones do not show in it."""
-        if not terms:
-            return {}
-        rows = await self.read(_VISIBLE_COUNTS, {**view_parameters(view), "terms": _as_list(terms)})
-        return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
     async def _find_best(
         self, query: str, view: View, filters: Filters, limit: int, looked_at: int
