@@ -1,6 +1,7 @@
 """What `ports.SearchIndex` promises about files and processes, for the index in SQLite."""
 
 import asyncio
+import json
 import re
 import sqlite3
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -304,3 +305,21 @@ async def test_a_statement_that_sqlite_refuses_does_not_cost_the_index(
 
     assert await healed.nearest("zz\udcff", seen(scribe)) != []
     assert await all_found(healed, scribe) == 1
+
+
+async def test_a_list_holds_what_a_statement_names(index: SqliteIndex) -> None:
+    """One chain too many would show what was abandoned, also where another call was rolled back."""
+    listed = "SELECT value FROM chain ORDER BY value"
+
+    async def look(*members: str) -> list[str]:
+        rows = await index.file.rows(listed, {"chain": json.dumps(members)})
+        return [row[0] for row in rows]
+
+    assert await look("a", "b") == ["a", "b"]
+    assert await look("c") == ["c"]
+    await index.file.rows("BEGIN")
+    assert await look("d") == ["d"]
+    await index.file.rows("ROLLBACK")
+
+    assert await look("d") == ["d"]
+    assert await look() == []

@@ -36,9 +36,9 @@ from memory_mcp.ranking.analysis import (
 )
 from memory_mcp.ranking.query import Query, QueryTerm
 from memory_mcp.ranking.words import (
+    COSINES,
     RARITY_STEPS,
     WordTable,
-    compare_signs,
     measure_length,
     unpack_meaning,
 )
@@ -416,10 +416,12 @@ def _measure_by_words(
     """What the table of related words says of every record."""
     parts = _divide_into_terms(weighted)
     signs = [table.find_signs(term.text) for term in weighted.terms]
-    known = sum(s for s, own in zip(parts.shares, signs, strict=True) if own is not None)
+    found = [place for place, own in enumerate(signs) if own is not None]
     asked = [(own, s) for s, own in zip(parts.shares, signs, strict=True) if own is not None]
+    shares = [share for _, share in asked]
+    known = sum(shares)
     length = measure_length(asked)
-    nothing = (0.0,) * len(signs)
+    nothing = (0.0,) * len(asked)
     compared: dict[int, tuple[Sequence[float], float]] = {}
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
@@ -427,11 +429,15 @@ def _measure_by_words(
         own_length, places = unpack_meaning(each.meaning)
         for place in places:
             if place not in compared:
-                near = _compare_word(table.signs[place], signs)
+                row = table.signs[place]
+                near = [COSINES[(own ^ row).bit_count()] for own, _ in asked]
                 rarity = table.rarities[place] / RARITY_STEPS
-                compared[place] = near, rarity * sum(map(mul, parts.shares, near))
-        rows_of_words = [compared[place][0] for place in places]
-        best = list(map(max, nothing, *rows_of_words)) if places else nothing
+                compared[place] = near, rarity * sum(map(mul, shares, near))
+        best = [0.0] * len(signs)
+        if places and asked:
+            nearest = map(max, nothing, *[compared[place][0] for place in places])
+            for place, cosine in zip(found, nearest, strict=True):
+                best[place] = cosine
         rows[record_id] = _apply_letters(best, parts, frequencies.get(record_id, ()), whole=True)
         if length and own_length:
             dot = sum([compared[place][1] for place in places])
@@ -464,8 +470,3 @@ def _apply_letters(
         else:
             row[place] = max(0.0, row[place])
     return row
-
-
-def _compare_word(signs: int, asked: Sequence[int | None]) -> Sequence[float]:
-    """How near a word is to each term of the query that the table knows."""
-    return [0.0 if own is None else compare_signs(own, signs) for own in asked]

@@ -741,15 +741,18 @@ class SqliteIndex:
                 ORDER BY cost LIMIT :looked_at)
             SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
-                SELECT cost, {CANDIDATE} FROM best CROSS JOIN record r ON r.rowid = best.row
-                CROSS JOIN fields f ON f.record = best.row
-                WHERE {condition} AND {VISIBLE}
-                ORDER BY cost, r.id DESC LIMIT :limit)""",
+                SELECT cost, {CANDIDATE} FROM (
+                    SELECT cost, r.rowid AS row FROM best CROSS JOIN record r ON r.rowid = best.row
+                    WHERE {condition} AND {VISIBLE} ORDER BY cost, r.id DESC LIMIT :limit) seen
+                CROSS JOIN record r ON r.rowid = seen.row
+                CROSS JOIN fields f ON f.record = seen.row)""",
             {
                 **view_parameters(view), **values, "match": query, "limit": limit,
                 "looked_at": looked_at,
             },
         )  # fmt: skip
+        rows.sort(key=lambda row: row[1], reverse=True)  # a join promises no order
+        rows.sort(key=lambda row: row[0])
         certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
         return [parse_candidate(row[1:]) for row in rows], certain
 
