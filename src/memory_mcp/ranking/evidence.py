@@ -354,26 +354,40 @@ def _measure_asked(weighted: WeightedQuery, fields: SearchFields) -> float:
     return _weigh_row(weighted, row)
 
 
-def _list_runs(query: Query, weighted: WeightedQuery) -> list[tuple[str, float]]:
-    """The rows of words in the query with their share of it, the longest first."""
+class _Runs(NamedTuple):
+    """The rows of words in a query with their share of it, longest first.
+
+    Each of them has one of the `shortest` in it.
+    """
+
+    every: Sequence[tuple[str, float]]
+    shortest: Sequence[str]
+
+
+def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
     row = query.row[:_RUN_TERMS_MAX]
     weights = dict(zip((term.text for term in weighted.terms), weighted.weights, strict=True))
-    return [
-        (
-            f" {' '.join(row[start : start + length])} ",
-            min(
-                1.0, sum(weights.get(w, 0.0) for w in row[start : start + length]) / weighted.whole
-            ),
-        )
+    rows = [
+        row[start : start + length]
         for length in range(len(row), _RUN_MIN - 1, -1)
         for start in range(len(row) - length + 1)
     ]
+    every = [
+        (f" {' '.join(each)} ", min(1.0, sum(weights.get(w, 0.0) for w in each) / weighted.whole))
+        for each in rows
+    ]
+    return _Runs(
+        every,
+        [text for (text, _), each in zip(every, rows, strict=True) if len(each) == _RUN_MIN],
+    )
 
 
-def _measure_run(runs: Sequence[tuple[str, float]], fields: SearchFields) -> float:
+def _measure_run(runs: _Runs, fields: SearchFields) -> float:
     """The share of the query in the longest row of its words that the memory repeats."""
     body = f" {fields.body} "
-    return next((share for words, share in runs if words in body), 0.0)
+    if not any(words in body for words in runs.shortest):
+        return 0.0
+    return next(share for words, share in runs.every if words in body)
 
 
 _Meaning = tuple[float, float, float]
