@@ -178,7 +178,9 @@ async def _expand_question(
     counts = _add_corpora(corpora).counts
     question = keep_rarest_terms(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
-    substitutes = await _find_substitutes(banks, unknown, view) if unknown else {}
+    if not unknown:
+        return question, corpora
+    substitutes = await _find_substitutes(banks, unknown, view)
     if not any(substitutes.values()):
         return question, corpora
     question = expand_query(question, substitutes)

@@ -335,9 +335,10 @@ class BoundedConnection(sqlite3.Connection):
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         unbounded = statement.lstrip().upper().startswith(_UNBOUNDED)
         self._until = float("inf") if unbounded else time.monotonic() + STATEMENT_SECONDS_MAX
-        for name in self._lists:
-            if isinstance(values, Mapping) and name in values:
-                self._fill_list(name, values[name])
+        named: Any = values
+        for name in self._lists if isinstance(named, dict) else ():
+            if name in named:
+                self._fill_list(name, named[name])
         return super().execute(statement, values)
 
     def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:

@@ -23,6 +23,8 @@ _ASKED_TOGETHER: Final = 0b111000
 _CHANGES, _SOURCED, _ELLIPTICAL, _SEVERAL = 0b1, 0b10, 0b100, 0b1000000
 _CUT_WORDS_MAX: Final = 2
 """Words that are read in another way where a part is cut out: a figure without its unit."""
+_HEAD: Final = 8
+"""The flags, and the lengths of seven lists."""
 _OUTLINES_KEPT: Final = 512
 
 Numbers = frozenset[int]
@@ -91,17 +93,17 @@ def _pack_frame(frame: Frame) -> bytes:
 
 
 def _number(word: str) -> int:
-    return zlib.crc32(word.encode()) & 0xFFFF
+    return zlib.crc32(word.encode(errors="surrogatepass")) & 0xFFFF
 
 
 @lru_cache(maxsize=_OUTLINES_KEPT)
 def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
-    numbers = struct.unpack(f"<{len(packed) // 2}H", packed)
+    numbers = struct.unpack_from(f"<{len(packed) // 2}H", packed)
     found: list[FrameOutline] = []
     at = 0
-    while at < len(numbers):
-        flags, *lengths = numbers[at : at + 8]
-        at += 8
+    while at + _HEAD <= len(numbers):  # a broken page may hold anything
+        flags, *lengths = numbers[at : at + _HEAD]
+        at += _HEAD
         lists: list[tuple[int, ...]] = []
         for length in lengths:
             lists.append(numbers[at : at + length])
