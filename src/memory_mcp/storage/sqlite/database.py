@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import aiosqlite
 
@@ -335,10 +335,10 @@ class BoundedConnection(sqlite3.Connection):
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         unbounded = statement.lstrip().upper().startswith(_UNBOUNDED)
         self._until = float("inf") if unbounded else time.monotonic() + STATEMENT_SECONDS_MAX
-        named: Any = values
-        for name in self._lists if isinstance(named, dict) else ():
-            if name in named:
-                self._fill_list(name, named[name])
+        given: Any = values
+        named = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        for name in named.keys() & self._lists:
+            self._fill_list(name, named[name])
         return super().execute(statement, values)
 
     def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:
