@@ -311,7 +311,7 @@ class LocalRecords:
         """Where the record's file is, or would be."""
         return self.root / format_id_month(record_id) / f"{record_id}.json"
 
-    def _load(self, record_id: RecordId) -> Record | None:
+    def _load(self, record_id: RecordId, *, trusted: bool | None = None) -> Record | None:
         if not is_record_id(record_id):
             return None
         path = self.path(record_id)
@@ -321,22 +321,28 @@ class LocalRecords:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._holds(record, fields) else None
+        trusted = self._is_trusted() if trusted is None else trusted
+        return record if self._holds(record, fields, trusted=trusted) else None
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         found: list[Record] = []
+        trusted = self._is_trusted()  # for all of them: it takes a look at another file
         for record_id in record_ids:
             try:
-                record = self._load(record_id)
+                record = self._load(record_id, trusted=trusted)
             except StoreError:  # the doctor names it; one bad file must not hide the others
                 continue
             if record is not None:
                 found.append(record)
         return found
 
-    def _holds(self, record: Record, fields: object) -> bool:
+    def _is_trusted(self) -> bool:
+        """Whether all there is counts as this machine's own."""
+        return self._owned is None or self._owned.trusted()
+
+    def _holds(self, record: Record, fields: object, *, trusted: bool) -> bool:
         """Whether the record of a file with these fields belongs to this store, not the other."""
-        if self._owned is None or self._owned.trusted():
+        if self._owned is None or trusted:
             return not self._strangers
         knows = self._owned.ledger.knows  # git may have changed a file, but nearly never has
         own = knows(record.id, compute_json_digest(fields)) or knows(
@@ -347,7 +353,7 @@ class LocalRecords:
     def _state(self, *, look: bool = True) -> tuple[int, bool]:
         """The version of the folder, now or at the last look, and whether all of it counts."""
         version = self._folder.version() if look else self._folder.known_version
-        return version, self._owned is None or self._owned.trusted()
+        return version, self._is_trusted()
 
     def _inspect(self, path: Path) -> Record | Finding | None:
         """The record in a file, or what is wrong with it; None for what is not of this store."""
@@ -360,7 +366,7 @@ class LocalRecords:
             )  # fmt: skip
         try:
             record, fields = _read(path, self._below)
-            if self._holds(record, fields):
+            if self._holds(record, fields, trusted=self._is_trusted()):
                 return record
             # a stranger's, or this machine's once, and then changed by somebody
             ours = self._owned and self._owned.ledger.written([record.id])
