@@ -5,7 +5,7 @@ successor and gives up its place; it is last, unless the question asks for what 
 rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -40,6 +40,8 @@ _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
 """Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
+_TELLING_MIN: Final = 2.0
+"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
@@ -103,8 +105,7 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    told = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
-    shares = {id_: max(shares) for id_, shares in told if shares}
+    shares = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -131,20 +132,26 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
 
 def _tell_shares(
     hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
-) -> Iterator[tuple[RecordId, list[float]]]:
-    """For each other memory, what it shares with each hit: rare words tell more than "the"."""
+) -> dict[RecordId, float]:
+    """The most that each other memory shares with a hit, by words that tell something."""
     table = load_word_table()
-    rarity = {
-        term: table.get_rarity(term) for term in frozenset[str]().union(*hits, *others.values())
-    }
+    every = frozenset[str]().union(*hits, *others.values())
+    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= _TELLING_MIN}
+    telling = rarity.keys()
 
     def weigh(terms: Collection[str]) -> float:
         return sum([rarity[term] for term in terms])
 
-    theirs = [(terms, weigh(terms)) for terms in hits]
+    theirs = [(mine, weigh(mine)) for terms in hits if (mine := telling & terms)]
+    shares: dict[RecordId, float] = {}
     for id_, terms in others.items():
-        own = weigh(terms)
-        yield id_, [weigh(terms & mine) / min(own, its) for mine, its in theirs if own and its]
+        own, weight = telling & terms, 0.0
+        for mine, its in theirs:
+            if shared := own & mine:
+                weight = weight or weigh(own)
+                share = weigh(shared) / min(weight, its)
+                shares[id_] = max(shares.get(id_, 0.0), share)
+    return shares
 
 
 def _split(fields: SearchFields) -> frozenset[str]:
