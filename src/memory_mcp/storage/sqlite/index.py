@@ -88,11 +88,22 @@ VISIBLE: Final = f"""
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
 
-_VISIBLE_COUNTS: Final = f"""
-    {CHAIN} SELECT term, count(*) FROM (
-        SELECT DISTINCT place.term, place.doc FROM json_each(:terms)
-            CROSS JOIN place ON place.term = value) held
-    CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY term"""
+_CORPUS: Final = f"""
+    {CHAIN}, counted (term, records) AS MATERIALIZED (
+        SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms)))
+    SELECT '', coalesce((SELECT max(rowid) FROM record)
+        - (SELECT min(rowid) FROM record) + 1, 0) UNION ALL
+    SELECT term, CASE WHEN records <= {RARE_TERM_RECORDS_MAX} THEN 0 ELSE records END
+        FROM counted UNION ALL
+    SELECT held.term, count(*) FROM (
+        SELECT DISTINCT place.term, place.doc FROM counted
+            CROSS JOIN place ON place.term = counted.term
+            WHERE counted.records <= {RARE_TERM_RECORDS_MAX}) held
+    CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY held.term"""
+"""How many records there are, and how many have each term: of a rare one only visible records.
+
+Each of the two rows that say how many there are is read by itself; both in one read every row.
+"""
 
 _REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
 
@@ -456,16 +467,10 @@ class SqliteIndex:
         return IdSummary(*rows[0])
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        (_, records), *rows = await self.read(
-            # each by itself is the first or last row; both in one query read every row
-            "SELECT '', coalesce((SELECT max(rowid) FROM record) "
-            "- (SELECT min(rowid) FROM record) + 1, 0) UNION ALL "
-            "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
-            {"terms": _as_list(terms)},
-        )
-        counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
-        return CorpusStatistics(records, counts | await self._count_visible(rare, view))
+        rows = await self.read(_CORPUS, {**view_parameters(view), "terms": _as_list(terms)})
+        (_, records), *counted = rows
+        counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in counted}
+        return CorpusStatistics(records, counts)
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         trigrams = split_trigrams(term)
@@ -727,13 +732,6 @@ class SqliteIndex:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
-
-    async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
-        """Count the visible records with each term, so that hidden ones do not show in it."""
-        if not terms:
-            return {}
-        rows = await self.read(_VISIBLE_COUNTS, {**view_parameters(view), "terms": _as_list(terms)})
-        return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
     async def _find_best(
         self, query: str, view: View, filters: Filters, limit: int, looked_at: int
